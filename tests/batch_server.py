@@ -3,13 +3,10 @@
 Tests decide the result of each call, and can intercept each request.
 """
 
-import asyncio
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from threading import Thread
-from types import TracebackType
 from typing import Any
 
 from aiohttp import web
@@ -18,6 +15,7 @@ from cheaptalk.mock_server import Batches, make_mock_server
 from cheaptalk.mock_server.batches import Batch, Line
 from cheaptalk.mock_server.formats import Json
 from cheaptalk.mock_server.server import Handler
+from tests.fakes import Served
 
 Fate = Callable[[str, int], str]
 """The result of a call, by its digest and number of occurrences: ``answered``, ``refused``,
@@ -29,11 +27,15 @@ DONE = ("completed", "ended")
 FORMS = ("response_format", "tools")
 """The fields of a call that request structured output."""
 STEPS = {
-    ("POST", "files"): "upload", ("POST", "batches"): "create", ("GET", "batches"): "list",
-    ("GET", "{name}"): "look", ("GET", "content"): "results", ("GET", "results"): "results",
+    ("POST", "files"): "upload",
+    ("GET", "{name}"): "look",
+    ("GET", "content"): "results",
+    ("GET", "results"): "results",
     ("POST", "load_lora_adapter"): "adapter",
-    ("POST", "jobs"): "create", ("GET", "jobs"): "list", ("GET", "events"): "events",
-}  # fmt: skip
+    ("GET", "events"): "events",
+    **{("POST", name): "create" for name in ("batches", "jobs")},
+    **{("GET", name): "list" for name in ("batches", "jobs")},
+}
 """The steps, by method and the end of the path."""
 
 
@@ -41,11 +43,10 @@ async def nothing_special(step: str, request: web.Request) -> web.StreamResponse
     return None
 
 
-class BatchServer(Batches):
+class BatchServer(Batches, Served):
     """Use as a context manager.
 
     Attributes:
-        url: the base URL.
         looks: number of polls before a batch ends.
         batches: the submitted batches, by name.
         billed: how often each line was billed, by its id.
@@ -62,7 +63,7 @@ class BatchServer(Batches):
         final: Callable[[int], str] = lambda number: "completed",
         takes: Collection[str] = FORMS,
     ) -> None:
-        super().__init__(looks)
+        Batches.__init__(self, looks)
         self.takes = takes
         self.fate = fate
         self.before = before
@@ -70,33 +71,7 @@ class BatchServer(Batches):
         self.billed: Counter[str] = Counter()
         self.singles = 0
         self._seen: Counter[str] = Counter()
-        app = make_mock_server(batches=self, middlewares=[self._watched])
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.01)
-
-    def __enter__(self) -> "BatchServer":
-        self._thread.start()
-        port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
-        self.url = f"http://127.0.0.1:{port}/v1"
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _start(self) -> int:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        port: int = self._runner.addresses[0][1]
-        return port
+        Served.__init__(self, make_mock_server(batches=self, middlewares=[self._watched]))
 
     @property
     def sizes(self) -> list[int]:

@@ -9,8 +9,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from itertools import chain
 from threading import Thread
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from aiohttp import web
@@ -145,12 +144,43 @@ def essence(record: ct.MatchRecord) -> dict[str, Any]:
     return data
 
 
-class Server:
-    """A model server in a thread. Use as a context manager.
+class Served:
+    """A web application in a thread. Use as a context manager.
 
     Attributes:
         url: the base URL of the API.
         root: the URL without a path.
+    """
+
+    def __init__(self, app: web.Application) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.01)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        self.root = f"http://127.0.0.1:{port}"
+        self.url = f"{self.root}/v1"
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _start(self) -> int:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        port: int = self._runner.addresses[0][1]
+        return port
+
+
+class Server(Served):
+    """A model server in a thread.
+
+    Attributes:
         calls: the numbers of the received calls.
         bodies: the received request bodies.
         headers: the headers of the last request.
@@ -170,35 +200,9 @@ class Server:
             self.bodies.append(body)
             return await handler(request, body)
 
-        self._app = make_app(answerer=answerer, handler=listen, paths=paths)
-        self.calls = self._app[CALLS]
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True)
-        self._runner = web.AppRunner(self._app, handler_cancellation=True, shutdown_timeout=0.01)
-
-    def __enter__(self) -> "Server":
-        self._thread.start()
-        port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
-        self.root = f"http://127.0.0.1:{port}"
-        self.url = f"{self.root}/v1"
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _start(self) -> int:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        port: int = self._runner.addresses[0][1]
-        return port
+        app = make_app(answerer=answerer, handler=listen, paths=paths)
+        self.calls = app[CALLS]
+        super().__init__(app)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, points: list[EntryPoint]) -> None:

@@ -15,6 +15,9 @@ from cheaptalk.mock_server import answer
 from cheaptalk.rules import games
 
 NAMES = [f"cheaptalk/{name}" for name in games()]
+SAMPLE = [f"cheaptalk/{name}" for name in ("bargaining", "negotiation", "public_goods")]
+SAMPLE += ["cheaptalk/deal_or_no_deal", "cheaptalk/persuasion"]
+"""Games with one and several decisions per seat, with and without messages and bounded payoffs."""
 TAGGED: dict[str, Any] = {"seat": "player_2", "other": "fair", "style": "tagged"}
 """A seat of Deal or No Deal and its prompt style."""
 NO_TAG, TAG = "no tag", "[message] I take 1 book."
@@ -28,7 +31,7 @@ def omit_first_tag(messages: list[dict[str, str]]) -> tuple[str, Any]:
 
 
 EVALS: dict[str, tuple[Any, Model, dict[str, Any]]] = {
-    "legal": (NAMES, lambda inputs: (answer(inputs), "stop"), {"instances": 2, "seed": "a seed"}),
+    "legal": (SAMPLE, lambda inputs: (answer(inputs), "stop"), {"instances": 2, "seed": "a seed"}),
     "tagged": (NAMES[3], omit_first_tag, {"instances": 1, "seed": 7, **TAGGED}),
     "half": (NAMES[0], lambda _: ('{"decision": "accept"}', "stop"), {"instances": 1, **HALF}),
     "truncated": (NAMES[0], lambda _: ('{"alice', "max_tokens"), {"instances": 1, "tries": 2}),

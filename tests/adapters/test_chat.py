@@ -38,18 +38,9 @@ def test_invalid_answer_is_retried_with_reason() -> None:
     table.step("no tag")
     ended = table.step("no tag")
     assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
+    assert (table.table.forfeited, table.table.outcome) == ({"player_1"}, None)
     with pytest.raises(ct.CheaptalkError, match="start a match with reset"):
         table.step("[message] Hello?")
-
-
-def test_player_without_valid_answer_forfeits() -> None:
-    table = chat_environment("bargaining", other="equal_split", tries=2)
-    table.reset("first")
-    assert not table.step("no offer").over
-    ended = table.step("no offer")
-    assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
-    assert table.table.forfeited == {"alice"}
-    assert table.table.outcome is None
 
 
 def test_truncated_and_filtered_replies_are_counted() -> None:
@@ -66,16 +57,14 @@ def test_agreement_pays_according_to_rules() -> None:
     assert table.step('{"decision": "accept"}').reward == 50
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+def test_invalid_settings_raise_error() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"seat": "player_3"}, 'deal_or_no_deal has no seat "player_3"'),
         ({"other": "fairr"}, 'unknown strategy "fairr" .did you mean "fair".'),
         ({"other": "openai/gpt-4o"}, "the other seats of deal_or_no_deal must be scripted"),
         ({"parameters": {"turns": -1}}, "turns"),
         ({"style": "tagd"}, "tagd"),
-    ],
-)
-def test_invalid_settings_raise_error(arguments: dict[str, Any], error: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=error):
-        chat_environment("deal_or_no_deal", **arguments)
+    ]
+    for arguments, error in cases:
+        with pytest.raises(ct.CheaptalkError, match=error):
+            chat_environment("deal_or_no_deal", **arguments)

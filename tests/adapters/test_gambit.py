@@ -14,7 +14,7 @@ from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.pirate_game.rules import PirateGame
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
 from cheaptalk.learning.tabular import Policy, Tree
-from cheaptalk.rules import CheaptalkError, Game
+from cheaptalk.rules import CheaptalkError
 
 gambit: Any = pytest.importorskip("pygambit")
 
@@ -43,19 +43,19 @@ def policy_of(tree: Tree, profile: Any) -> Policy:
     return policy
 
 
-@pytest.mark.parametrize("rules", SMALL, ids=lambda rules: rules.name)
-def test_gambit_reads_tree_with_same_expected_payoffs(rules: Game, tmp_path: Path) -> None:
-    tree = Tree(array_game(rules))
-    game = read_in_gambit(tree, tmp_path)
-    assert [player.label for player in game.players] == list(tree.game.players)
-    assert sum(len(player.infosets) for player in game.players) == tree.decisions
-    instances = [json.loads(action.label) for action in game.root.infoset.actions]
-    assert instances == [instance.model_dump(mode="json") for instance in tree.instances]
-    uniform = game.mixed_behavior_profile()
-    expected = [float(uniform.payoff(player)) for player in game.players]
-    assert expected == pytest.approx(tree.expected(tree.uniform()).tolist())
-    for computed, level in zip(policy_of(tree, uniform), tree.uniform(), strict=True):
-        np.testing.assert_allclose(computed, level)
+def test_gambit_reads_tree_with_same_expected_payoffs(tmp_path: Path) -> None:
+    for rules in SMALL:
+        tree = Tree(array_game(rules))
+        game = read_in_gambit(tree, tmp_path)
+        assert [player.label for player in game.players] == list(tree.game.players)
+        assert sum(len(player.infosets) for player in game.players) == tree.decisions
+        instances = [json.loads(action.label) for action in game.root.infoset.actions]
+        assert instances == [instance.model_dump(mode="json") for instance in tree.instances]
+        uniform = game.mixed_behavior_profile()
+        expected = [float(uniform.payoff(player)) for player in game.players]
+        assert expected == pytest.approx(tree.expected(tree.uniform()).tolist())
+        for computed, level in zip(policy_of(tree, uniform), tree.uniform(), strict=True):
+            np.testing.assert_allclose(computed, level)
 
 
 def test_gambit_equilibrium_leaves_no_gains(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_gambit_equilibrium_leaves_no_gains(tmp_path: Path) -> None:
     assert values == pytest.approx(tree.expected(policy).tolist())
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_gambit_finds_same_equilibria_of_empirical_game(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, 4, 3)).round(3)

@@ -35,11 +35,12 @@ MIXED: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def played(store: Store) -> Store:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     study = ct.studies.parse_study(MIXED, "a test")
-    ct.run(study, store, models=Models(), concurrency=1)
-    return store
+    with Store.open(tmp_path_factory.mktemp("played") / "store.sqlite", create=True) as store:
+        ct.run(study, store, models=Models(), concurrency=1)
+        yield store
 
 
 def logs_in(folder: Path) -> dict[tuple[str, str], Any]:

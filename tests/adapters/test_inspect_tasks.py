@@ -12,14 +12,14 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.adapters import chat_environment, inspect_task
+from cheaptalk.adapters.inspect import tasks
 from cheaptalk.adapters.inspect.messages import inspect_part
 from cheaptalk.mock_server import answer
-from cheaptalk.rules import games
 from tests.adapters import inspect_program as program
 
 log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
 
-FORGIVING = {"cheaptalk/deal_or_no_deal", "cheaptalk/item_bargaining"}
+FORGIVING = {"cheaptalk/deal_or_no_deal"}
 """Games whose rules define the payoffs of a match in which a seat fails to answer."""
 
 
@@ -52,12 +52,15 @@ def scores(sample: Any) -> tuple[dict[str, Any], dict[str, int]]:
     return sample.scores["outcome"].value, sample.scores["answers"].value
 
 
-def test_illegal_answers_forfeit_in_every_game(tmp_path: Path) -> None:
+def test_every_game_is_registered_as_task() -> None:
+    assert [f"cheaptalk/{name}" for name in tasks.TASKS] == program.NAMES
+
+
+def test_illegal_answers_forfeit(tmp_path: Path) -> None:
     mock = ("--model", "mockllm/model", "--display", "none", "--log-dir", str(tmp_path))
-    inspect("--", "eval", *program.NAMES, *mock, "-T", "instances=1", home=tmp_path)
+    inspect("--", "eval", *program.SAMPLE, *mock, "-T", "instances=1", home=tmp_path)
     logs = read(tmp_path)
-    assert logs.keys() == set(program.NAMES)
-    assert len(logs) == len(games())
+    assert logs.keys() == set(program.SAMPLE)
     for task, eval_log in logs.items():
         outcome, answers = scores(eval_log.samples[0])
         assert answers["unparsable"] == sum(answers.values()) == 1, task
@@ -68,9 +71,9 @@ def test_illegal_answers_forfeit_in_every_game(tmp_path: Path) -> None:
     assert (means["payoff"].scored_samples, means["payoff"].unscored_samples) == (0, 1)
 
 
-def test_legal_answers_pay_according_to_rules_in_every_game(evaluated: Path) -> None:
+def test_legal_answers_pay_according_to_rules(evaluated: Path) -> None:
     logs = read(evaluated / "legal")
-    assert logs.keys() == set(program.NAMES)
+    assert logs.keys() == set(program.SAMPLE)
     for task, eval_log in logs.items():
         table = chat_environment(task.partition("/")[2])
         for number, sample in enumerate(eval_log.samples, 1):
@@ -113,18 +116,16 @@ def test_truncated_and_filtered_replies_are_counted(evaluated: Path, kind: str) 
     assert (answers[kind], sum(answers.values()), outcome["forfeited"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+def test_invalid_settings_raise_error_before_run() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"seat": "carol"}, 'bargaining has no seat "carol"'),
         ({"other": "openai/gpt-4o"}, "must be scripted"),
         ({"parameters": {"money": -1}}, "money"),
         ({"instances": 0}, "at least 1, not 0"),
-    ],
-)
-def test_invalid_settings_raise_error_before_run(arguments: dict[str, Any], error: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=error):
-        inspect_task("bargaining", **arguments)
+    ]
+    for arguments, error in cases:
+        with pytest.raises(ct.CheaptalkError, match=error):
+            inspect_task("bargaining", **arguments)
 
 
 def test_missing_inspect_error_names_extra() -> None:

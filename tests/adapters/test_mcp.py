@@ -125,35 +125,25 @@ def test_official_client_plays_every_game_across_killed_run(tmp_path: Path) -> N
     assert set(answered) - set(recorded) <= unresolved, "an answer that was taken is lost"
 
 
-def test_tool_descriptions_are_complete() -> None:
-    async def connect_and_look(url: str) -> Any:
-        async with agent_session(url) as session:
-            listed = await session.list_tools()
-            return {tool.name: tool for tool in listed.tools}, await use_tool(session, "look")
-
-    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as server:
-        tools, shown = asyncio.run(connect_and_look(server.url_of(NAME)))
+def check_descriptions(tools: dict[str, Any]) -> None:
+    """Check that the tools are complete and describe all their parameters."""
     assert set(tools) == {"look", "wait", "answer"}
     schema = getattr(tools["answer"], "inputSchema", None) or tools["answer"].input_schema
     assert schema["required"] == ["call"]
     assert set(schema["properties"]) == {"call", "answer", "text", "seconds"}
     for name in schema["properties"]:
         assert f"{name}: " in tools["answer"].description
-    assert shown == (
-        True,
-        {"state": "waiting", "next": "there is no open request: use the tool wait"},
-    )
 
 
-def test_invalid_tool_calls_return_error_without_effect(
-    store: ct.Store,
-) -> None:
+def test_invalid_tool_calls_return_error_without_effect(store: ct.Store) -> None:
     players = {NAME: {"model": f"remote/{NAME}"}, "fair": {"strategy": "equal_split"}}
     two_matches = study(players=players, pairing=[[NAME, "fair"]], instances=1)
     problems: list[str] = []
 
     async def answer_wrongly(url: str) -> None:
         async with agent_session(url) as session:
+            listed = await session.list_tools()
+            check_descriptions({tool.name: tool for tool in listed.tools})
             worked, shown = await use_tool(session, "wait", seconds=60)
             call = shown["request"]["call"]
             for arguments in (
@@ -182,16 +172,6 @@ def test_invalid_tool_calls_return_error_without_effect(
         'this remote agent has no request "m/7/bob/0/0"', "too large: the maximum is 262,144 bytes",
     ]  # fmt: skip
     assert [part in problem for part, problem in zip(reasons, problems, strict=True)] == [True] * 4
-
-
-def test_token_of_another_agent_is_rejected() -> None:
-    async def look(url: str) -> Any:
-        async with agent_session(url) as session:
-            return await use_tool(session, "look")
-
-    with AgentServer([NAME, "other"], 0, tokens={NAME: TOKEN, "other": "another token"}) as server:
-        worked, error = asyncio.run(look(server.url_of("other")))
-    assert (worked, "invalid token for remote agent" in error) == (False, True)
 
 
 def test_http_server_requires_token_of_remote_agent() -> None:

@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -15,6 +15,7 @@ from aiohttp import web
 from tests.attack.secrets import forms
 from tests.attack.wires import LONG_TOKEN, Reply, Wire, fields
 
+BOMB = gzip.compress(bytes(2**28), 9)
 HUGE = 2_000_000
 """Characters in the longest text."""
 PIECES = 20
@@ -113,72 +114,131 @@ def fault(act: Fault) -> Fault:
     return act
 
 
-def error_response(status: int, **headers: str) -> web.Response:
+def error_response(status: int, retry_after: str | None = None) -> web.Response:
     """Return an error in the provider's format."""
     data = {"error": {"message": f"status {status}, sorry", "type": "error", "code": None}}
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
     return web.json_response(data, status=status, headers=headers)
 
 
-@fault
-async def too_many(exchange: Exchange) -> web.StreamResponse:
-    """Return 429 without a Retry-After header."""
-    return error_response(429)
+def page(text: str, status: int = 200) -> web.Response:
+    html = f"<html><body>{text}</body></html>"
+    return web.Response(text=html, content_type="text/html", status=status)
 
 
-@fault
-async def too_many_wait_a_second(exchange: Exchange) -> web.StreamResponse:
-    """Return 429 with a wait of one second."""
-    return error_response(429, **{"Retry-After": "1"})
+def in_a_second() -> str:
+    return format_datetime(datetime.now(tz=UTC) + timedelta(seconds=1), usegmt=True)
 
 
-@fault
-async def too_many_wait_until(exchange: Exchange) -> web.StreamResponse:
-    """Return 429 with a date for the retry."""
-    then = format_datetime(datetime.now(tz=UTC) + timedelta(seconds=1), usegmt=True)
-    return error_response(429, **{"Retry-After": then})
+def changed(exchange: Exchange, **fields: Any) -> Exchange:
+    """Change the planned reply."""
+    exchange.reply = replace(exchange.reply, **fields)
+    return exchange
 
 
-@fault
-async def too_many_wait_an_hour(exchange: Exchange) -> web.StreamResponse:
-    """Return 429 with a wait that exceeds every timeout."""
-    return error_response(429, **{"Retry-After": "3600"})
+def sent(exchange: Exchange, **fields: Any) -> web.Response:
+    """Send a changed reply that does not count as an answer."""
+    return exchange.respond(json.dumps(changed(exchange, **fields).data).encode())
 
 
-@fault
-async def too_many_wait_not(exchange: Exchange) -> web.StreamResponse:
-    """Return 429 and allow an immediate retry."""
-    return error_response(429, **{"Retry-After": "0"})
+def latin_1(exchange: Exchange) -> bytes:
+    """Return a reply with a byte that isn't UTF-8."""
+    model = exchange.reply.model + "\N{INVERTED EXCLAMATION MARK}"
+    return json.dumps(changed(exchange, model=model).data, ensure_ascii=False).encode("latin-1")
 
 
-@fault
-async def internal_error(exchange: Exchange) -> web.StreamResponse:
-    """Return 500."""
-    return error_response(500)
+def huge(exchange: Exchange) -> Exchange:
+    """Put two million characters of filler before the answer."""
+    reply = exchange.reply
+    tokens = reply.output_tokens + HUGE // LONG_TOKEN
+    return changed(exchange, text=f"{'.' * HUGE}\n{reply.text}", output_tokens=tokens)
 
 
-@fault
-async def overloaded(exchange: Exchange) -> web.StreamResponse:
-    """Return 503."""
-    return error_response(503)
+def failed(message: str, kind: str = "error", code: Any = None, status: int = 503) -> web.Response:
+    error = {"message": message, "type": kind, "code": code}
+    return web.json_response({"error": error}, status=status)
 
 
-@fault
-async def bad_gateway(exchange: Exchange) -> web.StreamResponse:
-    """Return the error page of a proxy."""
-    page = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
-    return web.Response(text=page, content_type="text/html", status=502)
+def in_json(data: Any) -> bytes:
+    return json.dumps(data).encode()
 
 
-@fault
-async def web_page(exchange: Exchange) -> web.StreamResponse:
-    """Return a web page with status 200."""
-    return web.Response(text="<html><body>Please log in.</body></html>", content_type="text/html")
+def taken_over(exchange: Exchange) -> Exchange:
+    """Put terminal control codes before the answer and into the model's name."""
+    text = f"{HOSTILE_TEXT}\n{exchange.reply.text}"
+    return changed(exchange, text=text, tool=None, model=f"tiny{HOSTILE_TEXT}")
 
 
-@fault
-async def hung_up(exchange: Exchange) -> web.StreamResponse:
-    """Drop the connection before the reply."""
-    return _gone(exchange, web.Response())
+SIMPLE: dict[str, Callable[[Exchange], web.StreamResponse]] = {
+    "too_many": lambda _: error_response(429),
+    "too_many_wait_a_second": lambda _: error_response(429, "1"),
+    "too_many_wait_until": lambda _: error_response(429, in_a_second()),
+    "too_many_wait_an_hour": lambda _: error_response(429, "3600"),
+    "too_many_wait_not": lambda _: error_response(429, "0"),
+    "too_many_wait_for_ever": lambda _: error_response(429, "Fri, 31 Dec 99999999999 23:59:59 GMT"),
+    "internal_error": lambda _: error_response(500),
+    "overloaded": lambda _: error_response(503),
+    "bad_gateway": lambda _: page("502 Bad Gateway: nginx", 502),
+    "web_page": lambda _: page("Please log in."),
+    "hung_up": lambda exchange: _gone(exchange, web.Response()),
+    "cut_body": lambda exchange: exchange.respond(
+        (body := in_json(exchange.data))[: len(body) // 2]
+    ),
+    "not_utf8": lambda exchange: exchange.respond(latin_1(exchange)),
+    "wrong_shape": lambda exchange: exchange.respond(
+        in_json({"choices": {"text": "hello"}, "content": 7, "usage": exchange.usage})
+    ),
+    "no_choice": lambda exchange: exchange.respond(
+        in_json({"choices": [], "content": None, "usage": exchange.usage})
+    ),
+    "refusal": lambda exchange: sent(exchange, finish="refusal"),
+    "filtered": lambda exchange: sent(exchange, finish="content_filter"),
+    "silence": lambda exchange: changed(exchange, text="", tool=None).answer(),
+    "huge_text": lambda exchange: huge(exchange).answer(),
+    "other_model": lambda exchange: changed(exchange, model="something-smaller").answer(),
+    "error_as_success": lambda _: failed("sorry", code=503, status=200),
+    "zip_bomb": lambda exchange: exchange.respond(BOMB, **{"Content-Encoding": "gzip"}),
+    "deep_json": lambda exchange: exchange.respond(b"[" * 200_000),
+    "elsewhere": lambda exchange: web.Response(
+        status=307,
+        headers={"Location": f"http://localhost:{exchange.request.url.port}{exchange.wire.path}"},
+    ),
+    "lone_surrogate": lambda exchange: sent(
+        exchange, text=f"\ud83d {exchange.reply.text}", tool=None
+    ),
+    "terminal_codes": lambda exchange: taken_over(exchange).answer(),
+    "rude": lambda _: failed(f"no {HOSTILE_TEXT} capacity", HOSTILE_TEXT, HOSTILE_TEXT),
+    "two_answers": lambda exchange: sent(
+        exchange, more='{"decision": "reject", "message": "No.", "price": 1, "alice_gain": 1}'
+    ),
+    "other_tool": lambda exchange: sent(exchange, tool="transfer_money"),
+    "echo": lambda exchange: failed(
+        f"not so fast, {exchange.secret}: {echoes(exchange.secret)}", code=None
+    ),
+    "echo_in_page": lambda exchange: page(f"{exchange.secret} {echoes(exchange.secret)}", 502),
+}
+"""Faults that need no waiting: errors, replies that are altered, and misreported tokens."""
+LIES: dict[str, tuple[Any, Any]] = {
+    "hardly_any_tokens": (1, 0),
+    "negative_tokens": (-1_000_000, -5),
+    "absurd_tokens": (10**15, 10**30),
+    "tokens_in_words": ("many", {"some": [None]}),
+}
+"""Input and output tokens that servers report instead of those that they bill."""
+SIMPLE |= {
+    name: lambda exchange, usage=usage: changed(exchange, usage=usage).answer()  # type: ignore[misc]
+    for name, usage in LIES.items()
+}
+
+
+def at_once(act: Callable[[Exchange], web.StreamResponse]) -> Fault:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
+        return act(exchange)
+
+    return respond
+
+
+FAULTS |= {name: at_once(act) for name, act in SIMPLE.items()}
 
 
 @fault
@@ -197,75 +257,10 @@ def _gone(exchange: Exchange, response: web.StreamResponse) -> web.StreamRespons
 
 
 @fault
-async def cut_body(exchange: Exchange) -> web.StreamResponse:
-    """Send half of the JSON as if it were complete."""
-    body = json.dumps(exchange.data).encode()
-    return exchange.respond(body[: len(body) // 2])
-
-
-@fault
-async def not_utf8(exchange: Exchange) -> web.StreamResponse:
-    """Send text with a byte that isn't UTF-8."""
-    exchange.reply.model += "\N{INVERTED EXCLAMATION MARK}"
-    body = json.dumps(exchange.data, ensure_ascii=False)
-    return exchange.respond(body.encode("latin-1"))
-
-
-@fault
-async def wrong_shape(exchange: Exchange) -> web.StreamResponse:
-    """Send JSON that isn't a completion."""
-    wrong = {"choices": {"text": "hello"}, "content": 7, "usage": exchange.usage}
-    return exchange.respond(json.dumps(wrong).encode())
-
-
-@fault
-async def no_choice(exchange: Exchange) -> web.StreamResponse:
-    """Send a completion without a choice, but with usage."""
-    none = {"choices": [], "content": None, "usage": exchange.usage}
-    return exchange.respond(json.dumps(none).encode())
-
-
-@fault
 async def cut_text(exchange: Exchange) -> web.StreamResponse:
     """Stop at the token limit, before the answer is complete."""
     exchange.reply.text = exchange.reply.text[: exchange.reply.text.find("{") + 2]
     exchange.reply.finish = "length"
-    return exchange.answer()
-
-
-@fault
-async def refusal(exchange: Exchange) -> web.StreamResponse:
-    """Refuse to answer."""
-    exchange.reply.finish = "refusal"
-    return exchange.respond(json.dumps(exchange.data).encode())
-
-
-@fault
-async def filtered(exchange: Exchange) -> web.StreamResponse:
-    """Stop at a content filter."""
-    exchange.reply.finish = "content_filter"
-    return exchange.respond(json.dumps(exchange.data).encode())
-
-
-@fault
-async def silence(exchange: Exchange) -> web.StreamResponse:
-    """Answer with an empty text."""
-    exchange.reply.text, exchange.reply.tool = "", None
-    return exchange.answer()
-
-
-@fault
-async def huge_text(exchange: Exchange) -> web.StreamResponse:
-    """Answer after two million characters of filler."""
-    exchange.reply.text = f"{'.' * HUGE}\n{exchange.reply.text}"
-    exchange.reply.output_tokens += HUGE // LONG_TOKEN
-    return exchange.answer()
-
-
-@fault
-async def other_model(exchange: Exchange) -> web.StreamResponse:
-    """Answer from another model than requested."""
-    exchange.reply.model = "something-smaller"
     return exchange.answer()
 
 
@@ -300,121 +295,11 @@ async def too_late(exchange: Exchange) -> web.StreamResponse:
 
 
 @fault
-async def too_many_wait_for_ever(exchange: Exchange) -> web.StreamResponse:
-    """Return 429 with a date beyond any calendar."""
-    return error_response(429, **{"Retry-After": "Fri, 31 Dec 99999999999 23:59:59 GMT"})
-
-
-@fault
-async def error_as_success(exchange: Exchange) -> web.StreamResponse:
-    """Return an error with status 200."""
-    return web.json_response({"error": {"message": "sorry", "type": "error", "code": 503}})
-
-
-@fault
 async def no_http(exchange: Exchange) -> web.StreamResponse:
     """Send bytes that aren't HTTP."""
     if exchange.request.transport is not None:
         exchange.request.transport.write(b"\x16\x03\x01 HTTP/9.9 two hundred\r\nX: \xff\r\n\r\n")
     return _gone(exchange, web.Response())
-
-
-@fault
-async def zip_bomb(exchange: Exchange) -> web.StreamResponse:
-    """Send a quarter of a gigabyte in a few hundred kilobytes."""
-    return exchange.respond(BOMB, **{"Content-Encoding": "gzip"})
-
-
-@fault
-async def deep_json(exchange: Exchange) -> web.StreamResponse:
-    """Send deeply nested JSON without an end."""
-    return exchange.respond(b"[" * 200_000)
-
-
-@fault
-async def elsewhere(exchange: Exchange) -> web.StreamResponse:
-    """Redirect the caller to another server."""
-    host = f"http://localhost:{exchange.request.url.port}{exchange.wire.path}"
-    return web.Response(status=307, headers={"Location": host})
-
-
-@fault
-async def lone_surrogate(exchange: Exchange) -> web.StreamResponse:
-    """Put a lone surrogate into a text."""
-    exchange.reply.text, exchange.reply.tool = f"\ud83d {exchange.reply.text}", None
-    return exchange.respond(json.dumps(exchange.data).encode())
-
-
-@fault
-async def terminal_codes(exchange: Exchange) -> web.StreamResponse:
-    """Put terminal control codes before the answer."""
-    exchange.reply.text, exchange.reply.tool = f"{HOSTILE_TEXT}\n{exchange.reply.text}", None
-    exchange.reply.model = f"tiny{HOSTILE_TEXT}"
-    return exchange.answer()
-
-
-@fault
-async def rude(exchange: Exchange) -> web.StreamResponse:
-    """Return an error message with terminal control codes."""
-    error = {"message": f"no {HOSTILE_TEXT} capacity", "type": HOSTILE_TEXT, "code": HOSTILE_TEXT}
-    return web.json_response({"error": error}, status=503)
-
-
-@fault
-async def two_answers(exchange: Exchange) -> web.StreamResponse:
-    """Send a second answer beside the first."""
-    exchange.reply.more = '{"decision": "reject", "message": "No.", "price": 1, "alice_gain": 1}'
-    return exchange.respond(json.dumps(exchange.data).encode())
-
-
-@fault
-async def other_tool(exchange: Exchange) -> web.StreamResponse:
-    """Call a tool that was not offered."""
-    exchange.reply.tool = "transfer_money"
-    return exchange.respond(json.dumps(exchange.data).encode())
-
-
-async def _misreport(exchange: Exchange, prompt: Any, answer: Any) -> web.StreamResponse:
-    exchange.reply.usage = prompt, answer
-    return exchange.answer()
-
-
-@fault
-async def hardly_any_tokens(exchange: Exchange) -> web.StreamResponse:
-    """Report one input token and no output tokens for a long request."""
-    return await _misreport(exchange, 1, 0)
-
-
-@fault
-async def negative_tokens(exchange: Exchange) -> web.StreamResponse:
-    """Report negative tokens."""
-    return await _misreport(exchange, -1_000_000, -5)
-
-
-@fault
-async def absurd_tokens(exchange: Exchange) -> web.StreamResponse:
-    """Report an absurd number of tokens."""
-    return await _misreport(exchange, 10**15, 10**30)
-
-
-@fault
-async def tokens_in_words(exchange: Exchange) -> web.StreamResponse:
-    """Report tokens that aren't numbers."""
-    return await _misreport(exchange, "many", {"some": [None]})
-
-
-@fault
-async def echo(exchange: Exchange) -> web.StreamResponse:
-    """Return an error that repeats the key."""
-    message = f"not so fast, {exchange.secret}: {echoes(exchange.secret)}"
-    return web.json_response({"error": {"message": message}}, status=503)
-
-
-@fault
-async def echo_in_page(exchange: Exchange) -> web.StreamResponse:
-    """Return a page that repeats the key."""
-    page = f"<html><body>{exchange.secret} {echoes(exchange.secret)}</body></html>"
-    return web.Response(text=page, content_type="text/html", status=502)
 
 
 @fault
@@ -432,9 +317,6 @@ def echoes(secret: str) -> str:
     return " ".join(form.decode("latin-1") for form in forms(secret))
 
 
-LIES = frozenset({"hardly_any_tokens", "negative_tokens", "absurd_tokens", "tokens_in_words"})
-"""Faults that report other tokens than billed."""
-BOMB = gzip.compress(bytes(2**28), 9)
 ALTERED = frozenset({"echo_in_answer", "lone_surrogate", "two_answers", "other_tool"})
 """Faults whose text may be recorded differently than it was sent: without the key, without lone
 surrogates, or with a second answer."""

@@ -32,7 +32,7 @@ from cheaptalk.studies import Budget, Cap, Halted, StudyError
 from cheaptalk.text import money
 from tests.fakes import Canned, Server, broken, legal, study, with_model
 
-LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 8}
+LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 5}
 DEAR = Price(models=("vllm/*",), input=100, output=400, as_of=date(2026, 1, 1))
 """A hundredth of a cent per input token."""
 PRICES = Prices({"test": (DEAR,)})
@@ -66,7 +66,7 @@ def uncapped(tmp_path: Path) -> Canned:
     return models
 
 
-@pytest.mark.parametrize("cap", [1, 5, 17])
+@pytest.mark.parametrize("cap", [1, 17])
 def test_call_cap_is_met_exactly_and_halts_cleanly(store: Store, cap: int) -> None:
     models = Canned()
     progress = run(store, models, calls=cap)
@@ -86,7 +86,7 @@ def test_only_a_larger_budget_resumes_the_run(store: Store) -> None:
     assert len(set(first.numbers + third.numbers)) == len(first.numbers) + len(third.numbers)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.2, 0.9])
 def test_token_cap_is_nearly_used_up_but_not_exceeded(
     store: Store, uncapped: Canned, share: float
 ) -> None:
@@ -101,28 +101,6 @@ def test_token_cap_is_nearly_used_up_but_not_exceeded(
     )
     assert cap - 2 * max(map(tokens, uncapped.calls)) < taken <= cap
     assert taken == sum(map(tokens, models.calls))
-
-
-class PairedCalls(Canned):
-    """Models that answer later calls only when another call is in flight."""
-
-    def __init__(self) -> None:
-        super().__init__(counting)
-        self.paired = asyncio.Event()
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        self.in_flight += 1
-        if self.in_flight > 1:
-            self.paired.set()
-        if self.calls:
-            async with asyncio.timeout(60):
-                await self.paired.wait()
-        self.in_flight -= 1
-        return await super().call(call, number, deadline)
-
-
-def test_affordable_calls_are_sent_concurrently(store: Store, uncapped: Canned) -> None:
-    assert run(store, PairedCalls(), tokens=sum(map(tokens, uncapped.calls)) // 2).halted
 
 
 def test_dollar_cap_halts_the_run_until_it_is_raised(store: Store, uncapped: Canned) -> None:
@@ -154,13 +132,12 @@ def test_records_contain_the_cost_of_their_match(store: Store) -> None:
         assert (record.unpriced, record.calls) == (0, len(replies))
 
 
-def test_match_over_its_budget_fails_and_resumes_with_a_larger_one(
-    store: Store,
-) -> None:
+def test_match_over_its_budget_fails_and_resumes_with_a_larger_one(store: Store) -> None:
     first, again, more = Canned(counting), Canned(counting), Canned(counting)
     progress = run(store, first, per_match={"calls": 1})
     assert progress.halted is None
     assert progress.failed == progress.left > 0
+    assert Status.FORFEITED not in progress.counts
     assert {reason.partition(": ")[2] for reason in progress.problems} == {
         "the match's budget of 1 call is exhausted"
     }
@@ -225,15 +202,6 @@ def call(length: int = 90, **settings: int) -> ModelCall:
 
 def reply(input_tokens: int, output_tokens: int) -> Reply:
     return Reply(text="hi", usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens))
-
-
-def test_empty_budget_rejects_no_call() -> None:
-    async def scene() -> int:
-        budget_tracker = BudgetTracker(Budget(), Cost(calls=10**9, dollars=1e9))
-        await budget_tracker.open(call(), budget_tracker.tab())
-        return budget_tracker.study.in_flight
-
-    assert asyncio.run(scene()) == 1
 
 
 @pytest.mark.parametrize(
@@ -379,13 +347,6 @@ def test_call_sizes_are_estimated_then_learned() -> None:
     sizes.note(call(100), Usage())
     assert sizes.expected(call(200)) == Usage(input_tokens=60, output_tokens=70)
     assert sizes.expected(call(200, max_tokens=100)).output_tokens == 100
-
-
-def test_match_over_its_budget_fails_and_is_not_forfeited(store: Store) -> None:
-    run(store, Canned(counting), per_match={"calls": 1})
-    statuses = {record.status for record in store.records()}
-    assert Status.FORFEITED not in statuses
-    assert Status.FAILED in statuses
 
 
 @pytest.mark.parametrize(("batch", "at_once"), [(False, 4), (True, 8)])

@@ -11,7 +11,7 @@ from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.players import Kind
 from cheaptalk.records import Cache, CacheError, Status, Store
 from tests.batch_server import BatchServer
-from tests.fakes import Canned, broken, essence, legal, study, with_model
+from tests.fakes import Canned, broken, legal, study, with_model
 
 
 @pytest.fixture
@@ -185,15 +185,3 @@ def test_invalid_cache_file_stops_the_run_before_any_write(file: Path, store: St
     with pytest.raises(CacheError, match="cannot be used"):
         ct.run(study(**with_model()), store, models=Canned(), cache=file)
     assert store.studies() == []
-
-
-def test_cached_record_has_the_same_actions(tmp_path: Path, file: Path, store: Store) -> None:
-    ct.run(study(**with_model()), store, models=Canned(), cache=file)
-    with empty_store(tmp_path) as other:
-        ct.run(study(**with_model()), other, models=Canned(), cache=file)
-        for original, cached in zip(
-            store.records("small", bodies=True), other.records("small", bodies=True), strict=True
-        ):
-            assert [answer["action"] for answer in essence(original)["answers"]] == [
-                answer["action"] for answer in essence(cached)["answers"]
-            ]

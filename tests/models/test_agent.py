@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from aiohttp import web
 
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Usage
@@ -45,44 +44,39 @@ def test_agent_answers_with_fields_or_text() -> None:
     assert text.usage == Usage(input_tokens=3, output_tokens=2)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_malformed_answer_is_agent_failure() -> None:
+    for data in [
         {},
         {"answer": {"price": 7}, "text": "I ask 7."},
         {"answer": 7},
         {"anwser": {"price": 7}},
         "7",
-    ],
-    ids=str,
-)
-def test_malformed_answer_is_agent_failure(data: Any) -> None:
-    (reply,), _ = exchange(always(data), call)
-    assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
-    assert reply.detail is not None
-    assert "is malformed" in reply.detail
-    assert reply.detail.endswith(f"; it begins with: {json.dumps(data)}")
+    ]:
+        (reply,), _ = exchange(always(data), call)
+        assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
+        assert reply.detail is not None
+        assert "is malformed" in reply.detail
+        assert reply.detail.endswith(f"; it begins with: {json.dumps(data)}")
 
 
-@pytest.mark.parametrize(
-    ("response", "error"),
-    [
-        (b"I accept, my friend. " * 20, "it begins with: I accept, my friend. I accept"),
-        (b'{"text": "\xff"}', "it begins with: {"),
-        (b"", "it is empty"),
-        (b'{"text": "' + b"x" * LARGEST + b'"}', f"the response is longer than {LARGEST:,} bytes"),
-    ],
-    ids=["words", "bytes", "nothing", "too much"],
-)
-def test_invalid_response_error_quotes_its_start(response: bytes, error: str) -> None:
+def test_invalid_response_error_quotes_its_start() -> None:
+    responses = {
+        "it begins with: I accept, my friend. I accept": b"I accept, my friend. " * 20,
+        "it begins with: {": b'{"text": "\xff"}',
+        "it is empty": b"",
+        f"is longer than {LARGEST:,} bytes": b'{"text": "' + b"x" * LARGEST + b'"}',
+    }
+    remaining = iter(responses.values())
+
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        return web.Response(body=response)
+        return web.Response(body=next(remaining))
 
-    (reply,), _ = exchange(handler, call)
-    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
-    assert reply.detail is not None
-    assert error in reply.detail
-    assert len(reply.detail) < 400
+    replies, _ = exchange(handler, call, times=len(responses))
+    for error, reply in zip(responses, replies, strict=True):
+        assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+        assert reply.detail is not None
+        assert error in reply.detail
+        assert len(reply.detail) < 400
 
 
 def test_error_message_of_agent_is_reported() -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -49,18 +48,7 @@ def raw_response(
     return handler
 
 
-@pytest.mark.parametrize("model", list(ANSWERS))
-def test_unresponsive_server_times_out(model: str) -> None:
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        await asyncio.sleep(60)
-        raise AssertionError("nobody waits for it")
-
-    reply = single_call(handler, model, deadline=0.05)
-    assert (reply.text, reply.failure, reply.retry) == (None, Failure.TIMED_OUT, True)
-
-
-@pytest.mark.parametrize("model", list(ANSWERS))
-def test_slow_response_times_out_at_deadline(model: str) -> None:
+def test_slow_response_times_out_at_deadline() -> None:
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -69,13 +57,14 @@ def test_slow_response_times_out_at_deadline(model: str) -> None:
             await asyncio.sleep(0.005)
         return response
 
-    reply = single_call(handler, model, deadline=0.1)
-    assert (reply.failure, reply.retry) == (Failure.TIMED_OUT, True)
-    assert reply.seconds >= 0.1
+    for model in ANSWERS:
+        reply = single_call(handler, model, deadline=0.1)
+        assert (reply.failure, reply.retry) == (Failure.TIMED_OUT, True)
+        assert reply.detail == "no answer within 0.1 seconds"
+        assert reply.seconds >= 0.1
 
 
-@pytest.mark.parametrize("model", list(ANSWERS))
-def test_cancelled_call_closes_connection(model: str) -> None:
+def test_cancelled_call_closes_connection() -> None:
     async def cancel_call() -> bool:
         received, closed = asyncio.Event(), asyncio.Event()
 
@@ -90,7 +79,7 @@ def test_cancelled_call_closes_connection(model: str) -> None:
         app = web.Application()
         app.router.add_post("/{tail:.*}", handle)
         async with TestServer(app, handler_cancellation=True) as server, open_models() as models:
-            model_call = call(model)(str(server.make_url("")).rstrip("/"))
+            model_call = call("vllm/tiny")(str(server.make_url("")).rstrip("/"))
             task = asyncio.create_task(models.call(model_call, "m", 60))
             await received.wait()
             task.cancel()
@@ -102,51 +91,62 @@ def test_cancelled_call_closes_connection(model: str) -> None:
     assert asyncio.run(cancel_call())
 
 
-@pytest.mark.parametrize("model", list(ANSWERS))
-def test_redirect_is_not_followed(model: str) -> None:
-    for status in (301, 302, 307, 308):
-        _, received = exchange(raw_response(b"", status, {"Location": "/elsewhere"}), call(model))
-        assert len(received.paths) == 1
-    reply = single_call(raw_response(b"", 307, {"Location": "/elsewhere"}), model)
-    assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 307)
+def test_redirect_is_not_followed() -> None:
+    for model in list(ANSWERS):
+        for status in (301, 302, 307, 308):
+            _, received = exchange(
+                raw_response(b"", status, {"Location": "/elsewhere"}), call(model)
+            )
+            assert len(received.paths) == 1
+        reply = single_call(raw_response(b"", 307, {"Location": "/elsewhere"}), model)
+        assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 307)
 
 
-@pytest.mark.parametrize("model", list(ANSWERS))
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"null", b"[]", b'"7"', b"{", b"\xff\xfe", b'{"text": "\xff"}', b'{"text": "\\ud800"}',
-     b"[" * 100_000, b'{"content": ' * 50_000, b"<html>busy</html>"],
-    ids=repr,
-)  # fmt: skip
-def test_invalid_response_is_retried(model: str, data: bytes) -> None:
-    reply = single_call(raw_response(data), model)
-    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
-    assert len(reply.detail or "") <= 500
+def test_invalid_response_is_retried() -> None:
+    for data in [
+        b"",
+        b"null",
+        b"[]",
+        b'"7"',
+        b"{",
+        b"\xff\xfe",
+        b'{"text": "\xff"}',
+        b'{"text": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"content": ' * 50_000,
+        b"<html>busy</html>",
+    ]:
+        for model in list(ANSWERS):
+            reply = single_call(raw_response(data), model)
+            assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+            assert len(reply.detail or "") <= 500
 
 
-@pytest.mark.parametrize("model", list(ANSWERS))
-def test_decompression_bomb_is_not_read_completely(model: str) -> None:
-    bomb = gzip.compress(b" " * (LONGEST * 4))
-    assert len(bomb) < LONGEST / 100
-    reply = single_call(raw_response(bomb, headers={**JSON, "Content-Encoding": "gzip"}), model)
-    assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
+def test_decompression_bomb_is_not_read_completely() -> None:
+    for model in list(ANSWERS):
+        bomb = gzip.compress(b" " * (LONGEST * 4))
+        assert len(bomb) < LONGEST / 100
+        reply = single_call(raw_response(bomb, headers={**JSON, "Content-Encoding": "gzip"}), model)
+        assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
 
 
-@pytest.mark.parametrize("model", [model for model in ANSWERS if not model.startswith("agent/")])
-def test_two_megabyte_answer_is_complete(model: str) -> None:
-    long = "7" * 2_000_000
-    reply = single_call(
-        raw_response(json.dumps(ANSWERS[model]).replace('"7"', f'"{long}"').encode()), model
-    )
-    assert reply.text == long
+def test_two_megabyte_answer_is_complete() -> None:
+    for model in [model for model in ANSWERS if not model.startswith("agent/")]:
+        long = "7" * 2_000_000
+        reply = single_call(
+            raw_response(json.dumps(ANSWERS[model]).replace('"7"', f'"{long}"').encode()), model
+        )
+        assert reply.text == long
 
 
-@pytest.mark.parametrize("model", list(ANSWERS))
-@pytest.mark.parametrize("count", ["-1", "1e26", "1e400", "NaN", '"many"', "true", "1" * 5_000])
-def test_impossible_token_counts_are_replaced_by_estimate(model: str, count: str) -> None:
-    data = json.dumps(ANSWERS[model] | {"usage": {TOKEN_FIELDS[model]: "?"}}).replace('"?"', count)
-    reply = single_call(raw_response(data.encode()), model)
-    assert (reply.text, reply.failure) == ("7", None)
-    assert reply.usage == Usage(input_tokens=4, output_tokens=1)
-    assert reply.reported is not None
-    assert reply.reported.startswith(f'{{"{TOKEN_FIELDS[model]}": ')
+def test_impossible_token_counts_are_replaced_by_estimate() -> None:
+    for count in ["-1", "1e26", "1e400", "NaN", '"many"', "true", "1" * 5_000]:
+        for model in list(ANSWERS):
+            data = json.dumps(ANSWERS[model] | {"usage": {TOKEN_FIELDS[model]: "?"}}).replace(
+                '"?"', count
+            )
+            reply = single_call(raw_response(data.encode()), model)
+            assert (reply.text, reply.failure) == ("7", None)
+            assert reply.usage == Usage(input_tokens=4, output_tokens=1)
+            assert reply.reported is not None
+            assert reply.reported.startswith(f'{{"{TOKEN_FIELDS[model]}": ')

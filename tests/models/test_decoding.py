@@ -54,25 +54,21 @@ def test_tokens_are_sampled_by_probability(torch: Any, temperature: float) -> No
     assert ((shares - chances).abs() <= 4 * errors).all()
 
 
-@pytest.mark.parametrize(
-    ("given", "preset", "single_draw"),
-    [
+def test_filtered_sampling_uses_transformers() -> None:
+    cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
         ({"temperature": 1.0}, {"top_k": 0}, True),
         ({"temperature": 1.0}, {"top_k": None}, False),
         ({"temperature": 1.0}, {"top_k": 0, "min_p": 0.1}, False),
         ({"temperature": 1.0, "top_p": 0.9}, {"top_k": 0}, False),
         ({}, {"top_k": 0}, False),
-    ],
-)
-def test_filtered_sampling_uses_transformers(
-    given: dict[str, Any], preset: dict[str, Any], single_draw: bool
-) -> None:
-    config = import_module("transformers").GenerationConfig(do_sample=True, **preset)
-    arguments = with_single_draw(
-        SimpleNamespace(generation_config=config), given | {"do_sample": True}
-    )
-    assert arguments["do_sample"] is not single_draw
-    assert ("logits_processor" in arguments) is single_draw
+    ]
+    for given, preset, single_draw in cases:
+        config = import_module("transformers").GenerationConfig(do_sample=True, **preset)
+        arguments = with_single_draw(
+            SimpleNamespace(generation_config=config), given | {"do_sample": True}
+        )
+        assert arguments["do_sample"] is not single_draw
+        assert ("logits_processor" in arguments) is single_draw
 
 
 def test_roomy_cache_keeps_appended_values(torch: Any) -> None:

@@ -70,57 +70,54 @@ def call_with_fault(fault: str) -> tuple[Reply, Sending]:
     return reply, sending
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_are_classified(fault: str) -> None:
-    reply, sending = call_with_fault(fault)
-    assert reply.failure is FAILURES.get(fault)
-    assert (reply.text is None) == (fault in FAILURES)
-    assert (reply.detail is None) == (fault not in {*FAILURES, "other_tool"})
-    assert reply.retry == (reply.failure in {PROVIDER, LATE} and fault != "elsewhere")
-    used, billed = reply.usage, (sending.input_tokens, sending.output_tokens)
-    if reply.reported:
-        assert sending.lied
-        assert (used.input_tokens, used.output_tokens) > billed, "less than was billed"
-    else:
-        assert not sending.lied
-        assert (used.input_tokens, used.output_tokens) in (
-            {billed} if reply.text else {billed, (0, 0)}
-        )
-    if reply.text is not None:
-        models = {"other_model": "something-smaller", "terminal_codes": f"tiny{HOSTILE_TEXT}"}
-        assert reply.model == models.get(fault, "tiny-2026-01-01") or fault == "echo_in_answer"
-        assert reply.truncated == (fault == "cut_text")
+def test_faults_are_classified() -> None:
+    for fault in FAULTS:
+        reply, sending = call_with_fault(fault)
+        assert reply.failure is FAILURES.get(fault)
+        assert (reply.text is None) == (fault in FAILURES)
+        assert (reply.detail is None) == (fault not in {*FAILURES, "other_tool"})
+        assert reply.retry == (reply.failure in {PROVIDER, LATE} and fault != "elsewhere")
+        used, billed = reply.usage, (sending.input_tokens, sending.output_tokens)
+        if reply.reported:
+            assert sending.lied
+            assert (used.input_tokens, used.output_tokens) > billed, "less than was billed"
+        else:
+            assert not sending.lied
+            assert (used.input_tokens, used.output_tokens) in (
+                {billed} if reply.text else {billed, (0, 0)}
+            )
+        if reply.text is not None:
+            models = {"other_model": "something-smaller", "terminal_codes": f"tiny{HOSTILE_TEXT}"}
+            assert reply.model == models.get(fault, "tiny-2026-01-01") or fault == "echo_in_answer"
+            assert reply.truncated == (fault == "cut_text")
 
 
-@pytest.mark.parametrize("fault", sorted(FAULTS.keys() - FAILURES.keys() - ALTERED))
-def test_answer_text_is_verbatim(fault: str) -> None:
-    expected = {
-        "cut_text": ANSWER[: ANSWER.find("{") + 2],
-        "silence": "",
-        "huge_text": f"{'.' * HUGE}\n{ANSWER}",
-        "terminal_codes": f"{HOSTILE_TEXT}\n{ANSWER}",
-    }
-    assert call_with_fault(fault)[0].text == expected.get(fault, ANSWER)
+def test_answer_text_is_verbatim() -> None:
+    for fault in sorted(FAULTS.keys() - FAILURES.keys() - ALTERED):
+        expected = {
+            "cut_text": ANSWER[: ANSWER.find("{") + 2],
+            "silence": "",
+            "huge_text": f"{'.' * HUGE}\n{ANSWER}",
+            "terminal_codes": f"{HOSTILE_TEXT}\n{ANSWER}",
+        }
+        assert call_with_fault(fault)[0].text == expected.get(fault, ANSWER)
 
 
-@pytest.mark.parametrize(
-    ("fault", "low", "high"),
-    [
+def test_retry_after_is_reported() -> None:
+    for fault, low, high in [
         ("too_many_wait_not", 0, 0),
         ("too_many_wait_a_second", 1, 1),
         ("too_many_wait_until", 0, 1),
         ("too_many_wait_an_hour", 3600, 3600),
-    ],
-)
-def test_retry_after_is_reported(fault: str, low: int, high: int) -> None:
-    wait = call_with_fault(fault)[0].retry_after
-    assert wait is not None
-    assert low <= wait <= high
+    ]:
+        wait = call_with_fault(fault)[0].retry_after
+        assert wait is not None
+        assert low <= wait <= high
 
 
-@pytest.mark.parametrize("fault", ["too_many", "overloaded", "internal_error"])
-def test_retry_after_is_none_without_header(fault: str) -> None:
-    assert call_with_fault(fault)[0].retry_after is None
+def test_retry_after_is_none_without_header() -> None:
+    for fault in ["too_many", "overloaded", "internal_error"]:
+        assert call_with_fault(fault)[0].retry_after is None
 
 
 def test_hostile_server_reports_its_account() -> None:

@@ -1,6 +1,7 @@
 """A key is sent only to its own host, and appears in no reply, log, store or export."""
 
 import asyncio
+import itertools
 import json
 import re
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
@@ -27,9 +28,7 @@ from tests.models.serving import RequestHandler, always, exchange
 
 KEY = "sk-very/secret+42_Ω".replace("_Ω", "x")
 CHAT = (ChatMessage(role="user", content='Answer as {"price": <amount>}.'),)
-WIRES = {
-    "openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-4-1", "agent": "keyed/mine",
-}  # fmt: skip
+WIRES = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-4-1", "agent": "keyed/mine"}
 """A model by the name of its provider, one for each wire format."""
 
 
@@ -80,16 +79,14 @@ def find_leaks(data: str | bytes, key: str = KEY) -> list[str]:
     return encodings
 
 
-@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
-def test_encoded_keys_are_redacted(
-    echo: Callable[[str], str],
-) -> None:
-    assert find_leaks(echo(KEY))
-    redacted = scrubbed(f'price: 7\n"{echo(KEY)}" \\u00e9 100%, as/ever', (KEY,))
-    assert not find_leaks(redacted)
-    assert redacted.startswith('price: 7\n"')
-    assert redacted.endswith('" \\u00e9 100%, as/ever')
-    assert "[key]" in redacted
+def test_encoded_keys_are_redacted() -> None:
+    for echo in ECHOES.values():
+        assert find_leaks(echo(KEY))
+        redacted = scrubbed(f'price: 7\n"{echo(KEY)}" \\u00e9 100%, as/ever', (KEY,))
+        assert not find_leaks(redacted)
+        assert redacted.startswith('price: 7\n"')
+        assert redacted.endswith('" \\u00e9 100%, as/ever')
+        assert "[key]" in redacted
 
 
 def test_similar_text_is_not_redacted() -> None:
@@ -97,10 +94,10 @@ def test_similar_text_is_not_redacted() -> None:
     assert scrubbed(text, (KEY,)) == text
 
 
-@pytest.mark.parametrize("short", ["none", "EMPTY", "secret7"])
-def test_common_word_as_key_is_not_redacted(short: str) -> None:
-    text = f"there is {short}, {escaped(short)}"
-    assert scrubbed(text, (short,)) == text
+def test_common_word_as_key_is_not_redacted() -> None:
+    for short in ["none", "EMPTY", "secret7"]:
+        text = f"there is {short}, {escaped(short)}"
+        assert scrubbed(text, (short,)) == text
 
 
 def test_megabytes_of_backslashes_are_redacted() -> None:
@@ -138,35 +135,31 @@ def echo_answer(wire: str, text: str) -> dict[str, Any]:
     return {"text": text, "model": text}
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_answers_are_redacted(wire: str, keys: None) -> None:
-    reply, received = replies(always(echo_answer(wire, ALL)), WIRES[wire])
-    assert KEY in str(received.headers)
-    assert (reply.failure, reply.text) == (None, scrubbed(ALL, (KEY,)))
-    assert not find_leaks(reply.model_dump_json())
+def test_answers_are_redacted(keys: None) -> None:
+    for wire in WIRES:
+        reply, received = replies(always(echo_answer(wire, ALL)), WIRES[wire])
+        assert KEY in str(received.headers)
+        assert (reply.failure, reply.text) == (None, scrubbed(ALL, (KEY,)))
+        assert not find_leaks(reply.model_dump_json())
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("status", [200, 400, 401, 500])
-def test_error_messages_are_redacted(wire: str, status: int, keys: None) -> None:
-    shapes: list[Any] = [
-        {"error": {"message": f"no such key: {ALL}", "code": ALL}}, {"error": KEY}, KEY, [KEY],
-        {KEY: {KEY: 1}}, {"error": {"message": "x" * 480 + KEY}},
-    ]  # fmt: skip
-    for shape in shapes:
-        reply, _ = replies(always(shape, status), WIRES[wire])
+def test_error_messages_are_redacted(keys: None) -> None:
+    detailed = {"error": {"message": f"no such key: {ALL}", "code": ALL}}
+    shapes = [detailed, {"error": KEY}, [KEY], {KEY: {KEY: 1}}, {"error": "x" * 480 + KEY}]
+    for status, wire, shape in itertools.product([200, 401], WIRES.values(), shapes):
+        reply, _ = replies(always(shape, status), wire)
         assert not find_leaks(reply.model_dump_json())
         assert KEY[:8] not in (reply.detail or "")
 
 
-@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_error_pages_are_redacted(wire: str, encoding: str, keys: None) -> None:
+def test_error_pages_are_redacted(encoding: str, keys: None) -> None:
     async def page(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(body=f"<p>{ALL}".encode(encoding), status=500, reason=KEY)
 
-    reply, _ = replies(page, WIRES[wire])
-    assert not find_leaks(reply.model_dump_json())
+    for wire in WIRES.values():
+        reply, _ = replies(page, wire)
+        assert not find_leaks(reply.model_dump_json())
 
 
 def test_streams_are_redacted_across_chunks(keys: None) -> None:
@@ -270,53 +263,52 @@ def test_store_and_export_contain_no_key(
     assert not any(find_leaks(path.read_bytes()) for path in files)
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_custom_url_receives_no_key(wire: str, keys: None) -> None:
-    reply, received = replies(always({"error": "no key"}, 401), WIRES[wire], home=False)
-    assert KEY not in str(received.headers)
-    explained = "no key is sent to a URL in a model string" in (reply.detail or "")
-    assert explained is (wire != "agent")
+def test_custom_url_receives_no_key(keys: None) -> None:
+    for wire in WIRES:
+        reply, received = replies(always({"error": "no key"}, 401), WIRES[wire], home=False)
+        assert KEY not in str(received.headers)
+        explained = "no key is sent to a URL in a model string" in (reply.detail or "")
+        assert explained is (wire != "agent")
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://api.openai.com/v1", "https://api.openai.com:8443/v1", "https://api.openai.com.gpu/v1",
-     "https://gpu/api.openai.com", "https://api.openai.co/v1"],
-)  # fmt: skip
-def test_key_is_bound_to_scheme_host_and_port(url: str, keys: None) -> None:
-    assert ModelName.parse("openai/gpt-4o@https://API.openai.com:443/v2").key == KEY
-    assert ModelName.parse(f"openai/gpt-4o@{url}").key is None
+def test_key_is_bound_to_scheme_host_and_port(keys: None) -> None:
+    for url in [
+        "http://api.openai.com/v1",
+        "https://api.openai.com:8443/v1",
+        "https://api.openai.com.gpu/v1",
+        "https://gpu/api.openai.com",
+        "https://api.openai.co/v1",
+    ]:
+        assert ModelName.parse("openai/gpt-4o@https://API.openai.com:443/v2").key == KEY
+        assert ModelName.parse(f"openai/gpt-4o@{url}").key is None
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_redirect_error_contains_no_secrets(wire: str, keys: None) -> None:
+def test_redirect_error_contains_no_secrets(keys: None) -> None:
     async def redirect(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         location = f"https://me:hunter22@evil.example:81/v1?key={KEY}"
         return web.Response(status=307, headers={"Location": location})
 
-    reply, received = replies(redirect, WIRES[wire])
-    assert len(received.paths) == 1
-    assert not reply.retry
-    assert reply.detail == (
-        "status 307: the server redirects to https://evil.example:81, and redirects are not "
-        "followed; use that URL if it is correct"
-    )
+    for wire in WIRES.values():
+        reply, received = replies(redirect, wire)
+        assert len(received.paths) == 1
+        assert not reply.retry
+        assert reply.detail == (
+            "status 307: the server redirects to https://evil.example:81, and redirects are not "
+            "followed; use that URL if it is correct"
+        )
 
 
-@pytest.mark.parametrize(
-    ("url", "error"),
-    [
+def test_key_is_not_sent_over_plain_http(keys: None) -> None:
+    for url, error in [
         ("http://gpu/v1", "would be sent over plain http: change its entry's URL to https"),
         ("http://127.0.0.1:81/v1", None),
         ("http://[::1]:81/v1", None),
         ("https://gpu/v1", None),
-    ],
-)
-def test_key_is_not_sent_over_plain_http(url: str, error: str | None, keys: None) -> None:
-    with at_home("vllm", url):
-        problem = ct.models.missing("vllm/tiny")
-        assert (problem is None) if error is None else (error in (problem or ""))
-        assert ModelName.parse("vllm/tiny").key == (KEY if error is None else None)
+    ]:
+        with at_home("vllm", url):
+            problem = ct.models.missing("vllm/tiny")
+            assert (problem is None) if error is None else (error in (problem or ""))
+            assert ModelName.parse("vllm/tiny").key == (KEY if error is None else None)
 
 
 PASSWORD = "pass%2Fword+42"  # noqa: S105 - only for tests
@@ -363,77 +355,67 @@ pairing: self
 ROSTER = "players: {tiny: {model: 'vllm/tiny@https://me:hunter22@h/v1'}}"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("run", "quickstart", "--model", "x=vllm/tiny@http://me:hunter22@h/v1"),
-        ("run", "quickstart", "--model", "x={model: vllm/tiny@https://h/v1?key=hunter22}"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@HTTPS://h/v1#access_token=hunter22"),
+def test_secrets_in_urls_are_rejected_without_echo(cheaptalk: Command, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(STUDY)
+    (tmp_path / "roster.yaml").write_text(ROSTER)
+    for command in [
         ("run", "quickstart", "--model", "x=https://me:hunter22@h/v1"),
-        ("run", "quickstart", "--model", "x=openai-compatible/https://me:hunter22@h/v1"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@me:hunter22@h:80/v1"),
-        ("run", "quickstart", "--model", "x=openai/me:hunter22@h.example"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@http://h/v1?x=sk-hunter22hunter22"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@http://me:hunter/22@h/v1"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@h/v1?api_key=hunter22"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@https://h/sk-hunter22/v1"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@h/sk-hunter22/v1"),
-        ("run", "quickstart", "--model", "x=vllm/tiny@sk-hunter22"),
-        (
-            "run",
-            "quickstart",
-            "--model",
-            "x={model: vllm/tiny@https://h/gsk_hunter22, x: [}",
-        ),
+        ("run", "quickstart", "--model", "x={model: vllm/tiny@https://h/v1?key=hunter22}"),
+        ("run", "quickstart", "--model", "x={model: vllm/tiny@https://h/gsk_hunter22, x: [}"),
         ("run", "small.yaml"),
         ("run", "quickstart", "--roster", "roster.yaml"),
         ("play", "bargaining", "--opponent", "vllm/tiny@http://me:hunter22@h/v1"),
         ("model", "prompt", "bargaining", "--model", "vllm/tiny@http://me:hunter22@h/v1"),
         ("model", "prices", "vllm/tiny@http://me:hunter22@h/v1"),
-    ],
-)
-def test_secrets_in_urls_are_rejected_without_echo(
-    command: tuple[str, ...], cheaptalk: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "small.yaml").write_text(STUDY)
-    (tmp_path / "roster.yaml").write_text(ROSTER)
-    done = cheaptalk(*command)
-    assert done.status == 2
-    assert "hunter" not in done.out + done.err
-    assert {path.name for path in tmp_path.iterdir()} == {"small.yaml", "roster.yaml"}
+    ]:
+        done = cheaptalk(*command)
+        assert done.status == 2
+        assert "hunter" not in done.out + done.err
+        assert {path.name for path in tmp_path.iterdir()} == {"small.yaml", "roster.yaml"}
+    for model in [
+        "vllm/tiny@HTTPS://h/v1#access_token=hunter22",
+        "openai-compatible/https://me:hunter22@h/v1",
+        "vllm/tiny@me:hunter22@h:80/v1",
+        "openai/me:hunter22@h.example",
+        "vllm/tiny@http://h/v1?x=sk-hunter22hunter22",
+        "vllm/tiny@http://me:hunter/22@h/v1",
+        "vllm/tiny@h/v1?api_key=hunter22",
+        "vllm/tiny@h/sk-hunter22/v1",
+        "vllm/tiny@sk-hunter22",
+    ]:
+        with pytest.raises(ValueError, match=r"remove|URL|port") as caught:
+            ModelName.parse(model)
+        assert "hunter" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "segment",
-    [
-        "sk-proj-abc123DEF456", "sk%2Dant-api03-x_yz", "xai-0123456789",
-        "AIzaSyA1234567890abcdefgh", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig",
+def test_keys_in_url_paths_are_rejected_without_echo() -> None:
+    for segment in [
+        "sk-proj-abc123DEF456",
+        "sk%2Dant-api03-x_yz",
+        "xai-0123456789",
+        "AIzaSyA1234567890abcdefgh",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig",
         "9f3c1b7e5a2d4f60" * 4,
         "Zk3vQ9xT1mB7yL5cR2wN8pD4sH6gJ0aF",
-    ],
-)  # fmt: skip
-def test_keys_in_url_paths_are_rejected_without_echo(segment: str) -> None:
-    with pytest.raises(ValueError, match="remove the key in its path from the URL") as caught:
-        ModelName.parse(f"vllm/tiny@https://h/{segment}/v1")
-    assert segment not in str(caught.value)
+    ]:
+        with pytest.raises(ValueError, match="remove the key in its path from the URL") as caught:
+            ModelName.parse(f"vllm/tiny@https://h/{segment}/v1")
+        assert segment not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_long_url_paths_are_accepted() -> None:
+    for path in [
         "gateway.ai.example/v1/023e105f4ecef8ad9ca31a8372d0c353/my-gateway/openai",
         "h/3f2504e0-4f89-11d3-9a0c-0305e82c3301/v1",
         "h/openai/deployments/Meta-Llama-3-1-70B-Instruct-Turbo-2024-08-prod/v1",
         "h/MyCompanyGpt4oProductionDeployment2024/v1",
         "h/v1/projects/my-project-123456/locations/us-central1/endpoints/openapi",
         "x7k2m9q4w1z8r5t3y6u0p2a4s7d9f1g3.lambda-url.example/v1",
-    ],
-)
-def test_long_url_paths_are_accepted(path: str) -> None:
-    assert ModelName.parse(f"vllm/tiny@https://{path}").url == f"https://{path}"
+    ]:
+        assert ModelName.parse(f"vllm/tiny@https://{path}").url == f"https://{path}"
 
 
-@pytest.mark.parametrize("query", ["version=2", "api-version=2026-01-01", "model=monkey", "max=9"])
-def test_other_url_queries_are_accepted(query: str) -> None:
-    name = ModelName.parse(f"vllm/tiny@https://h/v1?{query}")
-    assert name.endpoint("chat/completions") == f"https://h/v1/chat/completions?{query}"
+def test_other_url_queries_are_accepted() -> None:
+    for query in ["version=2", "api-version=2026-01-01", "model=monkey", "max=9"]:
+        name = ModelName.parse(f"vllm/tiny@https://h/v1?{query}")
+        assert name.endpoint("chat/completions") == f"https://h/v1/chat/completions?{query}"

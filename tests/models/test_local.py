@@ -24,14 +24,7 @@ from cheaptalk.models import (
 )
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.flow_control import RateLimiter
-from cheaptalk.models.local import (
-    Generator,
-    PendingCall,
-    answers,
-    give_back,
-    together,
-    token_bytes,
-)
+from cheaptalk.models.local import Generator, PendingCall, answers, give_back, together, token_bytes
 from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls

@@ -11,7 +11,7 @@ from aiohttp import web
 from cheaptalk.mock_server.formats import completion
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.clients import open_models
-from cheaptalk.models.http.transport import CALL_HEADER, LONGEST
+from cheaptalk.models.http.transport import CALL_HEADER
 from tests.fakes import Server, at_home
 from tests.model_server import Handler
 
@@ -113,26 +113,8 @@ def test_missing_key_sends_no_authorization(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Authorization" not in server.headers
 
 
-def test_connection_pool_serves_concurrent_calls() -> None:
-    call = ModelCall(model="vllm/tiny@{}", messages=CHAT)
-
-    async def call_repeatedly(url: str) -> list[Reply]:
-        model_call = call.model_copy(update={"model": f"vllm/tiny@{url}"})
-        async with open_models() as models:
-            numbers = [f"m/{place}/a/0/1" for place in range(20)]
-            return await asyncio.gather(
-                *(models.call(model_call, number, 30) for number in numbers)
-            )
-
-    with Server(handler=completion_handler()) as server:
-        replies = asyncio.run(call_repeatedly(server.url))
-    assert {reply.text for reply in replies} == {"Good day."}
-    assert sorted(server.calls) == sorted(f"m/{place}/a/0/1" for place in range(20))
-
-
-@pytest.mark.parametrize(
-    ("changes", "failure", "detail"),
-    [
+def test_refusal_is_not_retried() -> None:
+    cases: list[tuple[dict[str, Any], Failure, str]] = [
         (
             {"message": {"role": "assistant", "refusal": "I must decline."}},
             Failure.REFUSED,
@@ -143,22 +125,12 @@ def test_connection_pool_serves_concurrent_calls() -> None:
             Failure.FILTERED,
             "stopped by the provider's content filter",
         ),
-    ],
-)
-def test_refusal_is_not_retried(changes: Any, failure: Failure, detail: str) -> None:
-    reply = reply_to(completion_handler(**changes))
-    assert (reply.text, reply.failure, reply.detail) == (None, failure, detail)
-    assert not reply.retry
-    assert reply.usage == Usage(input_tokens=4, output_tokens=2)
-
-
-def test_invalid_encoding_is_provider_error() -> None:
-    async def garble(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        data = json.dumps(completion(body, "caf")).encode().replace(b"caf", b"caf\xe9")
-        return web.Response(body=data, content_type="application/json")
-
-    reply = reply_to(garble)
-    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+    ]
+    for changes, failure, detail in cases:
+        reply = reply_to(completion_handler(**changes))
+        assert (reply.text, reply.failure, reply.detail) == (None, failure, detail)
+        assert not reply.retry
+        assert reply.usage == Usage(input_tokens=4, output_tokens=2)
 
 
 def test_empty_answer_is_valid() -> None:
@@ -166,48 +138,14 @@ def test_empty_answer_is_valid() -> None:
     assert (reply.text, reply.failure) == ("", None)
 
 
-@pytest.mark.parametrize(
-    ("status", "retry"),
-    [
-        (400, False), (401, False), (403, False), (404, False), (422, False),
-        (408, True), (409, True), (429, True), (500, True), (502, True), (503, True),
-    ],
-)  # fmt: skip
-def test_error_status_is_provider_error(status: int, retry: bool) -> None:
-    reply = reply_to(json_handler({"error": {"message": f"because of {KEY}"}}, status))
-    assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
-    assert reply.retry is retry
-    assert reply.detail is not None
-    assert f"status {status}" in reply.detail
-    assert "because of [key]" in reply.detail
-
-
-@pytest.mark.parametrize("ending", ["/chat/completions", "/elsewhere"])
-def test_not_found_error_shows_requested_url(ending: str) -> None:
-    with Server() as server:
-        reply = ask(server.url + ending, home=False)
-    assert reply.detail == (
-        "status 404: Not Found (the URL usually ends in /v1, and calls are sent to "
-        f"{server.url}{ending}/chat/completions)"
-    )
-
-
-def test_unknown_model_error_has_no_url_hint() -> None:
-    reply = reply_to(json_handler({"error": {"message": "no such model"}}, 404))
-    assert reply.detail == "status 404: no such model"
-
-
-@pytest.mark.parametrize("status", [200, 400])
-def test_key_repeated_by_server_is_redacted(status: int) -> None:
-    async def echo_key(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        text = f"you sent {request.headers['Authorization']}"
-        data = completion(body, text) | {"model": text, "error": {"message": text} if status != 200
-                                         else None}  # fmt: skip
-        return web.json_response(data, status=status)
-
-    reply = reply_to(echo_key)
-    assert "you sent Bearer [key]" in (reply.text or reply.detail or "")
-    assert KEY not in reply.model_dump_json()
+def test_error_status_is_provider_error() -> None:
+    for status in (400, 401, 403, 404, 422, 408, 409, 429, 500, 502, 503):
+        reply = reply_to(json_handler({"error": {"message": f"because of {KEY}"}}, status))
+        assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
+        assert reply.retry is (status in (408, 409, 429) or status >= 500)
+        assert reply.detail is not None
+        assert f"status {status}" in reply.detail
+        assert "because of [key]" in reply.detail
 
 
 def test_filtered_prompt_is_not_provider_error() -> None:
@@ -227,14 +165,6 @@ def test_error_in_completion_is_provider_error() -> None:
     reply = reply_to(json_handler({"error": {"code": 429, "message": "slow down"}}))
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
     assert reply.detail == "status 429: slow down"
-
-
-def test_redirect_is_not_followed() -> None:
-    async def redirect(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        return web.Response(status=307, headers={"Location": "http://127.0.0.1:9/steal"})
-
-    reply = reply_to(redirect)
-    assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 307)
 
 
 def test_retry_after_is_reported() -> None:
@@ -275,41 +205,23 @@ def test_reasoning_tokens_are_derived_from_total() -> None:
     )
 
 
-def test_endless_response_is_aborted() -> None:
-    async def endless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        while request.transport is not None and not request.transport.is_closing():
-            await response.write(b" " * 2**20)
-        return response
-
-    reply = reply_to(endless)
-    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-    assert reply.detail == f"the response is longer than {LONGEST:,} bytes"
-
-
-def test_two_megabyte_answer_is_complete() -> None:
-    text = "\N{BROKEN HEART}x" * 400_000
-    assert reply_to(completion_handler(message={"content": text})).text == text
-
-
 def stream_handler(*pieces: Any) -> Handler:
     """Return a handler that streams even if the request doesn't set ``stream``."""
     lines = [": a comment", *(f"data: {json.dumps(piece)}" for piece in pieces), "data: [DONE]"]
     return text_handler("\n\n".join(lines), "text/event-stream")
 
 
-@pytest.mark.parametrize("streamed", [True, False])
-def test_thinking_parts_are_reasoning(streamed: bool) -> None:
-    parts: list[dict[str, Any]] = [
-        {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]},
-        {"type": "text", "text": "Se"}, {"type": "text", "text": "ven."},
-    ]  # fmt: skip
-    pieces = [{"choices": [{"delta": {"content": [part]}}]} for part in parts]
-    end = {"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]}
-    plain = completion_handler(message={"role": "assistant", "content": parts})
-    reply = reply_to(stream_handler(*pieces, end) if streamed else plain)
-    assert (reply.text, reply.reasoning) == ("Seven.", "Let me see.")
+def test_thinking_parts_are_reasoning() -> None:
+    for streamed in [True, False]:
+        parts: list[dict[str, Any]] = [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]},
+            {"type": "text", "text": "Se"}, {"type": "text", "text": "ven."},
+        ]  # fmt: skip
+        pieces = [{"choices": [{"delta": {"content": [part]}}]} for part in parts]
+        end = {"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]}
+        plain = completion_handler(message={"role": "assistant", "content": parts})
+        reply = reply_to(stream_handler(*pieces, end) if streamed else plain)
+        assert (reply.text, reply.reasoning) == ("Seven.", "Let me see.")
 
 
 def piece(finish: str | None = None, **delta: Any) -> dict[str, Any]:
@@ -360,53 +272,20 @@ def test_error_in_stream_is_provider_error() -> None:
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
 
 
-def test_call_can_be_cancelled() -> None:
-    async def cancel_call(url: str) -> bool:
-        call = ModelCall(model=f"vllm/tiny@{url}", messages=CHAT)
-        async with open_models() as models:
-            task = asyncio.create_task(models.call(call, "m/0/alice/0/1", 3600))
-            while not server.calls:
-                await asyncio.sleep(0.001)
-            task.cancel()
-            await asyncio.wait([task])
-            return task.cancelled()
-
-    with Server(handler=hang) as server:
-        assert asyncio.run(cancel_call(server.url))
-
-
-def test_long_error_message_is_truncated_to_one_line() -> None:
-    reply = reply_to(text_handler("x\n" * 5000, "text/plain", status=500))
-    assert reply.detail is not None
-    assert len(reply.detail) <= 500
-    assert "\n" not in reply.detail
-
-
-@pytest.mark.parametrize(
-    "handler",
-    [
-        text_handler("{broken"),
-        text_handler(""),
-        text_handler("[" * 100_000),
+def test_malformed_reply_is_retried() -> None:
+    for handler in [
         text_handler("<html>Bad gateway</html>", "text/html"),
-        json_handler(None),
-        json_handler("hello"),
-        json_handler([1, 2]),
         json_handler({}),
         json_handler({"choices": []}),
         json_handler({"choices": [{}]}),
         json_handler({"choices": [7]}),
         completion_handler(message={"role": "assistant", "content": [{"type": "text", "text": 7}]}),
-    ],
-    ids=lambda _: "",
-)
-def test_malformed_reply_is_retried(
-    handler: Handler,
-) -> None:
-    reply = reply_to(handler)
-    assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
-    assert reply.detail
-    assert reply.retry
+        completion_handler(message={"role": "assistant", "tool_calls": [{"id": "1"}]}),
+    ]:
+        reply = reply_to(handler)
+        assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
+        assert reply.detail
+        assert reply.retry
 
 
 async def close_midway(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -424,40 +303,10 @@ async def hang_up(request: web.Request, body: dict[str, Any]) -> web.StreamRespo
     return web.Response()
 
 
-@pytest.mark.parametrize("handler", [close_midway, hang_up])
-def test_lost_connection_is_provider_error(handler: Handler) -> None:
-    reply = reply_to(handler)
-    assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
-    assert reply.detail is not None
-    assert reply.detail.startswith("connection failed: ")
-    assert reply.retry
-
-
-def test_unreachable_server_is_provider_error() -> None:
-    with Server() as server:
-        url = server.url
-    reply = ask(url)
-    assert reply.failure is Failure.PROVIDER_ERROR
-    assert reply.retry
-
-
-async def hang(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    await asyncio.sleep(3600)
-    raise AssertionError("waited for ever")
-
-
-async def drip(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    response = web.StreamResponse()
-    await response.prepare(request)
-    while request.transport is not None and not request.transport.is_closing():
-        await response.write(b" ")
-        await asyncio.sleep(0.01)
-    return response
-
-
-@pytest.mark.parametrize("handler", [hang, drip])
-def test_deadline_applies_to_complete_answer(handler: Handler) -> None:
-    reply = reply_to(handler, deadline=0.2)
-    assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)
-    assert reply.detail == "no answer within 0.2 seconds"
-    assert reply.retry
+def test_lost_connection_is_provider_error() -> None:
+    for handler in [close_midway, hang_up]:
+        reply = reply_to(handler)
+        assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
+        assert reply.detail is not None
+        assert reply.detail.startswith("connection failed: ")
+        assert reply.retry

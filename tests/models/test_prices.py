@@ -68,13 +68,11 @@ def test_package_prices_are_dated_and_of_known_providers() -> None:
     assert len(set(patterns)) == len(patterns)
 
 
-@pytest.mark.parametrize(
-    "model", ["ollama/llama3", "vllm/x@http://h/v1", "hf/tiny", "script/legal"]
-)
-def test_local_models_cost_nothing(model: str) -> None:
-    entry = load_prices().of(model)
-    assert entry is not None
-    assert entry.dollars(MILLION_TOKENS) == 0
+def test_local_models_cost_nothing() -> None:
+    for model in ["ollama/llama3", "vllm/x@http://h/v1", "hf/tiny", "script/legal"]:
+        entry = load_prices().of(model)
+        assert entry is not None
+        assert entry.dollars(MILLION_TOKENS) == 0
 
 
 def test_price_of_family_does_not_apply_to_other_models() -> None:
@@ -111,9 +109,9 @@ def test_user_file_is_found_in_folder_environment_or_argument(
     assert set(sources[1:]) == {"cheaptalk"}
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_invalid_file_raises_error(work_folder: Path) -> None:
+    path = work_folder / "prices.yaml"
+    for text, problem in [
         (
             "input: 1",
             "a price file must be a list; create one to edit with: cheaptalk model prices --init",
@@ -125,15 +123,12 @@ def test_user_file_is_found_in_folder_environment_or_argument(
         ("- {models: [a], imput: 1}", 'unknown key "imput" (did you mean "input"?)'),
         ("- {models: [a], models: [b]}", 'duplicate key "models"'),
         ("{", "cannot be read as YAML"),
-    ],
-)
-def test_invalid_file_raises_error(work_folder: Path, text: str, problem: str) -> None:
-    path = work_folder / "prices.yaml"
-    path.write_text(text)
-    with pytest.raises(PriceError) as error:
-        load_prices()
-    assert str(error.value).startswith("prices.yaml: ")
-    assert problem in str(error.value)
+    ]:
+        path.write_text(text)
+        with pytest.raises(PriceError) as error:
+            load_prices()
+        assert str(error.value).startswith("prices.yaml: ")
+        assert problem in str(error.value)
 
 
 def test_missing_file_error_names_path() -> None:

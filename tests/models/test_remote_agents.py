@@ -179,30 +179,24 @@ def test_late_answer_is_rejected_after_timeout() -> None:
 
 
 def test_agent_that_never_connects_is_unreachable() -> None:
-    with AgentServer(TOKENS, 0, tokens=TOKENS, patience=0.05) as server:
-        reply = asyncio.run(server.call(call(), CALL, 30))
-        assert reply.detail == (
-            f"remote agent mine has not connected to {server.url}/agents/mine within 0.05 "
-            "seconds: start it with this URL and the displayed token"
-        )
-    assert (reply.failure, reply.unreached) == (Failure.PROVIDER_ERROR, True)
-
-
-def test_wrong_tokens_are_counted_in_connection_error() -> None:
-    async def send_wrong_tokens(server: AgentServer) -> Reply:
-        async with connect(server) as client, asyncio.timeout(PATIENCE):
+    async def send_wrong_tokens(server: AgentServer) -> None:
+        async with connect(server) as client:
             for _ in range(2):
                 assert (await client.look("mine", {"Authorization": "Bearer guessed"}))[0] == 401
-            return await server.call(call(), CALL, PATIENCE)
 
-    with AgentServer(TOKENS, 0, tokens=TOKENS, patience=0) as server:
-        reply = asyncio.run(send_wrong_tokens(server))
-    assert "in 0 seconds (2 requests had a wrong token): start it" in (reply.detail or "")
+    with AgentServer(TOKENS, 0, tokens=TOKENS, patience=0.05) as server:
+        before = asyncio.run(server.call(call(), CALL, 30))
+        asyncio.run(send_wrong_tokens(server))
+        after = asyncio.run(server.call(call(), CALL, 30))
+        for reply, strangers in ((before, ""), (after, " (2 requests had a wrong token)")):
+            assert reply.detail == (
+                f"remote agent mine has not connected to {server.url}/agents/mine within 0.05 "
+                f"seconds{strangers}: start it with this URL and the displayed token"
+            )
+            assert (reply.failure, reply.unreached) == (Failure.PROVIDER_ERROR, True)
 
 
-def test_connection_timeout_applies_to_run_not_to_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_connection_timeout_applies_to_run_not_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(
         "cheaptalk.models.remote_agents.agent_server.time",
@@ -261,15 +255,13 @@ INVALID: list[tuple[dict[str, Any], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("sent", "status", "why"), INVALID, ids=[case[2] for case in INVALID])
-def test_invalid_answer_is_rejected_and_request_stays_open(
-    sent: dict[str, Any], status: int, why: str
-) -> None:
+def test_invalid_answer_is_rejected_and_request_stays_open() -> None:
     async def interact(client: Client) -> None:
         assert await client.requests(wait=20) == [CALL]
-        answer_status, problem = await client.answer(**sent)
-        assert (answer_status, why in problem["error"]) == (status, True), problem
-        assert await client.requests() == [CALL]
+        for sent, status, why in INVALID:
+            answer_status, problem = await client.answer(**sent)
+            assert (answer_status, why in problem["error"]) == (status, True), problem
+            assert await client.requests() == [CALL]
         assert await client.answer({"call": CALL, "text": "I ask 7."}) == ACCEPTED
 
     (reply,) = replies_to(interact, call())
@@ -280,12 +272,10 @@ def test_invalid_answer_is_rejected_and_request_stays_open(
     ("sent", "why"),
     [
         ({"data": b"7 dollars, a token of mine"}, "it begins with: 7 dollars, [key]"),
-        ({"json": [CALL]}, f'it begins with: ["{CALL}"]'),
         ({"json": {"call": CALL, "answer": 7}}, "Expected `object | null`, got `int`"),
-        ({"json": {"call": [CALL], "text": "7"}}, 'set "call"'),
         ({"data": BytesIO(b"7" * 2**20)}, f"the answer is larger than {LARGEST:,} bytes"),
     ],
-    ids=["words", "list", "wrong type", "wrong call", "megabyte"],
+    ids=["words", "wrong type", "megabyte"],
 )
 def test_only_invalid_answers_are_provider_error_not_timeout(
     expire: Event, sent: dict[str, Any], why: str
@@ -314,41 +304,22 @@ def test_invalid_answer_affects_only_its_request(expire: Event) -> None:
     assert [reply.failure for reply in replies] == [Failure.PROVIDER_ERROR, Failure.TIMED_OUT]
 
 
-def test_error_message_of_agent_is_reported() -> None:
+def test_agents_cannot_access_requests_of_others() -> None:
     async def interact(client: Client) -> None:
-        assert await client.requests(wait=20) == [CALL]
-        assert await client.answer({"call": CALL, "error": "no such game"}) == ACCEPTED
-
-    (reply,) = replies_to(interact, call())
-    assert (reply.failure, reply.detail) == (
-        Failure.PROVIDER_ERROR,
-        "status 500: no such game",
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "headers"),
-    [
-        ("other", HEADERS),
-        ("nobody", HEADERS),
-        ("mine", {}),
-        ("mine", {"Authorization": "Bearer"}),
-        ("mine", {"Authorization": "Basic a token of mine"}),
-        ("mine", {"Authorization": "Bearer a token of miné"}),
-    ],
-)
-def test_agents_cannot_access_requests_of_others(name: str, headers: dict[str, str]) -> None:
-    async def interact(client: Client) -> None:
-        refusals = [
-            await client.look(name, headers, wait=20),
-            await client.answer({"call": CALL, "text": "mine now"}, name, headers),
-        ]
-        assert [status for status, _ in refusals] == [401, 401]
-        error = (
-            f'invalid token for remote agent "{name}"; send the token printed at the start of '
-            f"the run"
-        )
-        assert all(body_["error"].startswith(error) for _, body_ in refusals)
+        for name, headers in [
+            ("other", HEADERS),
+            ("nobody", HEADERS),
+            ("mine", {}),
+            ("mine", {"Authorization": "Bearer"}),
+            ("mine", {"Authorization": "Basic a token of mine"}),
+            ("mine", {"Authorization": "Bearer a token of miné"}),
+        ]:
+            error = f'invalid token for remote agent "{name}"; send the token printed at the start'
+            for status, refusal in [
+                await client.look(name, headers, wait=20),
+                await client.answer({"call": CALL, "text": "mine now"}, name, headers),
+            ]:
+                assert (status, refusal["error"].startswith(error)) == (401, True)
         _, problem = await client.answer({"call": CALL, "text": "mine now"})
         assert "this remote agent has no request" in problem["error"]
         other_headers = {"Authorization": f"Bearer {TOKENS['other']}"}
@@ -358,18 +329,12 @@ def test_agents_cannot_access_requests_of_others(name: str, headers: dict[str, s
     assert reply.text == "7"
 
 
-@pytest.mark.parametrize(
-    ("query", "why"),
-    [
-        ({"wait": "long"}, "wait must be a number from 0 to 60"),
-        ({"wait": "nan"}, "wait must be a number from 0 to 60"),
-        ({"wait": "61"}, "wait must be a number from 0 to 60"),
-        ({"max": "0"}, "max must be a number from 1 to 64"),
-    ],
-)
-def test_invalid_query_is_rejected(query: dict[str, Any], why: str) -> None:
+def test_invalid_query_is_rejected() -> None:
     async def interact(client: Client) -> None:
-        assert await client.look(**query) == (400, {"error": why})
+        for wait in ("long", "nan", "61"):
+            error = {"error": "wait must be a number from 0 to 60"}
+            assert await client.look(wait=wait) == (400, error)
+        assert await client.look(max="0") == (400, {"error": "max must be a number from 1 to 64"})
 
     replies_to(interact)
 
@@ -457,28 +422,25 @@ def test_tokens_are_read_from_environment_or_random(monkeypatch: pytest.MonkeyPa
     assert len(first.token_of("other")) >= 32
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_invalid_tokens_are_rejected_without_echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, why in [
         ("open-sesame", "write NAME=TOKEN for each remote agent"),
         ("mine=short", "the token of mine must have at least 8 printable ASCII characters"),
         ("mine=öffne-dich", "the token of mine must have"),
         ("mine=open-sesame,other=open-sesame", "two remote agents have the same token"),
-    ],
-)
-def test_invalid_tokens_are_rejected_without_echo(
-    monkeypatch: pytest.MonkeyPatch, text: str, why: str
-) -> None:
-    monkeypatch.setenv(VARIABLE, text)
-    with pytest.raises(ct.CheaptalkError, match=why) as caught:
-        AgentServer(["mine", "other"], 0)
-    assert not any(word in str(caught.value) for word in ("sesame", "short", "dich"))
+    ]:
+        monkeypatch.setenv(VARIABLE, text)
+        with pytest.raises(ct.CheaptalkError, match=why) as caught:
+            AgentServer(["mine", "other"], 0)
+        assert not any(word in str(caught.value) for word in ("sesame", "short", "dich"))
 
 
-@pytest.mark.parametrize("address", ["mine", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", ""])
-def test_invalid_address_is_rejected(address: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match="write HOST:PORT, or PORT; 0 picks a free port"):
-        agent_server_at(address, ["mine"])
+def test_invalid_address_is_rejected() -> None:
+    for address in ["mine", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", ""]:
+        with pytest.raises(
+            ct.CheaptalkError, match="write HOST:PORT, or PORT; 0 picks a free port"
+        ):
+            agent_server_at(address, ["mine"])
 
 
 def functions_reply(agent: Any, deadline: float = PATIENCE) -> Reply:
@@ -494,42 +456,23 @@ async def echo(messages: list[dict[str, str]]) -> str:
     return f"to {messages[-1]['content']}"
 
 
-class LibraryReply:
-    """The reply object of an agent library."""
+def test_functions_and_objects_answer_with_text() -> None:
+    async def run(messages: list[dict[str, str]]) -> Any:
+        return SimpleNamespace(final_output=await echo(messages))
 
-    def __init__(self, **fields: Any) -> None:
-        vars(self).update(fields)
+    def invoke(messages: list[dict[str, str]]) -> Any:
+        return SimpleNamespace(content=f"to {messages[-1]['content']}")
 
-
-class LangChainAgent:
-    """An agent with the interface of LangChain."""
-
-    def invoke(self, messages: list[dict[str, str]]) -> LibraryReply:
-        return LibraryReply(content=f"to {messages[-1]['content']}")
-
-
-class OpenAIAgent:
-    """An agent with the interface of OpenAI's agent library."""
-
-    async def run(self, messages: list[dict[str, str]]) -> LibraryReply:
-        return LibraryReply(final_output=f"to {messages[-1]['content']}")
-
-
-@pytest.mark.parametrize(
-    "agent",
-    [
+    for agent in [
         echo,
         lambda messages: f"to {messages[-1]['content']}",
         lambda messages: echo(messages),
-        lambda messages: LibraryReply(text=f"to {messages[-1]['content']}"),
-        LangChainAgent(),
-        OpenAIAgent(),
-    ],
-    ids=["asynchronous", "plain", "awaitable", "object", "invoke", "run"],
-)
-def test_functions_and_objects_answer_with_text(agent: Any) -> None:
-    reply = functions_reply(agent)
-    assert (reply.text, reply.route) == ("to Your price?", "text")
+        lambda messages: SimpleNamespace(text=f"to {messages[-1]['content']}"),
+        SimpleNamespace(invoke=invoke),  # as in LangChain
+        SimpleNamespace(run=run),  # as in OpenAI's agent library
+    ]:
+        reply = functions_reply(agent)
+        assert (reply.text, reply.route) == ("to Your price?", "text")
 
 
 def test_function_answers_with_fields_of_form() -> None:
@@ -537,20 +480,17 @@ def test_function_answers_with_fields_of_form() -> None:
     assert (reply.text, reply.route) == ('{"price":7}', "schema")
 
 
-@pytest.mark.parametrize(
-    ("agent", "why"),
-    [
+def test_failing_function_is_provider_error() -> None:
+    for agent, why in [
         (7, "int is not an agent: pass a function of chat messages"),
         (lambda messages: 7, "returned int; return a text"),
         (lambda messages: messages[9], "IndexError"),
         (lambda: "7", "takes 0 positional arguments"),
-    ],
-)
-def test_failing_function_is_provider_error(agent: Any, why: str) -> None:
-    reply = functions_reply(agent)
-    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, False)
-    assert "the agent failed" in (reply.detail or "")
-    assert why in (reply.detail or "")
+    ]:
+        reply = functions_reply(agent)
+        assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, False)
+        assert "the agent failed" in (reply.detail or "")
+        assert why in (reply.detail or "")
 
 
 def test_hanging_function_times_out_without_blocking() -> None:

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from aiohttp import web
 
 from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal
@@ -119,12 +118,12 @@ def test_text_and_all_choices_are_part_of_answer() -> None:
     assert reply.text == "7\n8"
 
 
-@pytest.mark.parametrize("make_call", [call("tool"), call("text")], ids=["a form", "words"])
-def test_call_of_unknown_tool_is_ignored(make_call: Any) -> None:
-    tool_calls = [{"function": {"name": "send_money", "arguments": ANSWER}}]
-    (reply,), _ = exchange(always(completion(content=None, tool_calls=tool_calls)), make_call)
-    assert (reply.text, reply.failure) == ("", None)
-    assert reply.detail == f"called send_money, which was not offered: {ANSWER}"
+def test_call_of_unknown_tool_is_ignored() -> None:
+    for make_call in [call("tool"), call("text")]:
+        tool_calls = [{"function": {"name": "send_money", "arguments": ANSWER}}]
+        (reply,), _ = exchange(always(completion(content=None, tool_calls=tool_calls)), make_call)
+        assert (reply.text, reply.failure) == ("", None)
+        assert reply.detail == f"called send_money, which was not offered: {ANSWER}"
 
 
 def test_prose_reply_to_schema_request_is_accepted() -> None:
@@ -147,22 +146,22 @@ def test_open_mapping_is_not_strict() -> None:
     assert sent.schema["properties"]["proposal"]["additionalProperties"] == {"type": "integer"}
 
 
-@pytest.mark.parametrize("strict", [True, False])
-def test_unsupported_keywords_are_removed(strict: bool) -> None:
-    schema: dict[str, Any] = {
-        "$defs": {"Item": {"type": "string", "pattern": "x", "title": "Item"}},
-        "type": "object",
-        "properties": {
-            "title": {"$ref": "#/$defs/Item"},
-            "all": {"type": "array", "items": {"$ref": "#/$defs/Item"}, "uniqueItems": True},
-        },
-        "required": [],
-    }
-    if not strict:
-        schema["properties"]["any"] = {"type": "object", "additionalProperties": {"default": 1}}
-    sent = sendable(schema)
-    assert sent.strict is strict
-    assert sent.schema["properties"].keys() == schema["properties"].keys()
-    sent_json = json.dumps(sent.schema)
-    assert not any(f'"{word}":' in sent_json for word in ("pattern", "uniqueItems", "default"))
-    assert sent.schema["$defs"]["Item"] == {"type": "string"}
+def test_unsupported_keywords_are_removed() -> None:
+    for strict in [True, False]:
+        schema: dict[str, Any] = {
+            "$defs": {"Item": {"type": "string", "pattern": "x", "title": "Item"}},
+            "type": "object",
+            "properties": {
+                "title": {"$ref": "#/$defs/Item"},
+                "all": {"type": "array", "items": {"$ref": "#/$defs/Item"}, "uniqueItems": True},
+            },
+            "required": [],
+        }
+        if not strict:
+            schema["properties"]["any"] = {"type": "object", "additionalProperties": {"default": 1}}
+        sent = sendable(schema)
+        assert sent.strict is strict
+        assert sent.schema["properties"].keys() == schema["properties"].keys()
+        sent_json = json.dumps(sent.schema)
+        assert not any(f'"{word}":' in sent_json for word in ("pattern", "uniqueItems", "default"))
+        assert sent.schema["$defs"]["Item"] == {"type": "string"}

@@ -15,89 +15,131 @@ def sent(model: str, **settings: Any) -> dict[str, Any]:
     return wire(ModelSettings.model_validate(settings), model)
 
 
-@pytest.mark.parametrize("model", ["vllm/qwen", "ollama/llama", "together/llama"])
-def test_chat_settings_keep_their_names(model: str) -> None:
-    assert sent(model, **CHAT) == CHAT
+def test_chat_settings_keep_their_names() -> None:
+    for model in ["vllm/qwen", "ollama/llama", "together/llama"]:
+        assert sent(model, **CHAT) == CHAT
 
 
-@pytest.mark.parametrize(
-    ("model", "settings", "expected"),
-    [
+def test_settings_are_translated_for_provider() -> None:
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("openai/gpt-4o", {"max_tokens": 9}, {"max_completion_tokens": 9}),
         ("openai/o3", {"reasoning": "low"}, {"reasoning_effort": "low"}),
         ("openai/o3", {"stream": True}, STREAM),
         ("gemini/gemini-2.5-flash", {"stream": True}, STREAM),
         ("openai/gpt-5-mini", {"reasoning": "minimal"}, {"reasoning_effort": "minimal"}),
-        ("openai/gpt-5.2", {"reasoning": "none", "temperature": 1},
-         {"reasoning_effort": "none", "temperature": 1}),
-        ("anthropic/claude-3-5-haiku-latest", {"temperature": 1, "stop": ["END"]},
-         {"temperature": 1, "stop_sequences": ["END"], "max_tokens": 4096}),
-        ("anthropic/claude-opus-4-1", {"reasoning": "low"},
-         {"thinking": {"type": "enabled", "budget_tokens": 4096}, "max_tokens": 8192}),
-        ("anthropic/claude-sonnet-4-5", {"reasoning": 2000, "max_tokens": 3000},
-         {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 3000}),
-        ("anthropic/claude-sonnet-4-20250514", {"reasoning": "none", "temperature": 0},
-         {"thinking": {"type": "disabled"}, "temperature": 0, "max_tokens": 4096}),
-        ("anthropic/claude-opus-4-7", {"reasoning": "high"},
-         {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"},
-          "max_tokens": 4096 + 16384}),
+        (
+            "openai/gpt-5.2",
+            {"reasoning": "none", "temperature": 1},
+            {"reasoning_effort": "none", "temperature": 1},
+        ),
+        (
+            "anthropic/claude-3-5-haiku-latest",
+            {"temperature": 1, "stop": ["END"]},
+            {"temperature": 1, "stop_sequences": ["END"], "max_tokens": 4096},
+        ),
+        (
+            "anthropic/claude-opus-4-1",
+            {"reasoning": "low"},
+            {"thinking": {"type": "enabled", "budget_tokens": 4096}, "max_tokens": 8192},
+        ),
+        (
+            "anthropic/claude-sonnet-4-5",
+            {"reasoning": 2000, "max_tokens": 3000},
+            {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 3000},
+        ),
+        (
+            "anthropic/claude-sonnet-4-20250514",
+            {"reasoning": "none", "temperature": 0},
+            {"thinking": {"type": "disabled"}, "temperature": 0, "max_tokens": 4096},
+        ),
+        (
+            "anthropic/claude-opus-4-7",
+            {"reasoning": "high"},
+            {
+                "thinking": {"type": "adaptive"},
+                "output_config": {"effort": "high"},
+                "max_tokens": 4096 + 16384,
+            },
+        ),
         ("gemini/gemini-2.5-flash", {"reasoning": "none"}, {"reasoning_effort": "none"}),
-        ("gemini/gemini-2.5-pro", {"reasoning": 512},
-         {"extra_body": {"google": {"thinking_config": {"thinking_budget": 512}}}}),
-        ("openrouter/qwen/qwen3", {"reasoning": "medium"},
-         {"reasoning": {"effort": "medium"}, "provider": {"require_parameters": True}}),
-        ("openrouter/qwen/qwen3", {"reasoning": 900},
-         {"reasoning": {"max_tokens": 900}, "provider": {"require_parameters": True}}),
+        (
+            "gemini/gemini-2.5-pro",
+            {"reasoning": 512},
+            {"extra_body": {"google": {"thinking_config": {"thinking_budget": 512}}}},
+        ),
+        (
+            "openrouter/qwen/qwen3",
+            {"reasoning": "medium"},
+            {"reasoning": {"effort": "medium"}, "provider": {"require_parameters": True}},
+        ),
+        (
+            "openrouter/qwen/qwen3",
+            {"reasoning": 900},
+            {"reasoning": {"max_tokens": 900}, "provider": {"require_parameters": True}},
+        ),
         ("vllm/qwen3", {"reasoning": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
         ("vllm/openai/gpt-oss-20b", {"reasoning": "low"}, {"reasoning_effort": "low"}),
         ("ollama/qwen3", {"reasoning": "high"}, {"reasoning_effort": "high"}),
-        ("script/legal", {"temperature": 1, "reasoning": 2000},
-         {"temperature": 1, "reasoning": 2000}),
+        (
+            "script/legal",
+            {"temperature": 1, "reasoning": 2000},
+            {"temperature": 1, "reasoning": 2000},
+        ),
         ("together/openai/gpt-oss-120b", {"reasoning": "high"}, {"reasoning_effort": "high"}),
-    ],
-)  # fmt: skip
-def test_settings_are_translated_for_provider(
-    model: str, settings: dict[str, Any], expected: dict[str, Any]
-) -> None:
-    assert sent(model, **settings) == expected
+    ]
+    for model, settings, expected in cases:
+        assert sent(model, **settings) == expected
 
 
-@pytest.mark.parametrize(
-    ("model", "settings", "error"),
-    [
+def test_unsupported_settings_are_rejected() -> None:
+    for model, settings, error in [
         ("openai/o3", {"temperature": 0.5}, "openai/o3 does not support temperature: remove it"),
         ("openai/gpt-5", {"stop": ["END"]}, "does not support stop"),
-        ("openai/gpt-5.2", {"temperature": 1, "reasoning": "low"},
-         "does not support temperature with reasoning"),
+        (
+            "openai/gpt-5.2",
+            {"temperature": 1, "reasoning": "low"},
+            "does not support temperature with reasoning",
+        ),
         ("openai/gpt-4o", {"reasoning": "low"}, "has no reasoning setting"),
         ("openai/o3", {"reasoning": "none"}, "reasoning: none; use low, medium, high"),
         ("openai/o3", {"reasoning": 2000}, "does not support reasoning: 2000"),
         ("anthropic/claude-opus-4-1", {"seed": 1}, "does not support seed"),
         ("anthropic/claude-opus-4-1", {"temperature": 1.5}, "supports temperatures up to 1"),
-        ("anthropic/claude-opus-4-1", {"reasoning": "high", "top_p": 0.9},
-        "does not support top_p with"),
-        ("anthropic/claude-opus-4-1", {"reasoning": 100},
-        "requires at least 1,024 reasoning tokens"),
+        (
+            "anthropic/claude-opus-4-1",
+            {"reasoning": "high", "top_p": 0.9},
+            "does not support top_p with",
+        ),
+        (
+            "anthropic/claude-opus-4-1",
+            {"reasoning": 100},
+            "requires at least 1,024 reasoning tokens",
+        ),
         ("anthropic/claude-opus-4-1", {"reasoning": 2000, "max_tokens": 2000}, "above 2,000"),
         ("anthropic/claude-opus-4-7", {"temperature": 1}, "does not support temperature"),
         ("gemini/gemini-2.5-pro", {"seed": 1}, "does not support seed"),
-        ("gemini/gemini-2.5-pro", {"reasoning": "none"},
-        "reasoning: none; use minimal, low, medium"),
-        ("openrouter/anthropic/claude-opus-4.7", {"temperature": 1},
-        "does not support temperature"),
+        (
+            "gemini/gemini-2.5-pro",
+            {"reasoning": "none"},
+            "reasoning: none; use minimal, low, medium",
+        ),
+        (
+            "openrouter/anthropic/claude-opus-4.7",
+            {"temperature": 1},
+            "does not support temperature",
+        ),
         ("openai-compatible/x@http://h/v1", {"reasoning": "low"}, "no reasoning setting"),
-        ("vllm/qwen3@http://h/v1", {"reasoning": "low"},
-         "vllm/qwen3 does not support reasoning: low; use none, high"),
+        (
+            "vllm/qwen3@http://h/v1",
+            {"reasoning": "low"},
+            "vllm/qwen3 does not support reasoning: low; use none, high",
+        ),
         ("agent/mine@http://h", {"max_tokens": 1}, "does not support max_tokens"),
         ("anthropic/claude-opus-4-1", {"stream": True}, "does not support stream: remove it"),
         ("hf/tiny", {"stream": True}, "does not support stream"),
-    ],
-)  # fmt: skip
-def test_unsupported_settings_are_rejected(
-    model: str, settings: dict[str, Any], error: str
-) -> None:
-    with pytest.raises(ValueError, match=error):
-        check_settings(ModelSettings.model_validate(settings), model)
+    ]:
+        with pytest.raises(ValueError, match=error):
+            check_settings(ModelSettings.model_validate(settings), model)
 
 
 def test_unsupported_answer_route_is_rejected() -> None:

@@ -30,9 +30,8 @@ def meter(usage: Any, call: ModelCall = CALL, /, **message: Any) -> Reply:
     return metered(openai.read(chat_response(usage, **message)), call)
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
+def test_implausible_usage_is_estimated_and_kept_as_reported() -> None:
+    for usage in [
         counts(1, 0),
         counts(0, 0),
         counts(150, 0),
@@ -46,19 +45,15 @@ def meter(usage: Any, call: ModelCall = CALL, /, **message: Any) -> Reply:
         counts(150, 70, completion_tokens_details={"reasoning_tokens": 71}),
         [150, 70],
         "150 and 70",
-    ],
-    ids=str,
-)
-def test_implausible_usage_is_estimated_and_kept_as_reported(usage: Any) -> None:
-    reply = meter(usage)
-    assert (reply.text, reply.failure) == (ANSWER, None)
-    assert reply.usage == ESTIMATE
-    assert reply.reported
+    ]:
+        reply = meter(usage)
+        assert (reply.text, reply.failure) == (ANSWER, None)
+        assert reply.usage == ESTIMATE
+        assert reply.reported
 
 
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
+def test_plausible_usage_is_accepted() -> None:
+    for usage, expected in [
         (counts(90, 40), Usage(input_tokens=90, output_tokens=40)),
         (counts(9_000, 70), Usage(input_tokens=9_000, output_tokens=70)),
         (
@@ -67,12 +62,9 @@ def test_implausible_usage_is_estimated_and_kept_as_reported(usage: Any) -> None
         ),
         (None, Usage()),
         (counts(None, None), Usage()),
-    ],
-    ids=str,
-)
-def test_plausible_usage_is_accepted(usage: Any, expected: Usage) -> None:
-    reply = meter(usage)
-    assert (reply.usage, reply.reported) == (expected, None)
+    ]:
+        reply = meter(usage)
+        assert (reply.usage, reply.reported) == (expected, None)
 
 
 def test_output_tokens_above_max_tokens_are_estimated() -> None:

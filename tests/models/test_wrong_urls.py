@@ -12,7 +12,6 @@ from aiohttp import web
 from yarl import URL
 
 from cheaptalk.models import Failure, ModelName, Reply
-from cheaptalk.models.flow_control import Trouble, trouble_of
 from cheaptalk.models.http.failures import hinted
 from cheaptalk.models.http.transport import HttpTransport, lost_connection
 
@@ -134,8 +133,3 @@ def test_unknown_host_error_names_host() -> None:
         'the server "no.invalid" was not found (Name or service not known): check URL and network'
     )
     assert (reply.retry, reply.unreached) == (True, True), "the network may be away for a moment"
-
-
-def test_permanently_unreachable_url_is_denial() -> None:
-    wrong = Reply(failure=Failure.PROVIDER_ERROR, retry=False, unreached=True)
-    assert trouble_of(wrong) is Trouble.DENIED

@@ -2,16 +2,13 @@
 
 import json
 import re
-from contextlib import suppress
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import Field
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money, Value
-from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
+from cheaptalk.styles import Codec, IllegalMove, JsonCodec, Unparsable
 from cheaptalk.styles.json_objects import NOT_JSON
 
 CODEC: Codec = JsonCodec()
@@ -78,9 +75,8 @@ def refusal(reply: str, action: type[Action] = Reply) -> str:
 ACCEPT = Reply(decision="accept")
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_answer_is_found_among_other_text() -> None:
+    for reply in [
         '{"decision": "accept"}',
         ' \n{\n  "decision" : "accept"\n}\n ',
         'I have thought about it.\n```json\n{"decision": "accept"}\n```\nThat is all.',
@@ -99,41 +95,32 @@ ACCEPT = Reply(decision="accept")
         '{"thought": "one\nline and another", "decision": "accept"}',
         '{"digits": ' + "9" * 5_000 + '} {"decision": "accept"}',
         "{}{} {'decision': 'reject'} " + '{"decision": "accept"}',
-    ],
-)
-def test_answer_is_found_among_other_text(reply: str) -> None:
-    assert read(reply) == ACCEPT
+    ]:
+        assert read(reply) == ACCEPT
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_different_answers_are_ambiguous() -> None:
+    for reply in [
         '{"decision": "accept"} or {"decision": "reject"}',
         '[{"decision": "accept"}, {"decision": "reject"}]',
         '{"decision": "accept"}\n```\n{"decision": "reject"}\n```',
         'reject\n{"decision": "accept"}',
         '{"decision": "accept"}\n**Reject.**',
-    ],
-)
-def test_different_answers_are_ambiguous(reply: str) -> None:
-    assert refusal(reply) == "the reply contains more than one answer; give exactly one"
+    ]:
+        assert refusal(reply) == "the reply contains more than one answer; give exactly one"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_duplicate_key_with_two_values_is_ambiguous() -> None:
+    for reply in [
         '{"decision": "accept", "decision": "reject"}',
         '{"decision": "accept"} {"decision": "reject", "decision": "accept"}',
         '{"notes": {"decision": "accept", "decision": "reject"}, "decision": "accept"}',
-    ],
-)
-def test_duplicate_key_with_two_values_is_ambiguous(reply: str) -> None:
-    assert refusal(reply) == 'the reply gives "decision" two different values; give exactly one'
+    ]:
+        assert refusal(reply) == 'the reply gives "decision" two different values; give exactly one'
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
+def test_invalid_reply_is_rejected_with_reason() -> None:
+    for reply, message in [
         ("I accept.", "it contains no JSON object"),
         ("accept or reject", "it contains no JSON object"),
         ('{"decision": accept}', NOT_JSON),
@@ -143,25 +130,20 @@ def test_duplicate_key_with_two_values_is_ambiguous(reply: str) -> None:
         ('{"decision": "Accepted"}', "\"decision\": should be 'accept' or 'reject'"),
         ('{"decision": null}', "\"decision\": should be 'accept' or 'reject'"),
         ('{"answer": {"decision": "accept"}}', '"decision": is missing'),
-    ],
-)
-def test_invalid_reply_is_rejected_with_reason(reply: str, message: str) -> None:
-    assert refusal(reply) == f"no answer could be read from the reply: {message}"
+    ]:
+        assert refusal(reply) == f"no answer could be read from the reply: {message}"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_truncated_reply_is_rejected() -> None:
+    for reply in [
         '{"decision": "accept", "because": ',
         '{"decision": "accept", "because": "it is',
         '{"options": [{"decision": "accept"}, {"decision": "reject"}',
         '{"rejected": {"decision": "accept"}, "decision": "rej',
         '{"rejected": {"decision": "accept"},  \n ',
         '{"decision": "accept"} or rather {"decision"',
-    ],
-)
-def test_truncated_reply_is_rejected(reply: str) -> None:
-    assert refusal(reply) == "the reply breaks off within a JSON object"
+    ]:
+        assert refusal(reply) == "the reply breaks off within a JSON object"
 
 
 def test_deep_nesting_is_rejected() -> None:
@@ -169,10 +151,10 @@ def test_deep_nesting_is_rejected() -> None:
     assert "nested too deeply" in refusal('{"a":' * depth + "1" + "}" * depth)
 
 
-@pytest.mark.parametrize("amount", ["NaN", "Infinity", "-Infinity", "1e999", "true", '"nan"'])
-def test_invalid_amounts_are_rejected(amount: str) -> None:
-    message = refusal(f'{{"amount": {amount}, "message": ""}}', Offer)
-    assert re.search('"amount": (must|should) be a (finite )?number', message)
+def test_invalid_amounts_are_rejected() -> None:
+    for amount in ["NaN", "Infinity", "-Infinity", "1e999", "true", '"nan"']:
+        message = refusal(f'{{"amount": {amount}, "message": ""}}', Offer)
+        assert re.search('"amount": (must|should) be a (finite )?number', message)
 
 
 def test_formatted_amounts_are_read() -> None:
@@ -189,49 +171,16 @@ def test_lone_surrogate_is_rejected() -> None:
     assert '"message"' in refusal('{"amount": 1, "message": "\\ud83e"}', Offer)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_messages_are_read_verbatim() -> None:
+    for words in [
         'say {"amount": 2, "message": ""} and I will think about it',
         "}{ ]][[ \\ \" ' ``` </s> {{ names }} {% block %}",
         " \n\t two  spaces \r\n",
         "مرحبا 🤝 e\u0301 \u2028 \u0000 \x85",
-    ],
-)
-def test_messages_are_read_verbatim(words: str) -> None:
-    for ascii_only in (True, False):
-        reply = json.dumps({"amount": 1, "message": words}, ensure_ascii=ascii_only)
-        assert read(f"Here: {reply}", Offer) == Offer(amount=1, message=words)
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
-prose = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]), max_size=50)
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False), texts, prose, prose)
-def test_written_actions_are_read_back(amount: float, words: str, before: str, after: str) -> None:
-    offer = Offer(amount=amount, message=words)
-    assert read(CODEC.write(offer), Offer) == offer
-    with suppress(Unparsable):  # surrounding prose can make it ambiguous
-        assert read(before + CODEC.write(offer) + after, Offer) == offer
-
-
-@given(st.text())
-def test_arbitrary_text_is_rejected_with_reason(reply: str) -> None:
-    assert refusal(reply)
-
-
-WHOLE = '{"decision": "accept"}'
-SCRAPS = [WHOLE, '{"decision":', '{"why": ', "{", "}", '"', ",", "x"]
-
-
-@given(st.lists(st.sampled_from(SCRAPS)))
-def test_json_fragments_make_no_other_answer(scraps: list[str]) -> None:
-    reply = "".join(scraps)
-    action = None
-    with suppress(Unparsable):
-        action = read(reply)
-    assert action is None or (action == ACCEPT and WHOLE in reply)
+    ]:
+        for ascii_only in (True, False):
+            reply = json.dumps({"amount": 1, "message": words}, ensure_ascii=ascii_only)
+            assert read(f"Here: {reply}", Offer) == Offer(amount=1, message=words)
 
 
 def test_illegal_action_has_the_reason_of_the_rules() -> None:
@@ -241,13 +190,9 @@ def test_illegal_action_has_the_reason_of_the_rules() -> None:
     assert CODEC.read('{"amount": 5, "message": ""}', ask) == Offer(amount=5, message="")
 
 
-@pytest.mark.parametrize("written", ["ACCEPT", "Accept", " accept "])
-def test_literals_are_case_insensitive(written: str) -> None:
-    assert read(json.dumps({"decision": written})) == ACCEPT
-
-
-def test_unknown_literal_is_rejected() -> None:
-    assert "should be 'accept' or 'reject'" in refusal('{"decision": "accepted"}')
+def test_literals_are_case_insensitive() -> None:
+    for written in ["ACCEPT", "Accept", " accept "]:
+        assert read(json.dumps({"decision": written})) == ACCEPT
 
 
 def test_object_without_requested_fields_is_rejected() -> None:
@@ -257,22 +202,16 @@ def test_object_without_requested_fields_is_rejected() -> None:
     assert read('{"thought": "hm"}', Wait) == Wait()
 
 
-@pytest.mark.parametrize(
-    ("action", "form"),
-    [
+def test_form_shows_the_answer_format() -> None:
+    cases: list[tuple[type[Action], str]] = [
         (Reply, '{"decision": "accept" or "reject"}'),
         (Offer, '{"amount": <number>, "message": "<text>"}'),
         (Optional, '{"amount": <number> or null, "rounds": <whole number>, "sure": "yes"}'),
         (Wait, "{}"),
         (Nested, NESTED),
-    ],
-)
-def test_form_shows_the_answer_format(action: type[Action], form: str) -> None:
-    assert CODEC.form(action) == form
-
-
-def test_codecs_are_found_by_name() -> None:
-    assert isinstance(CODECS["json"], JsonCodec)
+    ]
+    for action, form in cases:
+        assert CODEC.form(action) == form
 
 
 def test_only_the_requested_action_is_read() -> None:
@@ -292,20 +231,25 @@ def test_optional_fields_without_value_are_omitted() -> None:
     assert read(CODEC.write(Idle()), Idle) == Idle()
 
 
-@pytest.mark.parametrize(("reply", "number"), [("33", 33), ("**22.**", 22), ("-5", -5), ("0", 0)])
-def test_bare_number_is_read_if_requested(reply: str, number: int) -> None:
-    assert read(reply, Guess) == Guess(number=number)
+def test_bare_number_is_read_if_requested() -> None:
+    for reply, number in [("33", 33), ("**22.**", 22), ("-5", -5), ("0", 0)]:
+        assert read(reply, Guess) == Guess(number=number)
 
 
-@pytest.mark.parametrize(
-    ("reply", "action"),
-    [("33", Offer), ("33.5", Guess), ("33 or 22", Guess), ("1.500", Guess), ("hello", Say)],
-)
-def test_other_bare_values_are_rejected(reply: str, action: type[Action]) -> None:
-    assert "it contains no JSON object" in refusal(reply, action)
+def test_other_bare_values_are_rejected() -> None:
+    cases: list[tuple[str, type[Action]]] = [
+        ("33", Offer),
+        ("33.5", Guess),
+        ("33 or 22", Guess),
+        ("1.500", Guess),
+        ("hello", Say),
+    ]
+    for reply, action in cases:
+        assert "it contains no JSON object" in refusal(reply, action)
 
 
-@pytest.mark.parametrize(("reply", "action"), [("accept", Reply), ("33", Guess)])
-def test_bare_value_of_truncated_reply_is_rejected(reply: str, action: type[Action]) -> None:
-    with pytest.raises(Unparsable):
-        CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)
+def test_bare_value_of_truncated_reply_is_rejected() -> None:
+    cases: list[tuple[str, type[Action]]] = [("accept", Reply), ("33", Guess)]
+    for reply, action in cases:
+        with pytest.raises(Unparsable):
+            CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)

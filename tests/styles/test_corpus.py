@@ -12,8 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from cheaptalk.rules import Action, Ask, Event
 from cheaptalk.styles import CODECS, Unparsable
 
@@ -72,8 +70,10 @@ def test_known_misreadings_are_few_and_current() -> None:
     assert all(read(entry) is not None for entry in known)
 
 
-@pytest.mark.parametrize("parts", ["", "held-out-"])
-def test_few_answers_are_rejected(parts: str) -> None:
-    answers = [entry for entry in CORPUS if entry["expects"] and entry["part"].startswith(parts)]
-    refused = [entry["reply"] for entry in answers if read(entry) is None]
-    assert len(refused) <= MAX_FALSE_REFUSALS * len(answers), refused
+def test_few_answers_are_rejected() -> None:
+    for parts in ["", "held-out-"]:
+        answers = [
+            entry for entry in CORPUS if entry["expects"] and entry["part"].startswith(parts)
+        ]
+        refused = [entry["reply"] for entry in answers if read(entry) is None]
+        assert len(refused) <= MAX_FALSE_REFUSALS * len(answers), refused

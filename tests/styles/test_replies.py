@@ -8,7 +8,6 @@ import itertools
 import random
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -22,7 +21,7 @@ from cheaptalk.rules import Action, Ask, Event
 from cheaptalk.styles import CODECS, Unparsable, quoted
 
 REPLIES = [
-    pytest.param(entry, id=f"{path.stem}: {entry['name']}")
+    entry
     for path in sorted((Path(__file__).parent / "replies").iterdir())
     for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
 ]
@@ -47,26 +46,24 @@ def attempt(codec: str, reply: str, request: Ask, **cut: bool) -> tuple[Action |
         return None, str(problem)
 
 
-@pytest.mark.parametrize("entry", REPLIES)
-def test_replies_are_read_or_rejected_with_reason(entry: dict[str, Any]) -> None:
-    codec, action = REQUESTS[entry["asked"]]
-    if "reads" in entry:
-        assert CODECS[codec].read(entry["reply"], ask(action)) == action(**entry["reads"])
-    else:
-        with pytest.raises(Unparsable) as refused:
-            CODECS[codec].read(entry["reply"], ask(action))
-        assert entry["why"] in str(refused.value)
+def test_replies_are_read_or_rejected_with_reason() -> None:
+    for entry in REPLIES:
+        codec, action = REQUESTS[entry["asked"]]
+        if "reads" in entry:
+            assert CODECS[codec].read(entry["reply"], ask(action)) == action(**entry["reads"])
+        else:
+            with pytest.raises(Unparsable) as refused:
+                CODECS[codec].read(entry["reply"], ask(action))
+            assert entry["why"] in str(refused.value)
 
 
 def test_only_rejected_replies_are_marked_as_clear() -> None:
-    listed: list[Any] = [entry.values[0] for entry in REPLIES]
-    assert len(listed) >= 60
-    assert all("why" in entry for entry in listed if entry.get("clear"))
+    assert len(REPLIES) >= 60
+    assert all("why" in entry for entry in REPLIES if entry.get("clear"))
 
 
-@pytest.mark.parametrize(
-    ("reply", "is_read"),
-    [
+def test_truncated_reply_counts_if_it_ends_with_its_answer() -> None:
+    for reply, is_read in [
         ('{"decision": "accept"}', True),
         ('```json\n{"decision": "accept"}\n```', True),
         ('I think so. {"decision": "accept"}\n\n   \n', True),
@@ -76,15 +73,13 @@ def test_only_rejected_replies_are_marked_as_clear() -> None:
         ('{"decision": "acc', False),
         ('<think>Perhaps {"decision": "accept"}', False),
         ("", False),
-    ],
-)
-def test_truncated_reply_counts_if_it_ends_with_its_answer(reply: str, is_read: bool) -> None:
-    if is_read:
-        action = CODECS["json"].read(reply, ask(Reply), cut_off=True)
-        assert action == Reply(decision="accept")
-    else:
-        with pytest.raises(Unparsable):
-            CODECS["json"].read(reply, ask(Reply), cut_off=True)
+    ]:
+        if is_read:
+            action = CODECS["json"].read(reply, ask(Reply), cut_off=True)
+            assert action == Reply(decision="accept")
+        else:
+            with pytest.raises(Unparsable):
+                CODECS["json"].read(reply, ask(Reply), cut_off=True)
 
 
 characters = st.characters(exclude_categories=["Cs"])
@@ -96,9 +91,8 @@ actions = st.one_of(
     st.builds(SpokenOffer, alice_gain=sums, bob_gain=sums, message=words),
     st.builds(Pitch, message=words),
     st.builds(MessageOrProposal, message=words),
-    st.builds(MessageOrProposal, books=st.integers(0, 9), hats=st.integers(0, 9),
-              balls=st.integers(0, 9)),
-)  # fmt: skip
+    st.builds(MessageOrProposal, **dict.fromkeys(("books", "hats", "balls"), st.integers(0, 9))),
+)
 
 
 @given(actions, prose, prose)
@@ -128,13 +122,13 @@ def test_only_unreadable_is_raised(action: Action, reply: str, codec: str, cut_o
 SCRAPS = ['{"decision": "accept"}', '{"decision":', "{", "}", '"', "<think>", "</think>", "\\", ","]
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 4])
-def test_fragments_make_no_other_answer(length: int) -> None:
-    for scraps in itertools.product(SCRAPS, repeat=length):
-        reply = "".join(scraps)
-        action, why = attempt("json", reply, ask(Reply))
-        spoken = re.sub("<think>.*?</think>", "", reply).rpartition("</think>")[2]
-        assert why or (action == Reply(decision="accept") and SCRAPS[0] in spoken)
+def test_fragments_make_no_other_answer() -> None:
+    for length in [1, 2, 3]:
+        for scraps in itertools.product(SCRAPS, repeat=length):
+            reply = "".join(scraps)
+            action, why = attempt("json", reply, ask(Reply))
+            spoken = re.sub("<think>.*?</think>", "", reply).rpartition("</think>")[2]
+            assert why or (action == Reply(decision="accept") and SCRAPS[0] in spoken)
 
 
 WHOLE = (
@@ -151,47 +145,47 @@ THOUGHTS = ("<think>X</think>", "[THINK]X[/THINK]", "<thinking>hm X</thinking>")
 OTHERS = ('{"decision": "accept" or "reject"}', "I think {a, b} so", ":}", "it's", '"ok"', "{x}")
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_last_attempt_is_read_unless_ambiguous(seed: int) -> None:
+def test_last_attempt_is_read_unless_ambiguous() -> None:
     """Random replies of complete and broken answers, thoughts, quotations and words."""
-    rng = random.Random(seed)  # noqa: S311 - no secret
-    read = 0
-    for _ in range(300):
-        parts: list[str] = []
-        tried: list[tuple[bool, str]] = []
-        for _ in range(rng.randint(1, 4)):
-            word = rng.choice(["accept", "reject"])
-            complete = rng.random() < 0.5
-            part = rng.choice(WHOLE if complete else BROKEN).replace("X", word)
-            match rng.choice(["tried", "tried", "thought", "quoted", "other"]):
-                case "tried":
-                    tried.append((complete, word))
-                case "thought":
-                    part = rng.choice(THOUGHTS).replace("X", part)
-                case "quoted":
-                    part = f"They say: {quoted(part)}"
-                case _:
-                    part = rng.choice(OTHERS)
-            parts.append(part)
-        action, why = attempt("json", "\n".join(parts), ask(Reply))
-        answered = {word for complete, word in tried if complete}
-        read += action is not None
-        assert why or (tried[-1][0] and {tried[-1][1]} == answered), parts
-        assert why or action == Reply(decision=tried[-1][1]), parts
-    assert read > 20
+    for seed in range(5):
+        rng = random.Random(seed)  # noqa: S311 - no secret
+        read = 0
+        for _ in range(300):
+            parts: list[str] = []
+            tried: list[tuple[bool, str]] = []
+            for _ in range(rng.randint(1, 4)):
+                word = rng.choice(["accept", "reject"])
+                complete = rng.random() < 0.5
+                part = rng.choice(WHOLE if complete else BROKEN).replace("X", word)
+                match rng.choice(["tried", "tried", "thought", "quoted", "other"]):
+                    case "tried":
+                        tried.append((complete, word))
+                    case "thought":
+                        part = rng.choice(THOUGHTS).replace("X", part)
+                    case "quoted":
+                        part = f"They say: {quoted(part)}"
+                    case _:
+                        part = rng.choice(OTHERS)
+                parts.append(part)
+            action, why = attempt("json", "\n".join(parts), ask(Reply))
+            answered = {word for complete, word in tried if complete}
+            read += action is not None
+            assert why or (tried[-1][0] and {tried[-1][1]} == answered), parts
+            assert why or action == Reply(decision=tried[-1][1]), parts
+        assert read > 20
 
 
 HOSTILE = {
-    "braces": "{" * 1_000_000,
-    "pairs": "{}" * 300_000,
-    "broken pairs": '{"a" 1}' * 200_000,
-    "nesting": '{"a":' * 200_000 + "1" + "}" * 200_000,
-    "backslashes": '{"' + "\\" * 2_000_000,
-    "escaped quotes": '{"' + '\\"' * 1_000_000,
-    "thoughts": "<think></think>" * 100_000,
-    "ends of thoughts": "</think>" * 200_000,
-    "blanks": "{" + " " * 2_000_000,
-    "keys": '{"decision": "accept"}' + ' "decision"' * 150_000,
+    "braces": "{" * 200_000,
+    "pairs": "{}" * 100_000,
+    "broken pairs": '{"a" 1}' * 50_000,
+    "nesting": '{"a":' * 50_000 + "1" + "}" * 50_000,
+    "backslashes": '{"' + "\\" * 400_000,
+    "escaped quotes": '{"' + '\\"' * 200_000,
+    "thoughts": "<think></think>" * 20_000,
+    "ends of thoughts": "</think>" * 20_000,
+    "blanks": "{" + " " * 400_000,
+    "keys": '{"decision": "accept"}' + ' "decision"' * 30_000,
 }
 
 
@@ -203,10 +197,10 @@ def test_number_of_objects_in_a_reply_is_limited() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_large_hostile_replies_are_read_or_rejected(kind: str) -> None:
+def test_large_hostile_replies_are_read_or_rejected() -> None:
     """Regression: each took minutes when a reader scanned it repeatedly."""
-    for codec in ("json", "tagged"):
-        request = ask(MessageOrProposal if codec == "tagged" else Reply)
-        read, why = attempt(codec, HOSTILE[kind], request)
-        assert 0 < len(why) < 200 or read == Reply(decision="accept")
+    for kind in HOSTILE:
+        for codec in ("json", "tagged"):
+            request = ask(MessageOrProposal if codec == "tagged" else Reply)
+            read, why = attempt(codec, HOSTILE[kind], request)
+            assert 0 < len(why) < 200 or read == Reply(decision="accept")

@@ -53,56 +53,47 @@ def illegal(reply: str, action: type[Action] = Turn) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_proposals_are_read_with_any_punctuation() -> None:
+    for reply in [
         "[propose] (1 books, 2 hats, 0 balls)",
         "[propose] (1 book, 2 hats, 0 balls)",
         "\n[PROPOSE] 1 Book, 2 hats and 0 balls.",
         "[propose](books: 1, hats: 2, balls: 0)",
         "[propose] 1 of the books - 2 hats - 0 balls\nThat is what we said.",
-    ],
-)
-def test_proposals_are_read_with_any_punctuation(reply: str) -> None:
-    assert read(reply) == Turn(books=1, hats=2, balls=0)
-    assert read(reply, Claim) == Claim(books=1, hats=2, balls=0)
+    ]:
+        assert read(reply) == Turn(books=1, hats=2, balls=0)
+        assert read(reply, Claim) == Claim(books=1, hats=2, balls=0)
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
+def test_messages_are_read_verbatim() -> None:
+    for reply, message in [
         ("[message] Hello.", "Hello."),
         ("[message]Hello.", "Hello."),
         ("  [Message]   Hello. \n", "  Hello. \n"),
         ("[message]\nOne.\nTwo.", "\nOne.\nTwo."),
         ("[message]", ""),
         ("[message] I want (1 books, 2 hats).", "I want (1 books, 2 hats)."),
-    ],
-)
-def test_messages_are_read_verbatim(reply: str, message: str) -> None:
-    assert read(reply) == Turn(message=message)
+    ]:
+        assert read(reply) == Turn(message=message)
 
 
 # The corrections of Liao, Tomlin and Klein (2024, Table 1), in its order. The rules make the second
 # and the last one: see the game's tests.
 
 
-@pytest.mark.parametrize("reply", ["Hello.", "Very well. [message] Hello.", "message: Hello."])
-def test_table_1_reply_must_begin_with_a_tag(reply: str) -> None:
-    assert refusal(reply) == "a reply must begin with [message] or [propose]"
+def test_table_1_reply_must_begin_with_a_tag() -> None:
+    for reply in ["Hello.", "Very well. [message] Hello.", "message: Hello."]:
+        assert refusal(reply) == "a reply must begin with [message] or [propose]"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_table_1_tag_within_a_reply_is_rejected() -> None:
+    for reply in [
         "[message] Hello. [message] Hello again.",
         "[message] Hello.\n[Propose] (1 books, 2 hats, 0 balls)",
         "[message][message] Hello.",
         "[propose] (1 books, 2 hats, 0 balls)\n[propose] (1 books, 2 hats, 0 balls)",
-    ],
-)
-def test_table_1_tag_within_a_reply_is_rejected(reply: str) -> None:
-    assert "may stand only once, at the beginning" in refusal(reply)
+    ]:
+        assert "may stand only once, at the beginning" in refusal(reply)
 
 
 def test_table_1_message_after_a_proposal_is_illegal() -> None:
@@ -112,41 +103,33 @@ def test_table_1_message_after_a_proposal_is_illegal() -> None:
 THOUGHT = "<think>I could write [propose] (1 books, 2 hats, 0 balls).</think>"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_thinking_is_skipped() -> None:
+    for reply in [
         f"{THOUGHT}[message] Hello.",
         f"{THOUGHT}\n{THOUGHT}\n\n[message] Hello.",
         "I could write [propose] (1 books, 2 hats, 0 balls).\n</think>\n[message] Hello.",
-    ],
-)
-def test_thinking_is_skipped(reply: str) -> None:
-    assert read(reply) == Turn(message="Hello.")
+    ]:
+        assert read(reply) == Turn(message="Hello.")
 
 
 def test_message_can_contain_thinking_tags() -> None:
     assert read("[message] <think> and </think>") == Turn(message="<think> and </think>")
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
+def test_empty_reply_is_rejected() -> None:
+    for reply, message in [
         ("", "the reply is empty"),
         (" \n", "the reply is empty"),
         (THOUGHT, "the reply is empty"),
         ("<think>[message] Hello.", "the reply's thinking is begun and not ended"),
-    ],
-)
-def test_empty_reply_is_rejected(reply: str, message: str) -> None:
-    assert refusal(reply).startswith(message)
+    ]:
+        assert refusal(reply).startswith(message)
 
 
-@pytest.mark.parametrize(
-    "reply", ["[message] Hello, I wou", "[propose] (1 books, 2 hats, 1", "[mess", ""]
-)
-def test_truncated_reply_is_rejected(reply: str) -> None:
-    with pytest.raises(Unparsable, match="cut off"):
-        CODEC.read(reply, Ask("alice", Turn, Event()), cut_off=True)
+def test_truncated_reply_is_rejected() -> None:
+    for reply in ["[message] Hello, I wou", "[propose] (1 books, 2 hats, 1", "[mess", ""]:
+        with pytest.raises(Unparsable, match="cut off"):
+            CODEC.read(reply, Ask("alice", Turn, Event()), cut_off=True)
 
 
 def test_proposal_is_illegal_if_only_messages_are_possible() -> None:
@@ -154,43 +137,36 @@ def test_proposal_is_illegal_if_only_messages_are_possible() -> None:
     assert illegal(reply, Words) == "no [propose] is possible now: begin with [message]"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_table_1_items_must_be_named_in_order() -> None:
+    for reply in [
         "[propose] (2 hats, 1 books, 0 balls)",
         "[propose] (1 books, 0 balls)",
         "[propose]",
         "[propose] 1 that, 2 hats, 0 balls",
         "[propose] (1 books, 2 hats, 0 balls), and you take the books",
         "[propose] (1 bookshelf, 2 hats, 0 balls)",
-    ],
-)
-def test_table_1_items_must_be_named_in_order(reply: str) -> None:
-    message = "a proposal must name books, hats and balls, once each and in this order"
-    assert refusal(reply) == message
+    ]:
+        message = "a proposal must name books, hats and balls, once each and in this order"
+        assert refusal(reply) == message
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_table_1_three_numbers_are_required() -> None:
+    for reply in [
         "[propose] (1 books, 2 hats, 0 balls), 3 in all",
         "[propose] (1 books, 2 hats, balls)",
         "[propose] (1-2 books, 2 hats, 0 balls)",
         "[propose] (1st books, 2 hats, 0 balls)",
         "[propose] (no books, 2 hats, 0 balls)",
-    ],
-)
-def test_table_1_three_numbers_are_required(reply: str) -> None:
-    assert "exactly 3 numbers in figures, one each of books, hats and balls" in refusal(reply)
+    ]:
+        assert "exactly 3 numbers in figures, one each of books, hats and balls" in refusal(reply)
 
 
 def test_table_1_rules_reject_counts_beyond_the_pool() -> None:
     assert illegal("[propose] (1 books, 3 hats, 0 balls)") == "there are 2 hats"
 
 
-@pytest.mark.parametrize(
-    ("reply", "number"),
-    [
+def test_numbers_that_are_not_whole_are_rejected() -> None:
+    for reply, number in [
         ("[propose] (-1 books, 2 hats, 0 balls)", "-1"),
         ("[propose] (1 books, \N{MINUS SIGN}2 hats, 0 balls)", "\N{MINUS SIGN}2"),
         ("[propose] (1.5 books, 2 hats, 0 balls)", "1.5"),
@@ -199,17 +175,13 @@ def test_table_1_rules_reject_counts_beyond_the_pool() -> None:
             "[propose] (1 books, 2 hats, \N{ARABIC-INDIC DIGIT ONE} balls)",
             "\N{ARABIC-INDIC DIGIT ONE}",
         ),
-    ],
-)
-def test_numbers_that_are_not_whole_are_rejected(reply: str, number: str) -> None:
-    assert refusal(reply) == f'a number of items must be 0, 1, 2 and so on, not "{number}"'
+    ]:
+        assert refusal(reply) == f'a number of items must be 0, 1, 2 and so on, not "{number}"'
 
 
-@pytest.mark.parametrize(
-    "reply", ["[propose] 1 2 0 books, hats, balls", "[propose] 1 books 2 hats balls 0"]
-)
-def test_numbers_must_be_beside_their_items(reply: str) -> None:
-    assert refusal(reply) == "each number must stand beside its item"
+def test_numbers_must_be_beside_their_items() -> None:
+    for reply in ["[propose] 1 2 0 books, hats, balls", "[propose] 1 books 2 hats balls 0"]:
+        assert refusal(reply) == "each number must stand beside its item"
 
 
 def test_overlong_number_is_rejected() -> None:
@@ -266,7 +238,8 @@ class Letter(Action):
     message: Message
 
 
-@pytest.mark.parametrize("action", [Choice, Letter])
-def test_unsupported_action_raises_type_error(action: type[Action]) -> None:
-    with pytest.raises(TypeError, match=f"{action.__name__} cannot be written as tagged text"):
-        CODEC.form(action)
+def test_unsupported_action_raises_type_error() -> None:
+    actions: list[type[Action]] = [Choice, Letter]
+    for action in actions:
+        with pytest.raises(TypeError, match=f"{action.__name__} cannot be written as tagged text"):
+            CODEC.form(action)

@@ -84,25 +84,20 @@ def test_variants_nest(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "{{ target }}\n{{ pie }}",
-            "plain.jinja, line 4, in block reveal: 'pie' is undefined; ",
-        ),
+def test_template_error_names_its_location(tmp_path: Path) -> None:
+    for text, message in [
+        ("{{ target }}\n{{ pie }}", "plain.jinja, line 4, in block reveal: 'pie' is undefined; "),
         ("{{ pie | dollars }}", "plain.jinja, line 3, in block reveal: 'pie' is undefined; "),
         ("{{ 1 / (target - 1) }}", "plain.jinja, line 3, in block reveal: ZeroDivisionError: divi"),
         (
             "{{ names.carol }}",
             "plain.jinja, line 3, in block reveal: 'dict object' has no attribute",
         ),
-    ],
-)
-def test_template_error_names_its_location(text: str, message: str, tmp_path: Path) -> None:
-    template = f'{{% extends "base.jinja" %}}\n{{% block reveal %}}\n{text}\n{{% endblock %}}\n'
-    with pytest.raises(StyleError, match=re.escape(message)):
-        write_style(tmp_path / "a", {"plain.jinja": template}).tell(Reveal(1), GAME, "left")
+    ]:
+        template = f'{{% extends "base.jinja" %}}\n{{% block reveal %}}\n{text}\n{{% endblock %}}\n'
+        style = write_style(tmp_path / str(hash(text)), {"plain.jinja": template})
+        with pytest.raises(StyleError, match=re.escape(message)):
+            style.tell(Reveal(1), GAME, "left")
 
 
 def test_missing_block_is_named() -> None:
@@ -128,13 +123,15 @@ MACROS = "{% macro nothing() %}{% endmacro %}"
 FILES = {"plain.jinja": BASE, "variant.jinja": VARIANT, "macros.jinja": MACROS}
 
 
-@pytest.mark.parametrize("changed", FILES)
-def test_digest_depends_on_all_templates_of_a_style(changed: str, tmp_path: Path) -> None:
-    original = write_style(tmp_path / "1", FILES, "variant.jinja")
-    same = write_style(tmp_path / "2", FILES, "variant.jinja")
-    other = write_style(tmp_path / "3", FILES | {changed: FILES[changed] + "!"}, "variant.jinja")
-    assert original.digest == same.digest != other.digest
-    assert len(original.digest) == 16
+def test_digest_depends_on_all_templates_of_a_style(tmp_path: Path) -> None:
+    changes = [FILES, FILES, *(FILES | {name: f"{text}!"} for name, text in FILES.items())]
+    digests = [
+        write_style(tmp_path / str(number), files, "variant.jinja").digest
+        for number, files in enumerate(changes)
+    ]
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 1 + len(FILES)
+    assert {len(digest) for digest in digests} == {16}
 
 
 def test_digest_does_not_depend_on_other_styles(tmp_path: Path) -> None:
@@ -165,9 +162,8 @@ def test_styles_of_different_games_are_separate(tmp_path: Path) -> None:
     assert style_in(SPEC).says(YourCard)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_numbers_have_separators_and_two_decimals() -> None:
+    for value, text in [
         (0, "0"),
         (-0.0, "0"),
         (-0.001, "0"),
@@ -177,25 +173,20 @@ def test_styles_of_different_games_are_separate(tmp_path: Path) -> None:
         (-1234.5, "-1,234.5"),
         (1e12, "1,000,000,000,000"),
         (100, "100"),
-    ],
-)
-def test_numbers_have_separators_and_two_decimals(value: float, text: str) -> None:
-    assert number(value) == text
+    ]:
+        assert number(value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_dollars_have_no_decimals_or_two() -> None:
+    for value, text in [
         (0, "$0"),
         (-0.001, "$0"),
         (5, "$5"),
         (-1234.5, "-$1,234.50"),
         (0.999, "$1"),
         (1e6, "$1,000,000"),
-    ],
-)
-def test_dollars_have_no_decimals_or_two(value: float, text: str) -> None:
-    assert dollars(value) == text
+    ]:
+        assert dollars(value) == text
 
 
 def test_decimals_can_be_chosen() -> None:
@@ -210,23 +201,14 @@ def test_shares_are_written_as_percentages() -> None:
     assert percent(1 - 0.9) == "10%"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "{% block turn %}",
-            r"cannot be read: line 1 of plain\.jinja: Unexpected end",
-        ),
+def test_unreadable_template_raises_error(tmp_path: Path) -> None:
+    for text, message in [
+        ("{% block turn %}", r"cannot be read: line 1 of plain\.jinja: Unexpected end"),
         ('{% extends "plain.jinja" %}', "plain.jinja extends itself; rename it"),
-        (
-            '{% extends "plan.jinja" %}',
-            "cannot be read: template plan.jinja not found",
-        ),
-    ],
-)
-def test_unreadable_template_raises_error(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(CheaptalkError, match=message):
-        write_style(tmp_path / "words", {"plain.jinja": text})
+        ('{% extends "plan.jinja" %}', "cannot be read: template plan.jinja not found"),
+    ]:
+        with pytest.raises(CheaptalkError, match=message):
+            write_style(tmp_path / str(len(text)), {"plain.jinja": text})
 
 
 def test_style_in_another_folder_extends_templates_of_the_game(tmp_path: Path) -> None:

@@ -40,11 +40,9 @@ class ChatEnvironment:
     """An environment in which a language model plays one seat in consecutive matches.
 
     Args:
-        game: the rules.
         seat: the seat to play; by default the first.
         other: the player of all other seats.
-        player: settings of the seat's player: prompt style, persona, memory and maximum tries. The
-            player's model isn't called.
+        player: settings of the seat's player: prompt style, persona, memory and maximum tries.
 
     Raises:
         CheaptalkError: the seat does not exist, or the other player isn't instantaneous.
@@ -150,6 +148,7 @@ def chat_environment(
 
     Args:
         parameters: game parameters that differ from the defaults.
+        seat: the seat to play; by default the first.
         other: a strategy, or a mapping with its settings, such as ``{"strategy": "greedy"}``.
         player: settings of the seat's player, such as ``style="tagged"``.
 

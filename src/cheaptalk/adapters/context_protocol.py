@@ -79,10 +79,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
         return dict(await shown(seconds))
 
     async def answer(
-        call: str,
-        answer: dict[str, Any] | None = None,
-        text: str = "",
-        seconds: float = 10,
+        call: str, answer: dict[str, Any] | None = None, text: str = "", seconds: float = 10
     ) -> dict[str, Any]:
         fields = ({} if answer is None else {"answer": answer}) | ({"text": text} if text else {})
         return dict(await shown(seconds, (call, fields)))

@@ -27,11 +27,7 @@ def openenv_app(
     answer. Equal seeds give the same instance.
 
     Args:
-        parameters: game parameters that differ from the defaults.
-        seat: the seat to play; by default the first.
-        other: a strategy for all other seats, or a mapping with its settings.
-        sessions: maximum number of concurrent matches.
-        player: settings of the seat's player, such as ``style="tagged"``.
+        sessions: maximum number of concurrent matches; see :func:`chat_environment` for the others.
 
     Returns:
         A FastAPI application.

@@ -41,16 +41,19 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         parameters: OpenSpiel's parameters, one of which contains the game's as quoted JSON.
 
     Attributes:
-        arrays: the array game.
         draws: number of chance nodes before play.
-        outcomes: the outcomes of a chance node with their probabilities.
     """
 
     plays: ClassVar[str]
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         self.arrays = read_array_game(self.plays, read(parameters["parameters"]))
-        self._instances, chances = listed(self.arrays)
+        try:
+            self._instances, chances = self.arrays.every_instance()
+        except NoArrayGame:
+            self._instances, chances = [], []
+        if not 0 < len(self._instances) <= MOST_INSTANCES:
+            self._instances, chances = [], [1 / BYTE] * BYTE
         self.draws = BYTES if not self._instances else int(len(self._instances) > 1)
         self.outcomes = list(enumerate(chances))
         bounds = self.arrays.rules.declared_bounds("payoff_bounds").values()
@@ -94,11 +97,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no types
-    """State of a match in OpenSpiel's interface.
-
-    Attributes:
-        match: the array state; None until the instance is drawn.
-    """
+    """State of a match in OpenSpiel's interface; ``match`` is None until the instance is drawn."""
 
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
@@ -160,9 +159,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
 class SpielObserver:
     """An observer of a seat with perfect recall; its tensor is 0 until the instance is drawn.
 
-    Attributes:
-        tensor: the observation of the array game.
-        dict: its parts by name, which share the tensor's memory.
+    ``dict`` contains the tensor's parts by name, which share its memory.
     """
 
     def __init__(self, arrays: ArrayGame[Any, Any]) -> None:
@@ -182,17 +179,6 @@ class SpielObserver:
         return "; ".join(f"{name} {' '.join(map(str, piece))}" for name, piece in self.dict.items())
 
 
-def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
-    """Return all instances (none if there are too many) and each chance outcome's probability."""
-    try:
-        instances, chances = arrays.every_instance()
-    except NoArrayGame:
-        instances, chances = [], []
-    if 0 < len(instances) <= MOST_INSTANCES:
-        return instances, chances
-    return [], [1 / BYTE] * BYTE
-
-
 def shared_sum(rules: Game) -> float | None:
     """Return the sum of all payoffs if it is constant, else None."""
     bounds = rules.declared_bounds("total_bounds").values()
@@ -205,7 +191,7 @@ def game_type(arrays: ArrayGame[Any, Any], draws: int) -> Any:
     name, count, kinds = arrays.rules.name, len(arrays.players), pyspiel.GameType
     chance, sums = kinds.ChanceMode, kinds.Utility
     return kinds(
-        short_name=short_name(name),
+        short_name=f"cheaptalk_{name}",
         long_name=f"{game_title(name)} (cheaptalk)",
         dynamics=kinds.Dynamics.SEQUENTIAL,
         chance_mode=chance.EXPLICIT_STOCHASTIC if draws else chance.DETERMINISTIC,
@@ -220,11 +206,6 @@ def game_type(arrays: ArrayGame[Any, Any], draws: int) -> Any:
         provides_observation_tensor=True,
         parameter_specification={"parameters": "{}"},
     )
-
-
-def short_name(game: str) -> str:
-    """Return a game's name in OpenSpiel."""
-    return f"cheaptalk_{game}"
 
 
 def read(quoted: str) -> dict[str, Any]:
@@ -243,7 +224,7 @@ def loaded(game: str, quoted: str) -> SpielGame:
     OpenSpiel releases the registered object after Python's shutdown, which works with a class but
     not with a function.
     """
-    name = short_name(game)
+    name = f"cheaptalk_{game}"
     if name not in pyspiel.registered_names():
         game_class = type(name, (SpielGame,), {"plays": game})
         pyspiel.register_game(game_type(read_array_game(game, read(quoted)), 1), game_class)

@@ -32,13 +32,7 @@ class Seats:
     """The seats of a game as agents, which play one match after another.
 
     Args:
-        game: the array game.
         seed: seed of the matches until :meth:`begin` sets a new one.
-
-    Attributes:
-        metadata: PettingZoo's metadata.
-        agents: the seats, in order.
-        observations, actions: the agents' observation and action spaces.
     """
 
     def __init__(self, game: ArrayGame[Any, Any], seed: int) -> None:
@@ -59,7 +53,6 @@ class Seats:
         self._state: Any = None
 
     def begin(self, seed: int | None) -> None:
-        """Start the next match or, if a seed is given, the first match of the seed's sequence."""
         if seed is not None:
             self._seed, self._matches = seed, 0
         self._state = self.game.from_seed(f"{self._seed}/{self._matches}")

@@ -62,7 +62,8 @@ class RemoteAgent:
         patience: timeout in seconds for an unreachable server.
 
     Raises:
-        RemoteAgentError: there is no token.
+        RemoteAgentError: there is no token; from all methods: the token is wrong, or the server is
+            unreachable.
     """
 
     def __init__(self, url: str, token: str | None = None, patience: float = PATIENCE) -> None:
@@ -93,23 +94,15 @@ class RemoteAgent:
         Returns:
             The ``state`` (``open``, ``waiting`` or ``over``), the open ``requests``, and the
             marker for the next poll, ``after``.
-
-        Raises:
-            RemoteAgentError: the token is wrong, or the server is unreachable.
         """
         query = {"wait": f"{wait:g}", "max": f"{maximum}", "after": after}
         return await self._send("GET", self.url, SLACK + wait, params=query)
 
     async def answer(self, call: str, fields: Mapping[str, Any]) -> None:
-        """Send the answer to a decision request.
-
-        Args:
-            call: the request's number.
-            fields: ``{"answer": {...}}``, ``{"text": "..."}`` or ``{"error": "..."}``.
+        """Answer a decision request with ``{"answer": ...}``, ``{"text": ...}`` or an ``error``.
 
         Raises:
-            RemoteAgentError: the answer is malformed, the request is closed, or the server is
-                unreachable.
+            RemoteAgentError: the answer is malformed, or the request is closed.
         """
         await self._send("POST", f"{self.url}/answers", SLACK, json={"call": call, **fields})
 

@@ -88,7 +88,8 @@ class Telemetry(RunObserver):
         with self._span(f"match {game.name}", "INTERNAL", attributes) as span:
 
             def tell(end: End) -> None:
-                status = _status(end)
+                other = Status.LIVE if end is None else Status.FAILED
+                status = (end.status if isinstance(end, Ended) else other).value
                 span.set_attribute("cheaptalk.status", status)
                 if status == Status.FAILED:
                     self._fail(span, status)
@@ -200,12 +201,6 @@ def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
         meter.shutdown()
 
 
-def _status(end: End) -> str:
-    if isinstance(end, Ended):
-        return end.status.value
-    return Status.LIVE.value if end is None else Status.FAILED.value
-
-
 def _model_attributes(call: ModelCall) -> Attributes:
     """Return the attributes that describe a call's operation, model and server.
 
@@ -227,10 +222,9 @@ def _model_attributes(call: ModelCall) -> Attributes:
 
 def _setting_attributes(call: ModelCall) -> Attributes:
     settings = call.settings.model_dump(exclude_none=True, exclude={"reasoning"})
-    names = {"stop": "stop_sequences"}
-    attributes = {
-        f"gen_ai.request.{names.get(name, name)}": value for name, value in settings.items()
-    }
+    if "stop" in settings:
+        settings["stop_sequences"] = settings.pop("stop")
+    attributes = {f"gen_ai.request.{name}": value for name, value in settings.items()}
     return attributes | ({"gen_ai.output.type": "json"} if call.form else {})
 
 

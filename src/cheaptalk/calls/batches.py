@@ -8,15 +8,15 @@ killed at any time, and a later run can collect its batches.
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from cheaptalk.calls.budget import Halted
-from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
 from cheaptalk.models.batches import BatchLine, BatchServer, Results, chunks
 from cheaptalk.models.http.failures import EndpointTrouble
@@ -34,6 +34,9 @@ from cheaptalk.records.ledger.batches import (
 from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import counted
 
+Q = TypeVar("Q")
+A = TypeVar("A")
+
 POLL = 30.0
 """Default polling interval of a batch in seconds."""
 READINGS = 5
@@ -42,6 +45,58 @@ MAX_LISTED = 3
 """Maximum number of batches that a progress message lists individually."""
 LOCKED_OUT = (401, 402, 403, 429)
 """HTTP statuses of a wrong key or an exhausted account: the batch stays open for a later run."""
+
+
+class Pace:
+    """A counter of active tasks: matches that compute a request, and answers in progress.
+
+    ``when_still`` is called when no task is active. A match becomes active again before it receives
+    a reply.
+    """
+
+    def __init__(self) -> None:
+        self.moving = 0
+        self.when_still: Callable[[], None] | None = None
+
+    def go(self) -> None:
+        self.moving += 1
+
+    def rest(self) -> None:
+        """Mark a task as waiting, and schedule ``when_still`` if no task is active."""
+        self.moving -= 1
+        if not self.moving and self.when_still is not None:
+            asyncio.get_running_loop().call_soon(self._look)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Mark a match as waiting while the context is open."""
+        self.rest()
+        try:
+            yield
+        finally:
+            self.go()
+
+    def answering(self, answer: Callable[[Q], Awaitable[A]]) -> Callable[[Q], Awaitable[A]]:
+        """Wrap a match's answer function to keep the match active until all its answers wait."""
+        thinking = 0
+
+        async def counted(request: Q) -> A:
+            nonlocal thinking
+            if thinking:
+                self.go()
+            thinking += 1
+            try:
+                return await answer(request)
+            finally:
+                thinking -= 1
+                if thinking:
+                    self.rest()
+
+        return counted
+
+    def _look(self) -> None:
+        if not self.moving and self.when_still is not None:
+            self.when_still()
 
 
 class Batching(NamedTuple):

@@ -113,10 +113,8 @@ class Account:
 
     Attributes:
         name: the name of the limit in messages.
-        cap: returns the current limits.
         spent: cost so far, including earlier runs.
         over: the exception raised when a limit is exceeded.
-        in_flight: number of calls in flight.
         held_tokens, held_dollars: reserved for calls in flight and for calls without a token count.
     """
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from cheaptalk.calls.deadlock import Pace
+from cheaptalk.calls.batches import Pace
 from cheaptalk.models import Reply
 from cheaptalk.records.cache import Cache, Request
 from cheaptalk.rules import counted

@@ -82,8 +82,6 @@ class RunState(Frozen):
     """The state that a run publishes.
 
     Attributes:
-        run: the run's id.
-        study, pid: the study's name and the process id.
         started, written: Unix times in seconds.
         state: ``stopping`` while waiting for the last calls.
         planned, done, live, failed, left: match counts; ``done`` includes earlier runs.
@@ -91,12 +89,9 @@ class RunState(Frozen):
         verb: the verb for done matches: ``ended``, or ``judged`` in a judge's run.
         per_second: matches ended per second over the last minute.
         eta: estimated seconds until the end; None if unknown.
-        concurrency: maximum number of concurrent matches.
         calls, tokens, dollars: the study's cost so far; dollars is None if unknown.
         uncounted: calls with an unknown number of tokens.
-        budget: the study's budget.
         quiet: seconds since the last answer or ended match.
-        limiters: the models' rate limiters.
         replies: results of the latest commands: the reason of a rejection, or an empty string.
     """
 
@@ -154,9 +149,7 @@ class Command(Frozen):
 
     Attributes:
         id: the command's id, in ascending order.
-        run: the run's id.
         action: the action; ``set`` uses the fields below.
-        concurrency: maximum number of concurrent matches.
         limits: maximum concurrent calls by model; None restores automatic limits.
         budget: limits to replace; None removes a limit.
     """

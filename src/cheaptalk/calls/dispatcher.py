@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from cheaptalk.calls.batches import SENDINGS, Batches
+from cheaptalk.calls.batches import SENDINGS, Batches, Pace
 from cheaptalk.calls.budget import BudgetTracker, Halted
 from cheaptalk.calls.cache import CallCache
-from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.calls import Models as Models  # for the packages above
 from cheaptalk.models.flow_control import ALONE_DEADLINES, RateLimiters, Retries, trouble_of
@@ -36,13 +35,7 @@ C = TypeVar("C", bound=Call)
 
 
 class Thought(NamedTuple, Generic[T]):
-    """The result of a player's answer generator, with all calls that it made.
-
-    Attributes:
-        result: the generator's return value.
-        calls, keys: recorded data and ledger key of each call, in order.
-        last: the last reply; None without calls.
-    """
+    """The result of a player's answer generator, with the data and keys of all its calls."""
 
     result: T
     calls: list[dict[str, Any]]
@@ -61,10 +54,7 @@ class Dispatcher:
         halted: the halt reason, if any.
         live: number of matches in progress.
         begun: ids of matches with calls in the ledger.
-        cache: the response cache, if any.
         batches: sends calls in batches; None to send them immediately.
-        remote_agents: serves remote agents; notified of a halt.
-        reply_ids: detects replies that answer two requests.
     """
 
     store: Store
@@ -182,8 +172,6 @@ class Caller:
         """Run a player's answer generator to its end, making the calls that it yields.
 
         Args:
-            request, actor: the decision request.
-            spec: the player's settings.
             attempts: number of calls already recorded for the request.
         """
         calls: list[dict[str, Any]] = []

@@ -117,8 +117,6 @@ async def open_dispatcher(
         store: the store, locked for writing.
         study_id: the study that pays for the calls, if any.
         models: the model client; by default over HTTP.
-        patience: seconds for which a model's server may be overloaded or unreachable before its
-            calls fail.
         signals: whether Ctrl-C halts the dispatcher.
     """
     async with AsyncExitStack() as stack:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.records import Line, MatchRecord, text_of, transcript
 from cheaptalk.rules import ReplayMismatch
-from cheaptalk.styles.quotes import escaped
+from cheaptalk.styles.writing import escaped
 from cheaptalk.text import visible
 
 

@@ -96,19 +96,15 @@ class Worker:
 
     Args:
         loading: lock held while a model is loaded, because concurrent loading is impossible.
-
-    Attributes:
-        loaded: None once the model is loaded, or an error message.
-        queue: waiting calls; None ends the thread.
     """
 
     def __init__(self, name: str, loading: Lock) -> None:
         self.name = name
         self._loading = loading
         self.batch_size = TOGETHER[0]
-        self.loaded: Future[str | None] = Future()
+        self.loaded: Future[str | None] = Future()  # None once loaded, or an error message
         self.loaded.set_running_or_notify_cancel()
-        self.queue: SimpleQueue[PendingCall | None] = SimpleQueue()
+        self.queue: SimpleQueue[PendingCall | None] = SimpleQueue()  # None ends the thread
         self._thread = Thread(target=self._work, name=f"hf/{name}", daemon=True)
         self._thread.start()
 
@@ -203,10 +199,7 @@ def token_bytes(model: Any) -> int:
 
 
 class Generator:
-    """A causal language model with its tokenizer.
-
-    Attributes:
-        most: maximum batch size.
+    """A causal language model with its tokenizer; ``most`` is the maximum batch size.
 
     Raises:
         OSError: the model does not exist.

@@ -37,13 +37,11 @@ class Price(Value):
 
     Attributes:
         models: patterns of model strings without URLs: ``*`` matches anything, ``?`` one character.
-        input: price of input tokens.
         cached_input: price of cached input tokens; by default ``input``.
         output: price of output tokens, including reasoning.
         batch: factor of the price in a provider batch.
         reasons: whether the models reason by default.
         as_of: date of the price.
-        note: free text.
     """
 
     models: Annotated[tuple[str, ...], Field(min_length=1)]

@@ -1,9 +1,8 @@
 from .codec import Codec, IllegalMove, JsonCodec
 from .json_objects import Unparsable
-from .quotes import escaped, quoted
 from .tagged import TaggedCodec
 from .templates import CODECS, Style, StyleError, block_name, style, style_in
-from .writing import WRITINGS, dollars, number, percent
+from .writing import WRITINGS, dollars, escaped, number, percent, quoted
 
 __all__ = [
     "CODECS",

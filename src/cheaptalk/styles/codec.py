@@ -28,9 +28,12 @@ CUT_OFF = "the reply is cut off"
 NO_OBJECT = "it contains no JSON object"
 TWO = "the reply contains more than one answer; give exactly one"
 PLAIN = {
-    "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
-    "boolean": "true or false", "null": "null",
-}  # fmt: skip
+    "number": "<number>",
+    "integer": "<whole number>",
+    "string": '"<text>"',
+    "boolean": "true or false",
+    "null": "null",
+}
 """Placeholders for simple types in a JSON schema."""
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 """A number that may be an answer without JSON."""
@@ -90,8 +93,10 @@ class JsonCodec:
             rest = text[occurrences[-1].end :]
             if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
                 raise Unparsable(TWO)
-            vocabulary = _vocabulary(answer)
-            if _text_outside(reply, candidates) in vocabulary.others:
+            vocabulary, outside = _vocabulary(answer), reply
+            for candidate in candidates:
+                outside = outside.replace(candidate.text, "")
+            if outside.strip(" `*_\"'.,:;!\t\r\n").casefold() in vocabulary.others:
                 raise Unparsable(TWO)
             if doubt := verdict(text, candidates, occurrences, vocabulary, cut_off=cut_off):
                 raise Unparsable(doubt)
@@ -113,12 +118,6 @@ def _vocabulary(answer: Action) -> Vocabulary:
     return Vocabulary(frozenset(names | parts), frozenset(choices - values))
 
 
-def _text_outside(reply: str, candidates: Iterable[Braced]) -> str:
-    for candidate in candidates:
-        reply = reply.replace(candidate.text, "")
-    return reply.strip(" `*_\"'.,:;!\t\r\n").casefold()
-
-
 def _bare_value(text: str, action: type[Action]) -> Action | None:
     """Return the answer if a response consists only of the value of the action's only field.
 
@@ -131,19 +130,14 @@ def _bare_value(text: str, action: type[Action]) -> Action | None:
     choice = _words(action).get(name, {}).get(value.casefold())
     if choice is None and not NUMBER.fullmatch(value):
         return None
-    kinds = {option.get("type") for option in _options(action, name)}
+    spec = action.model_json_schema()["properties"][name]
+    kinds = {option.get("type") for option in spec.get("anyOf", [spec])}
     if choice is None and kinds.isdisjoint({"integer", "number"}):
         return None
     try:
         return action.model_validate({name: json.loads(value) if choice is None else choice})
     except ValidationError:
         return None
-
-
-def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
-    spec = action.model_json_schema()["properties"][name]
-    options: list[dict[str, Any]] = spec.get("anyOf", [spec])
-    return options
 
 
 def _answer(

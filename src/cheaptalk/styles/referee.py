@@ -16,26 +16,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
+from cheaptalk.styles import reply_words as lexicon
 from cheaptalk.styles.json_objects import Braced
-from cheaptalk.styles.reply_words import (
-    ADDITION,
-    CAUSE,
-    CONDITION,
-    CONNECTIVES,
-    CONTEXT,
-    COURTESY,
-    DISCLAIMER,
-    ENGLISH,
-    FILLERS,
-    LABEL,
-    NEGATION,
-    NOUNS,
-    POINTER,
-    RESERVATION,
-    RETRACTION,
-    VAGUE,
-    VERBS,
-)
 
 EMBEDDED = "the answer is part of a sentence, a list, a quotation or a program"
 INTRODUCED = "the words before the answer do not say plainly that it is your answer"
@@ -109,7 +91,7 @@ def _problem(before: str, after: str, vocabulary: Vocabulary, cut_off: bool) -> 
     if not (_fills_fence(before, after) and _fills_lines(before, after, vocabulary)):
         return EMBEDDED
     lead = _sentences(before)
-    explanation = [line for line in _sentences(after) if not COURTESY.fullmatch(line)]
+    explanation = [line for line in _sentences(after) if not lexicon.COURTESY.fullmatch(line)]
     is_announced = not lead or _announces(lead[-1], vocabulary)
     if lead and (
         not (is_announced or _finishes(lead[-1], before)) or _names_another(lead[-1], vocabulary)
@@ -145,62 +127,65 @@ def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
     clause = re.sub(r"[:\uff1a]\W*$|[-=]>$", "", sentence).casefold().replace("\u2019", "'")
     if re.search(r"[^\w\s',.:!()*_`-]", clause):
         return False
-    words = re.findall(r"[\w']+", ADDITION.sub("", CONTEXT.sub("", clause)))
-    verbs = VERBS | vocabulary.own
+    words = re.findall(r"[\w']+", lexicon.ADDITION.sub("", lexicon.CONTEXT.sub("", clause)))
+    verbs = lexicon.VERBS | vocabulary.own
     acts = any(word in ("i", "i'll", "will") and verb in verbs for word, verb in pairwise(words))
-    known = NOUNS | FILLERS | (verbs if acts else vocabulary.own)
-    return CONNECTIVES.issuperset(words) or (
-        (acts or not NOUNS.isdisjoint(words))
+    known = lexicon.NOUNS | lexicon.FILLERS | (verbs if acts else vocabulary.own)
+    return lexicon.CONNECTIVES.issuperset(words) or (
+        (acts or not lexicon.NOUNS.isdisjoint(words))
         and all(word in known or (word.isdigit() and "round" in words) for word in words)
     )
 
 
 def _finishes(sentence: str, before: str) -> bool:
     """Return whether the text before an answer ends in a statement that is not about the answer."""
-    if POINTER.search(sentence) or DISCLAIMER.search(sentence):
+    if lexicon.POINTER.search(sentence) or lexicon.DISCLAIMER.search(sentence):
         return False
     if LIST_ITEM.search(before):
         return True
     is_remark = len(sentence.split()) < SHORT or sentence.endswith(" no.")
-    is_denial = is_remark and NEGATION.search(sentence)
+    is_denial = is_remark and lexicon.NEGATION.search(sentence)
     return bool(FINISHED.search(sentence.rstrip("$ "))) and not is_denial
 
 
 def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bool:
     """Return whether the text after an answer only explains the answer."""
     for sentence in sentences:
-        if sentence.endswith("?") or RETRACTION.search(sentence):
+        if sentence.endswith("?") or lexicon.RETRACTION.search(sentence):
             return False
         if _names_another(sentence, vocabulary):
             return False
-    if LABEL.match(sentences[0]):
-        return not any(map(DISCLAIMER.search, sentences))
+    if lexicon.LABEL.match(sentences[0]):
+        return not any(map(lexicon.DISCLAIMER.search, sentences))
     if cut_off:
         return _begins_plainly(sentences[0])
-    return bool(ENGLISH.search(" ".join(sentences))) and all(
+    return bool(lexicon.ENGLISH.search(" ".join(sentences))) and all(
         _is_plain(sentence, vocabulary) for sentence in sentences
     )
 
 
 def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
     """Return whether an English sentence is free of denials, conditions and disclaimers."""
-    is_remark = len(sentence.split()) < SHORT or VAGUE.match(sentence)
+    is_remark = len(sentence.split()) < SHORT or lexicon.VAGUE.match(sentence)
     own = "|".join(map(re.escape, sorted(vocabulary.own)))
     confirmation = rf"\bI (?:will|(?:have )?decided to) (?={own})"
-    statement = CAUSE.sub("", re.sub(confirmation, "", sentence) if own else sentence)
+    statement = lexicon.CAUSE.sub("", re.sub(confirmation, "", sentence) if own else sentence)
     return not (
         is_remark
-        or DISCLAIMER.search(sentence)
-        or any(doubt.search(statement) for doubt in (NEGATION, CONDITION, RESERVATION))
+        or lexicon.DISCLAIMER.search(sentence)
+        or any(
+            doubt.search(statement)
+            for doubt in (lexicon.NEGATION, lexicon.CONDITION, lexicon.RESERVATION)
+        )
     )
 
 
 def _begins_plainly(sentence: str) -> bool:
     """Return whether a truncated text begins as an English statement without a reservation."""
-    doubts = (NEGATION, CONDITION, DISCLAIMER, VAGUE)
+    doubts = (lexicon.NEGATION, lexicon.CONDITION, lexicon.DISCLAIMER, lexicon.VAGUE)
     return bool(
-        ENGLISH.search(sentence)
-        and not RESERVATION.search(sentence)
+        lexicon.ENGLISH.search(sentence)
+        and not lexicon.RESERVATION.search(sentence)
         and not any(doubt.match(sentence) for doubt in doubts)
     )
 
@@ -210,7 +195,7 @@ def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
     words = re.findall(r"\w+", sentence.casefold())
     others = "|".join(map(re.escape, sorted(vocabulary.others))) or r"(?!)"
     own = "|".join(sorted(filter(str.isdigit, vocabulary.own)))
-    verbs = "|".join(sorted(VERBS | {"go with", "give", "contribute", "prefer"}))
+    verbs = "|".join(sorted(lexicon.VERBS | {"go with", "give", "contribute", "prefer"}))
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
     act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b"

@@ -10,12 +10,7 @@ from functools import cache
 from typing import Any
 
 from cheaptalk.adapters.chat import chat_environment
-from cheaptalk.adapters.inspect.messages import (
-    NOTHING_ASKED,
-    continued,
-    inspect_part,
-    to_reply,
-)
+from cheaptalk.adapters.inspect.messages import NOTHING_ASKED, continued, inspect_part, to_reply
 from cheaptalk.adapters.inspect.scores import ACHIEVED, achieved, scorers
 from cheaptalk.players import Kind
 from cheaptalk.rules import CheaptalkError, games, get_game
@@ -37,12 +32,8 @@ def inspect_task(
     play of other seats.
 
     Args:
-        parameters: game parameters that differ from the defaults.
-        seat: the evaluated model's seat; by default the first.
-        other: a strategy for all other seats, or a mapping with its settings.
         instances: number of samples, at least 1.
-        seed: seed of the instances.
-        player: settings of the model's player, such as ``style="tagged"`` or ``tries=5``.
+        seed: seed of the instances; see :func:`chat_environment` for the other arguments.
 
     Returns:
         A ``Task``.

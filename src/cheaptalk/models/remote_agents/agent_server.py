@@ -83,7 +83,6 @@ class AgentServer(RemoteAgents):
 
     Attributes:
         url: the server's URL, once it is open.
-        names: names of the remote agents.
 
     Raises:
         CheaptalkError: the environment contains invalid tokens, or the address cannot be used.

@@ -16,13 +16,7 @@ REMEMBERED = 10_000
 
 
 class OpenRequest(NamedTuple):
-    """A request to a remote agent that has not been answered yet.
-
-    Attributes:
-        serial: an increasing number.
-        content: the JSON that the agent receives.
-        reply: resolves to the reply.
-    """
+    """A request to a remote agent that has not been answered yet, with an increasing number."""
 
     serial: int
     content: AgentRequest
