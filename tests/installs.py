@@ -172,7 +172,7 @@ def install(wheel: Path, extra: str, python: str, folder: Path, resolution: str)
     uv = Path(sys.executable).parent / "uv"
     subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)
     wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
-    options = ["--quiet", "--python", folder, "--resolution", resolution]
+    options = ["--quiet", "--python", str(folder), "--resolution", resolution]
     subprocess.run([uv, "pip", "install", *options, wanted], check=True)
     return len(list(folder.glob("lib/python*/site-packages/*.dist-info")))
 
