@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from cheaptalk.atomic_files import read_whole
 from cheaptalk.models import ChatMessage
-from cheaptalk.players.language_model.replies import refinable
 from cheaptalk.players.language_model.player import Conversation
+from cheaptalk.players.language_model.replies import refinable
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.rules import CheaptalkError, Moment
