@@ -24,12 +24,12 @@ class Turn(NamedTuple):
 
     Attributes:
         stage: the round, from 1.
-        share: the player's payoff from the offer, as a share of its attainable payoff.
+        payoff: the player's payoff from the offer, or this as a share of its attainable payoff.
         taken: whether the player accepted the offer; None for the player's own offers.
     """
 
     stage: int
-    share: float
+    payoff: float
     taken: bool | None
 
 
@@ -50,39 +50,39 @@ class AlternatingOffers(Assessment):
         demands and acceptances of a loss, and rejections of a gain in the last round.
         """
         horizon, discount = result.game.horizon, self.discount(result.game, seat)
-        losses, others, offered, turned_down = 0, 0, 0.0, None
-        for answer in result.given():
-            stage = answer.request // 2 + 1
-            named = self.offered(result, seat, answer)
-            if named is not None:
-                named *= discount ** (stage - 1)
-            if named is not None and answer.actor != seat:
-                offered = named
-            elif named is not None:
-                less = turned_down is not None and named < turned_down - SLACK
-                losses, others = losses + (named < 0), others + (less and named >= 0)
-                turned_down = None
-            elif answer.action is not None and answer.actor == seat:
-                accepts = bool(self.accepts(answer.action))
+        losses, others = 0, 0
+        turned_down: float | None = None
+        for stage, payoff, accepts in self._turns(result, seat):
+            value = payoff * discount ** (stage - 1)
+            if accepts is None:
+                less = turned_down is not None and value < turned_down - SLACK
+                losses, others = losses + (value < 0), others + (less and value >= 0)
+            else:
                 last = stage == horizon.rounds and not horizon.hidden
-                losses += accepts and offered < -SLACK
-                others += not accepts and last and offered > SLACK
-                turned_down = None if accepts else offered
+                losses += accepts and value < -SLACK
+                others += not accepts and last and value > SLACK
+            turned_down = value if accepts is False else None
         return Mistakes(losses, others)
 
     def conduct(self, result: Result, seat: str) -> Conduct:
-        game, turns = result.game, [*self._turns(result, seat)]
+        game = result.game
+        attainable = self.attainable(game, result.instance, seat) or 0.0
+        turns = [
+            turn._replace(payoff=turn.payoff / attainable)
+            for turn in self._turns(result, seat)
+            if attainable > 0
+        ]
         rounds = game.horizon.rounds
         answers = [turn for turn in turns if turn.taken is not None]
         before = [turn for turn in answers if turn.stage < rounds]
         last = [turn for turn in answers if turn.stage == rounds]
-        fair = [turn for turn in last if turn.share >= FAIR and not game.horizon.hidden]
-        low = [turn for turn in before if turn.share <= LOW]
+        fair = [turn for turn in last if turn.payoff >= FAIR and not game.horizon.hidden]
+        low = [turn for turn in before if turn.payoff <= LOW]
         low = low if self.waiting_costs and rounds < LONG else []
         last_word = rounds % 2 == (seat == next(iter(game.seats))) and not game.horizon.hidden
         gifts = [turn for turn in turns if turn.taken is None and turn.stage < rounds]
         gifts = gifts if last_word and not self.waiting_costs else []
-        early, late = ([turn for turn in part if turn.share < -1e-3] for part in (before, last))
+        early, late = ([turn for turn in part if turn.payoff < -1e-3] for part in (before, last))
         lapse = first_lapse(turns, rounds) if rounds >= LONG else None
         reached = any(turn.stage >= LATE for turn in turns) and rounds >= LONG
         return Conduct(
@@ -92,7 +92,7 @@ class AlternatingOffers(Assessment):
             low=len(low),
             low_taken=sum(bool(offer.taken) for offer in low),
             gift=len(gifts),
-            gift_made=sum(offer.share <= LOW for offer in gifts),
+            gift_made=sum(offer.payoff <= LOW for offer in gifts),
             loss=len(early),
             loss_taken=sum(bool(offer.taken) for offer in early),
             last_loss=len(late),
@@ -102,19 +102,12 @@ class AlternatingOffers(Assessment):
         )
 
     def _turns(self, result: Result, seat: str) -> Iterator[Turn]:
-        attainable = self.attainable(result.game, result.instance, seat)
-        if attainable is None or attainable <= 0:
-            return
-        offered = 0.0
-        for answer in result.given():
-            stage = answer.request // 2 + 1
-            named = self.offered(result, seat, answer)
-            if named is not None and answer.actor != seat:
-                offered = named / attainable
-            elif named is not None:
-                yield Turn(stage, named / attainable, None)
-            elif answer.action is not None and answer.actor == seat:
-                yield Turn(stage, offered, bool(self.accepts(answer.action)))
+        """Yield the offers that a seat made or answered, with payoffs in the game's unit."""
+        for answer, own, named, last in self._offers(result, seat):
+            if own and answer.action is not None:
+                accepts = bool(self.accepts(answer.action)) if named is None else None
+                payoff = (last or 0.0) if named is None else named
+                yield Turn(answer.request // 2 + 1, payoff, accepts)
 
 
 def first_lapse(turns: list[Turn], rounds: int) -> int | None:
@@ -128,7 +121,7 @@ def first_lapse(turns: list[Turn], rounds: int) -> int | None:
             return None
         if turn.taken is False:
             continue
-        if demand is not None and turn.share <= min(2 * LOW, demand - DROP):
+        if demand is not None and turn.payoff <= min(2 * LOW, demand - DROP):
             return turn.stage
-        demand = turn.share
+        demand = turn.payoff
     return None

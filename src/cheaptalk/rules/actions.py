@@ -10,13 +10,11 @@ from contextlib import suppress
 from functools import cache
 from itertools import product
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic import ValidationError as PydanticError
 from pydantic_core import ErrorDetails
-
-from cheaptalk.rules.data import Data
 
 MESSAGE_LIMIT = 4_000
 """Maximum characters of a message, about 600 words. Without a limit, as in published systems, a
@@ -24,6 +22,25 @@ player could fill the context window of other players or exhaust their budgets."
 
 _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
 _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
+
+
+class Data(BaseModel):
+    """Immutable data; unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def unchecked(cls, **fields: Any) -> Self:
+        """Create an instance without validation; pass all fields, with values of the final types.
+
+        Takes half the time of pydantic's ``model_construct`` because fields are not looked up.
+        """
+        value = cls.__new__(cls)
+        object.__setattr__(value, "__dict__", fields)
+        object.__setattr__(value, "__pydantic_fields_set__", set(fields))
+        object.__setattr__(value, "__pydantic_extra__", None)
+        object.__setattr__(value, "__pydantic_private__", None)
+        return value
 
 
 class Action(Data):

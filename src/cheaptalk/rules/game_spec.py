@@ -11,7 +11,6 @@ from functools import partial
 from importlib import import_module
 from math import inf
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, create_model
@@ -278,6 +277,7 @@ class GameSpec:
                     f'{game.__name__}: its parameter "{name}" has no default; '
                     "write NAME: TYPE = DEFAULT"
                 )
+        parts = vars(strategies).values()  # isinstance() would load modules imported lazily
         words = Path(str(rules.__file__)).parent / "styles"
         stems = (path.stem for path in words.glob("*.jinja"))
         names = styles or sorted(stems, key=lambda name: (name in LANGUAGES, name))
@@ -288,7 +288,7 @@ class GameSpec:
             rules=game,
             words=words,
             styles={name: StyleFile(f"{name}.jinja", codecs.get(name, "json")) for name in names},
-            strategies=_strategies_in(strategies),
+            strategies=by_name([part for part in parts if issubclass(type(part), Strategy)]),
             metrics=by_name(metrics.METRICS),
             series=by_name(getattr(metrics, "SERIES", ())),
             checks=getattr(metrics, "CHECKS", {}),
@@ -304,8 +304,3 @@ def by_name(items: Sequence[Any]) -> dict[str, Any]:
             kind = type(item).__name__.lower()
             raise RulesError(f'two {kind} entries are named "{item.name}"; rename one')
     return named
-
-
-def _strategies_in(module: ModuleType) -> dict[str, Strategy]:
-    """Return a module's strategies by name, without loading modules that are imported lazily."""
-    return by_name([value for value in vars(module).values() if issubclass(type(value), Strategy)])

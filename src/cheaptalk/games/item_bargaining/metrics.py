@@ -150,10 +150,6 @@ def false_holdings(turn: Turn) -> bool | None:
 
 def payoffs(result: Result) -> tuple[float, float]:
     """Return both players' discounted payoffs."""
-    return result.once(_payoffs)
-
-
-def _payoffs(result: Result) -> tuple[float, float]:
     first, second = result.game.payoffs(result.outcome).values()
     return first, second
 
@@ -202,10 +198,6 @@ def nash_welfare_plus_undiscounted(result: Result) -> float:
 
 def best(result: Result) -> dict[str, float]:
     """Return the maximum welfare in the match's instance, by criterion."""
-    return result.once(_best)
-
-
-def _best(result: Result) -> dict[str, float]:
     return best_of(result.instance)
 
 

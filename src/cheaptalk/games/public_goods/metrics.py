@@ -15,12 +15,14 @@ from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
 
 def contribution(result: Result) -> float:
     """The mean share of the tokens that players contributed."""
-    return fmean(fmean(row) for row in result.outcome.choices) / result.game.tokens
+    game: PublicGoods = result.game
+    return fmean(fmean(row) for row in result.outcome.choices) / game.tokens
 
 
 def last_round(result: Result) -> float:
     """The mean share of the tokens that players contributed in the last round."""
-    return fmean(result.outcome.choices[-1]) / result.game.tokens
+    game: PublicGoods = result.game
+    return fmean(result.outcome.choices[-1]) / game.tokens
 
 
 def efficiency(result: Result) -> float:
