@@ -19,7 +19,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.analysis import two_seat_solution as seats_solution
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import solve
-from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
+from cheaptalk.reports import Played, analyses_by_seat, analysis_json, metagame_report
 from cheaptalk.reports.charts.chart import Boxes
 from cheaptalk.reports.metagame.figures import payoff_maps
 from cheaptalk.reports.metagame.seats_parts import answer
@@ -263,7 +263,7 @@ def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:
 
 def test_json_describes_the_game(well: Path) -> None:
     analysis = analyse_seats(game(well, "bargaining"), payoff="gain", draws=20, seed=4)
-    data = json.loads(json.dumps(seats_json(analysis, 4)))
+    data = json.loads(json.dumps(analysis_json(analysis, 4)))
     assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
     assert len(data["pairs"]) == 4
     assert data["pairs"][0]["gets"]["bob"]["estimate"] == analysis.pairs[0].payoffs[1].estimate
@@ -276,7 +276,7 @@ def write_page(well: Path, tmp_path: Path) -> str:
     with ct.Store.open(well) as store:
         played = Played.of(store, "well")
         analyses = analyses_by_seat(played, ["bargaining", "persuasion"], draws=20)
-        seats_report("well", analyses, file, played=played)
+        metagame_report("well", analyses, file, played=played)
     return file.read_text(encoding="utf-8")
 
 
@@ -304,7 +304,7 @@ def test_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) -> N
 def test_page_of_a_payoff_file_mentions_no_matches(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     pennies = np.array([[1, -1], [-1, 1]])
-    seats_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
+    metagame_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
     page = Page(file.read_text(encoding="utf-8"))
     assert "The mean payoffs have no pure equilibrium" in page.text
     assert "row 0 0.500, row 1 0.500" in page.text
