@@ -37,7 +37,7 @@ def imitate_check(store: Store, wrong: int) -> Canned:
     return Canned(answer)
 
 
-def test_perfect_judge_agrees_fully(store: Store) -> None:
+def test_kappa_depends_on_agreement(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=0))
     (agreement,) = ct.judges.agreements(store, STUDY)
@@ -48,8 +48,6 @@ def test_perfect_judge_agrees_fully(store: Store) -> None:
     assert agreement.items + agreement.silent == len(list(read_judgements(store)))
     assert agreement.matches == 30
 
-
-def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3), concurrency=1)
     verdicts = [verdict for items in check_verdicts(store).values() for verdict in items.values()]
@@ -69,8 +67,6 @@ def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
         assert 0 < low < value < high < 1
         assert 10 <= instances <= 30
 
-
-def test_constant_judge_has_zero_kappa(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
     (agreement,) = ct.judges.agreements(store, STUDY)
@@ -107,18 +103,7 @@ def test_judges_are_compared_on_shared_matches(store: Store) -> None:
     assert pair.matches == 10
 
 
-def test_kappa_matches_textbook_values() -> None:
-    table = np.array([[[20, 5], [10, 15]]])
-    assert kappa(table, NOMINAL)[0] == pytest.approx(0.4)
-    scores = np.array([[[5, 1, 0], [1, 5, 1], [0, 1, 5]], [[5, 0, 1], [1, 5, 1], [0, 1, 5]]])
-    apart = np.subtract.outer(np.arange(3), np.arange(3)) ** 2.0
-    near, far = kappa(scores, apart)
-    assert near == pytest.approx(1 - 4 / ((4 * 6 * 7 + 4 * (6 * 6 + 6 * 6)) / 19))
-    assert far < near < 1
-    assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
-
-
-def test_too_few_instances_give_no_interval(store: Store) -> None:
+def test_bootstrap_intervals_of_instances(store: Store) -> None:
     play(store, instances=ENOUGH - 1, repeats=2)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
     (agreement,) = ct.judges.agreements(store, STUDY)
@@ -132,8 +117,6 @@ def test_too_few_instances_give_no_interval(store: Store) -> None:
     assert all(" of " in line or " in " in line for line in lines)
     assert sum("too few instances" in line for line in lines) == 5
 
-
-def test_bootstrap_resamples_whole_instances() -> None:
     def all_(tables: NDArray[Any]) -> NDArray[np.float64]:
         counts: NDArray[np.float64] = tables.sum(axis=(1, 2), dtype=float)
         return counts
@@ -155,11 +138,18 @@ def test_bootstrap_resamples_whole_instances() -> None:
         tuple(binom.ppf([0.025, 0.975], 10, 0.5) / 10), abs=0.03
     )
 
-
-def test_bootstrap_is_deterministic(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
     assert ct.judges.agreements(store, STUDY) == ct.judges.agreements(store, STUDY)
+
+    table = np.array([[[20, 5], [10, 15]]])
+    assert kappa(table, NOMINAL)[0] == pytest.approx(0.4)
+    scores = np.array([[[5, 1, 0], [1, 5, 1], [0, 1, 5]], [[5, 0, 1], [1, 5, 1], [0, 1, 5]]])
+    apart = np.subtract.outer(np.arange(3), np.arange(3)) ** 2.0
+    near, far = kappa(scores, apart)
+    assert near == pytest.approx(1 - 4 / ((4 * 6 * 7 + 4 * (6 * 6 + 6 * 6)) / 19))
+    assert far < near < 1
+    assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
 
 def test_scores_have_weighted_kappa_and_no_precision(store: Store, tmp_path: object) -> None:

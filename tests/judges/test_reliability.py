@@ -62,13 +62,10 @@ def pairwise_alpha(ratings: Ratings) -> float:
     return float(1 - (len(pooled) - 1) * within / across)
 
 
-def test_alpha_matches_published_example() -> None:
+def test_alpha_matches_other_formulas() -> None:
     for metric, printed in [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]:
         assert round(alpha(PUBLISHED, metric), 3) == printed
 
-
-def test_alpha_matches_krippendorff_package() -> None:
-    """Values of krippendorff 0.9.0."""
     for metric, value in [
         ("nominal", 0.34803278688524597),
         ("ordinal", 0.41952947978510957),
@@ -76,13 +73,9 @@ def test_alpha_matches_krippendorff_package() -> None:
     ]:
         assert alpha(simulate_ratings(), metric) == pytest.approx(value, abs=1e-12)
 
-
-def test_alpha_matches_pairwise_formula() -> None:
     for ratings in (PUBLISHED, simulate_ratings()):
         assert alpha(ratings, "interval") == pytest.approx(pairwise_alpha(ratings), abs=1e-12)
 
-
-def test_alpha_is_undefined_without_variation() -> None:
     for metric in get_args(Metric):
         assert np.isnan(alpha([[2, 2, 2], [2, 2, None]], metric))
         assert alpha([[1, 2, 2], [1, 2, None]], metric) == 1
@@ -111,7 +104,7 @@ def test_three_judges_have_one_alpha_with_interval(store: Store) -> None:
     assert sections[0].as_json()["reliabilities"][0]["alpha"]["value"] == value
 
 
-def test_single_judge_has_shares_but_no_alpha(store: Store) -> None:
+def test_alpha_needs_judges_and_instances(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
     assert ct.judges.reliabilities(store, STUDY) == []
@@ -128,8 +121,6 @@ def test_single_judge_has_shares_but_no_alpha(store: Store) -> None:
     assert 0 < low < value < high < 1
     assert section.as_json()["players"][-1]["shares"]["consistent"]["low"] == low
 
-
-def test_few_instances_give_alpha_without_interval(store: Store) -> None:
     play(store, instances=3)
     for model, category in (("vllm/a", "consistent"), ("vllm/b", "false value")):
         ct.judge(store, STUDY, judge_of(model), models=always(category))

@@ -19,7 +19,7 @@ GOOD: dict[str, Any] = {
 FALLING = {"low": 3, "high": 1, "low_means": "a", "high_means": "b"}
 
 
-def test_built_in_rubrics_are_complete() -> None:
+def test_built_in_rubrics_and_checks_agree() -> None:
     for name in rubric_names():
         rubric = find_rubric(name)
         assert rubric.name == name
@@ -28,8 +28,6 @@ def test_built_in_rubrics_are_complete() -> None:
         assert rubric.examples
         assert rubric.description
 
-
-def test_game_checks_belong_to_rubrics() -> None:
     for game_spec in ct.rules.games().values():
         assert set(game_spec.checks) <= set(rubric_names())
         for name in game_spec.checks:
@@ -65,13 +63,11 @@ def test_invalid_rubric_raises_error(
     assert expected in str(error.value)
 
 
-def test_rubric_of_unknown_game_is_valid_but_unusable() -> None:
+def test_rubric_files_are_validated(tmp_path: Path) -> None:
     rubric = ct.judges.Rubric.model_validate(GOOD | {"games": ["gone"], "actions": ["Leave"]})
     with pytest.raises(ct.CheaptalkError, match='games: unknown game "gone"'):
         ct.judges.judge_of(rubric, "vllm/x")
 
-
-def test_unreadable_rubric_file_raises_error(tmp_path: Path) -> None:
     file = tmp_path / "list.yaml"
     file.write_text("[1, 2]")
     with pytest.raises(ct.CheaptalkError, match="expected a mapping with a name"):
@@ -81,8 +77,6 @@ def test_unreadable_rubric_file_raises_error(tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match='did you mean "honesty"'):
         find_rubric("honest")
 
-
-def test_scores_outside_the_scale_are_rejected() -> None:
     scale = {"low": 1, "high": 3, "low_means": "cold", "high_means": "warm"}
     rubric = ct.judges.Rubric.model_validate(GOOD | {"categories": None, "scale": scale})
     assert rubric.labels == ["1", "2", "3"]

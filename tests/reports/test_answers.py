@@ -65,7 +65,7 @@ def played(instances: int, **gains: Callable[[int], float]) -> GameScores:
     )
 
 
-def test_player_with_a_significant_lead_did_best() -> None:
+def test_significant_lead_is_stated() -> None:
     game = played(
         20, ann=lambda instance: 3 + instance % 2, bob=lambda instance: 1.0 + instance % 3 / 10
     )
@@ -77,9 +77,6 @@ def test_player_with_a_significant_lead_did_best() -> None:
     assert answer(game).text.startswith("ann did best as Left: Payoff Left 3.500, 2.405 more than")
     assert "rival as Right: Payoff Right 0.000" in answer(game).text
 
-
-def test_only_the_second_player_is_called_next() -> None:
-    """The least certain lead can be over the third player."""
     game = played(
         20,
         ann=lambda _: 3.0,
@@ -95,6 +92,10 @@ def test_only_the_second_player_is_called_next() -> None:
     )
     assert "1.500 more than the next, bob (simultaneous" in answer(game).text
 
+    lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, significant=True)
+    assert lead.within(lead.decimals(0)) == " (95 % interval 0.004 to 0.056)"
+    assert lead._replace(significant=False).decimals(0) == 0
+
 
 def test_instance_effects_on_both_players_cancel() -> None:
     """Pairing by instance removes effects that an instance has on both players."""
@@ -109,7 +110,7 @@ def test_instance_effects_on_both_players_cancel() -> None:
     assert (margin.low, margin.high) == pytest.approx(expected, rel=1e-6)
 
 
-def test_insignificant_lead_states_the_matches_needed() -> None:
+def test_insignificant_lead_states_the_matches_needed_if_known() -> None:
     game = played(
         10, ann=lambda instance: instance % 5 + 0.5, bob=lambda instance: (instance + 2) % 5
     )
@@ -129,8 +130,28 @@ def test_insignificant_lead_states_the_matches_needed() -> None:
     )
     assert next(margins(many, "left")).significant
 
+    def advised(instances: int, gap: float) -> float | str:
+        gains = np.random.default_rng(5).normal(size=(2, instances))
+        rows = pl.DataFrame(
+            {
+                "configuration": [*(np.arange(instances) // 2)] * 2,
+                "instance": [*range(instances)] * 2,
+                "who": ["a"] * instances + ["b"] * instances,
+                "x": gains.ravel(),
+            }
+        )
+        (margin,) = margins_over(rows, "who", "x", [("a", gap), ("b", 0.0)])
+        return planned_growth(margin)
 
-def test_constant_lead_is_limited_to_the_instances_played() -> None:
+    few = "these are too few instances to estimate how many are needed"
+    assert advised(12, 0.2) == few  # 12 instances, but about 6 degrees of freedom
+    assert advised(60, 1e-4) == "a clear result would need more than 100 times as many instances"
+    assert isinstance(advised(60, 0.2), float)
+
+    assert growth_for_power([0.0], [1.0], 9, [[1.0]], tail=0.025) is None
+
+
+def test_constant_lead_depends_on_unseen_outcomes() -> None:
     always = played(12, ann=lambda _: 2.0, bob=lambda _: 1.9)
     assert answer(always).text.startswith(
         "On these 12 instances, ann has the highest mean as Left: Payoff Left 2.000, 0.100 more "
@@ -142,9 +163,33 @@ def test_constant_lead_is_limited_to_the_instances_played() -> None:
         answer(once).text
     )
 
+    leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
 
-def test_equal_means_are_a_tie_in_the_sample() -> None:
-    """Regression: they were reported as players who "did equally well", without an interval."""
+    def verdict_of(instances: int) -> tuple[bool, str]:
+        rows = pl.DataFrame(
+            [
+                {"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
+                for name, lead in leads.items()
+                for instance in range(instances)
+                for who in "ab"
+            ]
+        )
+        (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)], (-0.2, 1.0))
+        return margin.significant, margin.within(2)
+
+    same = " (the same on every instance of each configuration, 95 % interval"
+    assert verdict_of(20) == (True, f"{same} 0.03 to 0.16)")  # (1.2 / 1.3) ** 58 < 0.05
+    assert verdict_of(2) == (False, f"{same} -0.59 to 0.68, on only 6 instances)")
+
+    game = played(
+        2, ann=lambda instance: 0.9 + instance / 10, bob=lambda instance: instance / 10 * 1.5
+    )
+    (margin,) = margins(game, "left")
+    assert (margin.low, margin.significant) == (None, False)
+    assert "(inconclusive: about one degree of freedom, on only 2 instances)" in answer(game).text
+
+
+def test_ties_are_stated() -> None:
     game = played(
         10, ann=lambda instance: instance % 2 + 0.5, bob=lambda instance: (instance + 1) % 2 + 0.5
     )
@@ -165,33 +210,11 @@ def test_equal_means_are_a_tie_in_the_sample() -> None:
     both = dict.fromkeys(("ann", "bob"), lambda _: 1.0) | {"cat": lambda _: 0.5}
     assert answer(played(12, **both)).short.startswith("ann and bob have the same mean as Left;")
 
-
-def test_lead_from_rounding_is_a_tie() -> None:
     rows = pl.DataFrame(
         {"configuration": "c", "instance": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3}
     )
     (margin,) = margins_over(rows, "who", "x", [("a", 0.1 + 0.2), ("b", 0.3)])
     assert margin.size == 0
-
-
-def test_few_degrees_of_freedom_give_no_number_of_matches() -> None:
-    def advised(instances: int, gap: float) -> float | str:
-        gains = np.random.default_rng(5).normal(size=(2, instances))
-        rows = pl.DataFrame(
-            {
-                "configuration": [*(np.arange(instances) // 2)] * 2,
-                "instance": [*range(instances)] * 2,
-                "who": ["a"] * instances + ["b"] * instances,
-                "x": gains.ravel(),
-            }
-        )
-        (margin,) = margins_over(rows, "who", "x", [("a", gap), ("b", 0.0)])
-        return planned_growth(margin)
-
-    few = "these are too few instances to estimate how many are needed"
-    assert advised(12, 0.2) == few  # 12 instances, but about 6 degrees of freedom
-    assert advised(60, 1e-4) == "a clear result would need more than 100 times as many instances"
-    assert isinstance(advised(60, 0.2), float)
 
 
 def test_equal_players_rarely_have_a_significant_best() -> None:
@@ -209,36 +232,6 @@ def test_equal_players_rarely_have_a_significant_best() -> None:
         )
         named += all(margin.significant for margin in margins(game, "left"))
     assert named / studies <= ALPHA
-
-
-def test_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> None:
-    """Leads of both signs, each constant within a configuration."""
-    leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
-
-    def verdict_of(instances: int) -> tuple[bool, str]:
-        rows = pl.DataFrame(
-            [
-                {"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
-                for name, lead in leads.items()
-                for instance in range(instances)
-                for who in "ab"
-            ]
-        )
-        (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)], (-0.2, 1.0))
-        return margin.significant, margin.within(2)
-
-    same = " (the same on every instance of each configuration, 95 % interval"
-    assert verdict_of(20) == (True, f"{same} 0.03 to 0.16)")  # (1.2 / 1.3) ** 58 < 0.05
-    assert verdict_of(2) == (False, f"{same} -0.59 to 0.68, on only 6 instances)")
-
-
-def test_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
-    game = played(
-        2, ann=lambda instance: 0.9 + instance / 10, bob=lambda instance: instance / 10 * 1.5
-    )
-    (margin,) = margins(game, "left")
-    assert (margin.low, margin.significant) == (None, False)
-    assert "(inconclusive: about one degree of freedom, on only 2 instances)" in answer(game).text
 
 
 def test_margins_stay_within_the_bounds_of_a_difference() -> None:
@@ -298,10 +291,6 @@ def test_planned_matches_reach_the_intended_power() -> None:
         assert power == pytest.approx(0.8, abs=0.04)
 
 
-def test_no_sample_size_shows_a_zero_lead() -> None:
-    assert growth_for_power([0.0], [1.0], 9, [[1.0]], tail=0.025) is None
-
-
 def test_players_who_met_different_opponents_are_not_ranked() -> None:
     game = played(
         20,
@@ -341,8 +330,7 @@ def test_constant_player_is_not_ahead_of_a_lottery_with_the_same_mean() -> None:
     assert "did best" not in answer(always).text
 
 
-def test_failing_on_poor_instances_does_not_make_a_player_better() -> None:
-    """Regression: payoffs that depend only on the instance gave the failing player a lead."""
+def test_lead_ignores_unbalanced_matches() -> None:
     luck = np.random.default_rng(5).normal(size=30)
     game = scores(
         [("ann", instance, x) for instance, x in enumerate(luck)]
@@ -354,8 +342,6 @@ def test_failing_on_poor_instances_does_not_make_a_player_better() -> None:
     assert answer(game).text.startswith("No player is clearly best as Left: bob")
     assert "but is level with ann on the instances that both played, " in answer(game).text
 
-
-def test_playing_rich_configurations_more_often_gives_no_lead() -> None:
     noise = np.random.default_rng(6)
     counts = {("a", "rich"): 4, ("a", "poor"): 16, ("b", "rich"): 16, ("b", "poor"): 4}
     rows = pl.DataFrame(
@@ -380,13 +366,6 @@ def test_playing_rich_configurations_more_often_gives_no_lead() -> None:
     )
     assert margin.size == pytest.approx(within)
     assert not margin.significant
-
-
-def test_significant_lead_is_printed_with_enough_decimals() -> None:
-    """Regression: it was "0 more than b (95 % interval 0 to 0)"."""
-    lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, significant=True)
-    assert lead.within(lead.decimals(0)) == " (95 % interval 0.004 to 0.056)"
-    assert lead._replace(significant=False).decimals(0) == 0
 
 
 def test_players_who_share_few_instances_are_compared_on_all() -> None:

@@ -115,21 +115,17 @@ def test_player_names_are_escaped() -> None:
     assert link.attrib["href"].endswith(evil)
 
 
-def test_marks_have_no_links_without_a_target() -> None:
+def test_marks_without_position_or_target() -> None:
     chart = Chart("", "", [Points([Mark(1, 2, "told", Lead("g", {}))])])
     assert not list(drawn(chart).iter(f"{SVG}a"))
     assert [title.text for title in drawn(chart).iter(f"{SVG}title")] == ["told"]
 
-
-def test_line_is_broken_at_missing_marks() -> None:
     marks = [Mark(1, 1), Mark(2, 2), Mark(3, None), Mark(4, 2), Mark(5, 1)]
     root = drawn(Chart("", "", [Line(marks, tone=0, width=9)]))
     paths = [path for path in root.iter(f"{SVG}path") if path.attrib.get("stroke-width") == "9"]
     assert [path.attrib["d"].count("L") for path in paths] == [1, 1]
     assert len(middles(root)) == 4
 
-
-def test_whiskers_are_clipped_at_the_axis() -> None:
     chart = Chart(
         "", "", [Points([Mark(0.5, "a", x_ends=(-9, 9))])], Axis(ends=(0, 1)), Axis(names=("a",))
     )
@@ -180,7 +176,7 @@ def test_cell_heat_follows_values_and_large_grids_have_a_scale() -> None:
     assert [(box.label, box.heat) for box in layer.boxes[::2]] == [("0.00", 0), ("-1.00", -1)]
 
 
-def test_series_do_not_cover_one_another() -> None:
+def test_colours_follow_players_and_the_page() -> None:
     layers = [Points([Mark(1, "a")], name, tone) for tone, name in enumerate("xyz")]
     root = drawn(Chart("", "", layers, Axis(), Axis(names=("a", "b"))))
     legend, shown = middles(root)[:3], middles(root)[3:]
@@ -189,11 +185,30 @@ def test_series_do_not_cover_one_another() -> None:
     assert len({y for _, y in legend}) == 1
     assert {"x", "y", "z"} <= set(texts(root))
 
-
-def test_page_colours_come_from_its_style() -> None:
     chart = Chart("", "", [Boxes([Box((0, 1), (0, 1), heat=0.5)]), Rule(y=0.5)])
     assert "var(--heat-low)" in drawing(chart, paint=PAGE)
     assert "var(" not in drawing(chart)
+
+    tones = tones_of(["fair", "chance", "hard"])
+    rows = Axis(names=("hard", "fair"))
+    by_role = Chart(
+        "Gain",
+        "",
+        [
+            Points([Mark(1, "hard"), Mark(2, "fair")], "Alice", 0),
+            Points([Mark(3, "fair")], "Bob", 1),
+        ],
+        y=rows,
+    )
+    rounds = Chart("Rounds", "", [Line([Mark(1, 2)], "hard"), Line([Mark(1, 2)], "mean")])
+    alice, bob = coloured(by_role, tones).layers
+    assert isinstance(alice, Points)
+    assert isinstance(bob, Points)
+    assert [mark.tone for mark in (*alice.marks, *bob.marks)] == [2, 1, 1]
+    assert (alice.shape, bob.shape) == ("dot", "diamond")
+    hard, mean = coloured(rounds, tones).layers
+    assert isinstance(hard, Line)
+    assert (hard.tone, mean) == (2, rounds.layers[1])
 
 
 def test_non_finite_number_is_rejected() -> None:
@@ -225,26 +240,3 @@ def test_text_contrast_is_sufficient_on_all_backgrounds(scheme: int) -> None:
     assert min(contrast("ink", name) for name in backgrounds) >= 4.5
     others = ["soft", "accent", "warn", "red", *(f"role-{number}" for number in range(SERIES))]
     assert min(contrast(name, "paper") for name in others) >= 4.5
-
-
-def test_player_has_one_colour_in_all_charts() -> None:
-    tones = tones_of(["fair", "chance", "hard"])
-    rows = Axis(names=("hard", "fair"))
-    by_role = Chart(
-        "Gain",
-        "",
-        [
-            Points([Mark(1, "hard"), Mark(2, "fair")], "Alice", 0),
-            Points([Mark(3, "fair")], "Bob", 1),
-        ],
-        y=rows,
-    )
-    rounds = Chart("Rounds", "", [Line([Mark(1, 2)], "hard"), Line([Mark(1, 2)], "mean")])
-    alice, bob = coloured(by_role, tones).layers
-    assert isinstance(alice, Points)
-    assert isinstance(bob, Points)
-    assert [mark.tone for mark in (*alice.marks, *bob.marks)] == [2, 1, 1]
-    assert (alice.shape, bob.shape) == ("dot", "diamond")
-    hard, mean = coloured(rounds, tones).layers
-    assert isinstance(hard, Line)
-    assert (hard.tone, mean) == (2, rounds.layers[1])

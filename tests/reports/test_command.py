@@ -10,7 +10,9 @@ from cheaptalk.reports.pages import PORT
 from tests.conftest import Command
 
 
-def test_prints_answers_and_report_path(cheaptalk: Command, well: Path, tmp_path: Path) -> None:
+def test_commands_print_results_and_paths(
+    cheaptalk: Command, well: Path, tmp_path: Path, badly: Path
+) -> None:
     done = cheaptalk("report", "well", "--store", str(well))
     assert (done.status, done.err) == (0, "")
     *answers, last = done.out.splitlines()
@@ -22,8 +24,6 @@ def test_prints_answers_and_report_path(cheaptalk: Command, well: Path, tmp_path
     ]
     assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
 
-
-def test_json_option_prints_results(cheaptalk: Command, badly: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     options = [
         "--store",
@@ -44,6 +44,8 @@ def test_json_option_prints_results(cheaptalk: Command, badly: Path, tmp_path: P
     assert list(data["answers"]) == ["Bargaining", "Persuasion"]
     assert {"games", "persuasion-players"} <= data["tables"].keys()
     assert "follows the code" in out.read_text()
+
+    assert LISTENING == PORT
 
 
 def test_published_variants_have_a_separate_labelled_page(
@@ -78,7 +80,3 @@ def test_missing_extra_is_reported(well: Path, tmp_path: Path, command: str, pac
     assert f'{package} is not installed; install it with: pip install "cheaptalk[analysis]"' in (
         " ".join(done.stderr.split())
     )
-
-
-def test_reports_link_to_the_viewers_port() -> None:
-    assert LISTENING == PORT

@@ -17,33 +17,25 @@ def met(**opponents: str) -> dict[str, set[Encounter]]:
     return {label: {Encounter(("c",), (rival,)) for rival in of} for label, of in opponents.items()}
 
 
-def test_round_robin_is_one_set_with_and_without_self_play() -> None:
+def test_comparable_players_met_the_same_opponents() -> None:
     assert comparable_sets(met(a="abc", b="abc", c="abc")) == [["a", "b", "c"]]
     assert comparable_sets(met(a="bc", b="ac", c="ab")) == [["a", "b", "c"]]
     assert comparable_sets(met(a="bc", b="abc")) == [["a"], ["b"]]
 
-
-def test_head_to_head_note_mentions_missing_self_play() -> None:
     assert head_to_head(met(a="abc", b="abc", c="abc")) == ""
     assert head_to_head(met(a="a", b="b", c="c")) == ""
     assert "No player met a copy of itself" in head_to_head(met(a="bc", b="ac", c="ab"))
 
-
-def test_players_of_different_configurations_are_separate() -> None:
     split = {"a": {Encounter(("c",), ("x",))}, "b": {Encounter(("d",), ("x",))}}
     assert comparable_sets(split) == [["a"], ["b"]]
 
-
-def test_all_players_are_ranked_if_all_met_the_same_opponents() -> None:
     assert largest_comparable_set(met(a="xy", b="xy")) == (["a", "b"], [])
 
-
-def test_newcomer_with_few_opponents_is_excluded() -> None:
     ranked = ["a", "b", "c"]
     assert largest_comparable_set(met(a="abcd", b="abc", c="abc", d="a")) == (ranked, ["d"])
 
 
-def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
+def test_opponents_fill_the_seats_of_other_roles() -> None:
     frame = pl.DataFrame(
         {
             "player_seller": ["s", "t"],
@@ -61,8 +53,6 @@ def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
     alone = with_opponents(frame, "bidder", {"bidder": ["bidder_1", "bidder_2"]})
     assert encounters(alone, "player_bidder_1", [], "gain") == {"x": {Encounter((), ())}}
 
-
-def test_opponent_without_finished_matches_separates_no_players() -> None:
     frame = pl.DataFrame(
         {
             "player_alice": ["a", "b", "a", "a", "b"],

@@ -33,7 +33,7 @@ def test_costs_table_has_tokens_by_kind_and_dollars_for_each_player(
     }
 
 
-def test_uncounted_tokens_are_unknown(store: Store, tmp_path: Path) -> None:
+def test_unknown_usage_and_prices_are_stated(store: Store, tmp_path: Path) -> None:
     models = Canned(lambda call, number: Reply(text=legal(call)))
     ct.run(study(**with_model()), store, models=models)
     ct.reports.report(store, "small", tmp_path / "page.html")
@@ -43,8 +43,6 @@ def test_uncounted_tokens_are_unknown(store: Store, tmp_path: Path) -> None:
     assert [cell.text for cell in line.values()] == ["tiny", count, "$0.00", *["none"] * 4, count]
     assert f"input and output; unknown for {count} calls" in text
 
-
-def test_unpriced_costs_are_unknown() -> None:
     assert dollars_text(Cost(calls=3, unpriced=3)) == "unknown"
     assert dollars_text(Cost(calls=3, dollars=1.5, unpriced=1)) == "$1.50"
     assert dollars_text(Cost()) == "$0.00"

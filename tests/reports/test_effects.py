@@ -44,8 +44,7 @@ def test_effect_in_a_balanced_design_is_the_difference_of_means(tmp_path: Path) 
     assert set(table["score"]) == {score.title for score in game.scores if not score.is_payoff}
 
 
-def test_effects_hold_the_pairing_fixed(tmp_path: Path) -> None:
-    """Only one pairing plays for 10,000; its players' strength is not an effect of the money."""
+def test_effects_need_variation_and_hold_pairings_fixed(tmp_path: Path) -> None:
     both = {"game": "bargaining", "fixed": {"horizon": 3, "money": 100}}
     restricted = {**both, "fixed": {"horizon": 3, "money": 10_000}, "pairing": [["fair", "firm"]]}
     game = scores(tmp_path, both, restricted)
@@ -54,8 +53,6 @@ def test_effects_hold_the_pairing_fixed(tmp_path: Path) -> None:
     (row,) = shown(game).filter(score="Alice gain").rows(named=True)
     assert (row["parameter"], row["effect"]) == ("money", pytest.approx(0, abs=1e-9))
 
-
-def test_confounded_and_constant_parameters_have_no_effects(tmp_path: Path) -> None:
     cases = [{"money": 100, "horizon": 2}, {"money": 200, "horizon": 4}]
     together = scores(tmp_path, {"game": "bargaining", "cases": cases})
     assert shown(together).is_empty()

@@ -59,19 +59,15 @@ def test_methods_describe_the_treatment_of_refused_matches(
     assert ("No match finished, so there are no scores." in text) == (policy != "keep")
 
 
-def test_transcripts_mark_dropped_matches(tmp_path: Path, reported: Reported) -> None:
+def test_excluded_matches_and_lost_calls_are_stated(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(refused), unanswered={"refused": "drop"})
     pages = [transcript["html"] for transcript in reported(path).transcripts()]
     assert len(pages) == 3
     assert all("excluded from metrics: player_1 refused" in page for page in pages)
 
-
-def test_methods_omit_invalid_answers_if_there_are_none(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
     assert "gave no valid answer after all retries, by the kind" not in reported(path).text
 
-
-def test_lost_calls_are_counted(tmp_path: Path, reported: Reported) -> None:
     def slow(call: ModelCall, number: str) -> Reply:
         return late() if number.endswith("/1") else Reply(failure=Failure.REFUSED)
 
@@ -85,8 +81,7 @@ def test_lost_calls_are_counted(tmp_path: Path, reported: Reported) -> None:
     )
 
 
-def test_player_without_a_finished_match_is_named(tmp_path: Path) -> None:
-    """Regression: it was missing from the answer and from both tables of the leaderboard."""
+def test_players_are_responsible_for_their_ends(tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         "games": [{"game": "bargaining", "fixed": {"horizon": 3}}],
         "players": {
@@ -106,8 +101,6 @@ def test_player_without_a_finished_match_is_named(tmp_path: Path) -> None:
     assert dict(board.select("player", "lacks").rows())["mute"] == "any finished match: 6 refused"
     assert "mute" not in answer.split(" mute has no")[0]
 
-
-def test_player_is_responsible_for_ends_it_contributed_to() -> None:
     rows = pl.DataFrame(
         {
             "match_id": ["a", "a", "b", "c", "d", "d"],

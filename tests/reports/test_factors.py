@@ -77,8 +77,7 @@ def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
     return answer.text, table.frame
 
 
-def test_pairing_reveals_a_main_effect_hidden_by_the_instances() -> None:
-    """The instances' spread is ten times the effect; pairing removes it."""
+def test_main_effects_are_paired_by_instance() -> None:
     text, table = shown(scores(1.0, 0.0, instances=80))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     assert row["effect"] / row["effect.error"] > 7.5
@@ -87,9 +86,6 @@ def test_pairing_reveals_a_main_effect_hidden_by_the_instances() -> None:
     assert text.startswith("Model b raised the gain as Left by ")
     assert "Style y" not in text
 
-
-def test_main_effect_t_uses_mean_differences_by_instance() -> None:
-    """By hand: the mean of b minus a over styles is one number for each instance."""
     game = scores(1.0, 0.5, instances=30)
     got = {
         (row["player_left"], row["instance"]): row["payoff_left"]
@@ -118,7 +114,7 @@ def constant(instances: int) -> GameScores:
     return GameScores("guessing", game.frame.with_columns(gain.alias("payoff_left")), PLACES)
 
 
-def test_constant_effect_is_significant_with_enough_instances() -> None:
+def test_effect_signs_and_certainty_are_stated() -> None:
     text, table = shown(constant(30))
     assert text.startswith(
         "Model b raised the gain as Left by 2.000 compared with a in these 60 pairs (constant "
@@ -129,8 +125,6 @@ def test_constant_effect_is_significant_with_enough_instances() -> None:
     assert table.filter(name="model b")["p"].item() == pytest.approx(0.5**29)
     assert shown(constant(4))[0].startswith("No player factor has a significant effect")
 
-
-def test_negative_effect_is_reported_as_a_loss_with_a_positive_size() -> None:
     text, table = shown(scores(-3.0, 0.0))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     ends = f"95 % interval {-row['effect.high']:.3f} to {-row['effect.low']:.3f}"
@@ -138,22 +132,20 @@ def test_negative_effect_is_reported_as_a_loss_with_a_positive_size() -> None:
         f"Model b lowered the gain as Left by {-row['effect']:.3f} compared with a ({ends}"
     )
 
-
-def test_two_instances_give_no_significant_effect() -> None:
-    """One degree of freedom allows no test, whatever t is."""
     text, table = shown(scores(500.0, 0.0, instances=2))
     assert text.startswith("No player factor has a significant effect.")
     assert table.filter(name="model b").select("p", "effect.low").row(0) == (None, None)
 
+    text, _ = shown(scores(0.0, 0.0))
+    assert text.startswith("No player factor has a significant effect.")
 
-def test_effects_are_charted_by_role_main_effects_first() -> None:
+
+def test_interactions_and_charts_follow_main_effects() -> None:
     _, charts, _ = factor_results(scores(1.0, 0.0), FACTORS)
     assert isinstance(charts, Charts)
     (panel,) = charts.panels
     assert panel.y.names == ("model b over a", "style y over x", "model b x style y over a x x")
 
-
-def test_interaction_is_the_difference_of_paired_differences() -> None:
     text, table = shown(scores(0.0, 4.0))
     row = table.row(by_predicate=pl.col("order") == 2, named=True)
     game = scores(0.0, 4.0).scored.group_by("player_left").agg(pl.col("payoff_left").mean())
@@ -163,21 +155,13 @@ def test_interaction_is_the_difference_of_paired_differences() -> None:
     assert "The interaction of model b x style y changed" in text
 
 
-def test_no_effect_is_named_among_equal_cells() -> None:
-    text, _ = shown(scores(0.0, 0.0))
-    assert text.startswith("No player factor has a significant effect.")
-
-
-def test_levels_that_met_different_opponents_are_not_compared() -> None:
+def test_factors_need_comparable_players() -> None:
     text, table = shown(scores(9.0, 0.0, rivals=("r", "other")))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     assert (row["effect"], row["effect.n"]) == (None, 0)
     assert "Model b and a are not comparable as Left: no two such players met the same" in text
     assert "Model b raised" not in text
 
-
-def test_players_with_explicit_factors_are_paired() -> None:
-    """Their labels don't reveal their levels."""
     game = scores(2.0, 0.0)
     names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
     renamed = game.frame.with_columns(pl.col("player_left").replace(names))
@@ -188,8 +172,6 @@ def test_players_with_explicit_factors_are_paired() -> None:
     assert answer.text.startswith("Model b raised the gain as Left by ")
     assert table.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
 
-
-def test_players_without_factors_have_no_factor_part() -> None:
     assert list(factor_results(scores(1.0, 0.0), {})) == []
 
 

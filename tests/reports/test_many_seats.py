@@ -84,14 +84,12 @@ def test_match_counts_once_for_each_player_of_a_role(crowd: Path) -> None:
             assert line["answers_ok"] == sum(valid_answers)
 
 
-def test_players_sharing_a_role_are_sorted_by_gain(crowd: Path) -> None:
+def test_players_of_roles_are_sorted_and_averaged(crowd: Path) -> None:
     lines = scores(crowd, "giving").players["giver"]
     gains = lines["payoff_giver"].to_list()
     assert gains == sorted(gains, reverse=True)
     assert lines["player_giver"].to_list() == ["free", "luck", "kind"]
 
-
-def test_role_with_one_seat_is_averaged_over_matches(crowd: Path) -> None:
     (free, luck) = scores(crowd, "collecting").players["keeper"].iter_rows(named=True)
     records = records_of(crowd, "collecting")
     for line in (free, luck):
@@ -104,7 +102,7 @@ def test_role_with_one_seat_is_averaged_over_matches(crowd: Path) -> None:
         assert math.isclose(line["payoff_keeper"], fmean(payoffs))
 
 
-def test_pairings_have_payoffs_by_seat_if_there_are_few(crowd: Path, page: Page) -> None:
+def test_pairings_of_many_seats_share_columns(crowd: Path, page: Page) -> None:
     assert page.headings("collecting-pairings") == [
         "Giver 1",
         "Giver 2",
@@ -125,8 +123,6 @@ def test_pairings_have_payoffs_by_seat_if_there_are_few(crowd: Path, page: Page)
             mean = fmean((record.payoffs or {})[seat] for record in matching)
             assert cell.number() == pytest.approx(mean, rel=2e-6)
 
-
-def test_many_seats_share_one_column_and_one_payoff_for_each_role(crowd: Path, page: Page) -> None:
     assert page.headings("giving-pairings") == [
         "Players",
         "Payoff Giver",
@@ -150,7 +146,7 @@ def test_many_seats_share_one_column_and_one_payoff_for_each_role(crowd: Path, p
         assert rows[shown][1].number() == pytest.approx(fmean(means), rel=2e-6)
 
 
-def test_links_name_the_seats_and_exclude_larger_matches(page: Page) -> None:
+def test_figures_and_links_name_roles(page: Page, crowd: Path, toys: None, tmp_path: Path) -> None:
     rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
     two = parse_qs(urlsplit(rows["luck / luck"][1].link or "").query)
     assert two == {
@@ -162,8 +158,6 @@ def test_links_name_the_seats_and_exclude_larger_matches(page: Page) -> None:
     ten = parse_qs(urlsplit(rows["luck x 10"][1].link or "").query)
     assert list(ten) == [*(f"player_giver_{number}" for number in range(1, 11)), "status"]
 
-
-def test_figures_show_payoffs_of_roles_without_gain_metrics(crowd: Path) -> None:
     giving, collecting = (scores(crowd, game) for game in ("giving", "collecting"))
     assert [panel.title for panel in figures.gains(giving)] == ["Payoff Giver"]
     assert [panel.title for panel in figures.metrics(giving)] == ["Pot"]
@@ -175,10 +169,6 @@ def test_figures_show_payoffs_of_roles_without_gain_metrics(crowd: Path) -> None
     ]
     assert figures.matrices(scores(crowd, "giving")) == []
 
-
-def test_two_seats_of_one_role_have_a_payoff_matrix_of_the_first(
-    toys: None, tmp_path: Path
-) -> None:
     path = play(tmp_path, CROWD | {"games": CROWD["games"][:1]})
     panels = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
     assert list(panels) == ["Payoff Giver 1", "Pot"]

@@ -70,7 +70,7 @@ def table(payoffs: object, *labels: str) -> PayoffTable:
 # The graph
 
 
-def test_edges_point_to_best_responses_and_show_their_frequency() -> None:
+def test_graph_shows_best_responses() -> None:
     often = np.array([[0.009, 0.33, 0.0], [0.661, 0.0, 0.34], [0.33, 0.67, 0.66]])
     graph = best_response_graph(["a", "b", "c"], PAYOFFS, often, SHARES)
     assert {(edge.source, edge.target): edge.style for edge in graph.edges} == {
@@ -83,8 +83,6 @@ def test_edges_point_to_best_responses_and_show_their_frequency() -> None:
     }
     assert often[0, 0] < LEAST  # so the loop at a is omitted
 
-
-def test_edge_strength_increases_with_payoff() -> None:
     graph = best_response_graph(["a", "b", "c"], PAYOFFS, np.ones((3, 3)), SHARES)
     by_payoff = sorted(graph.edges, key=lambda edge: edge.payoff)
     strengths = [edge.strength for edge in by_payoff]
@@ -92,6 +90,10 @@ def test_edge_strength_increases_with_payoff() -> None:
     assert (strengths[0], strengths[-1]) == (0, 1)
     assert by_payoff[-1].payoff == PAYOFFS[0, 1]
     assert (by_payoff[-1].source, by_payoff[-1].target) == ("b", "a")
+
+    graph = best_response_graph(["a"], np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1))
+    assert graph.edges == []
+    assert "<path" not in graph.svg()
 
 
 def test_drawing_is_self_contained_and_shows_all_edges() -> None:
@@ -114,19 +116,13 @@ def test_drawing_is_self_contained_and_shows_all_edges() -> None:
         assert any(title.startswith(labels[-1]) for title in titles)
 
 
-def test_no_best_responses_give_no_edges() -> None:
-    graph = best_response_graph(["a"], np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1))
-    assert graph.edges == []
-    assert "<path" not in graph.svg()
-
-
 # The opening sentence
 
 
 PAYS_MOST = "of those with maximum entropy, the one with the highest payoff"
 
 
-def test_other_equilibria_are_mentioned() -> None:
+def test_answers_mention_other_equilibria() -> None:
     for payoffs, count, taken in [
         ([[2, 0], [0, 1]], "3 symmetric equilibria", "the one with maximum entropy"),
         ([[5, 2], [1, 2]], "2 symmetric equilibria", PAYS_MOST),
@@ -135,8 +131,6 @@ def test_other_equilibria_are_mentioned() -> None:
         text = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
         assert text.endswith(f" The mean payoffs have {count}, and no others; {taken} is selected.")
 
-
-def test_single_equilibrium_mentions_no_others() -> None:
     text = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
     assert text.startswith("At the equilibrium of the mean payoffs, everyone chooses a. The")
     assert "symmetric" not in text
@@ -168,7 +162,7 @@ def test_stated_equilibrium_is_that_of_the_mean_payoffs() -> None:
 # Selection of games
 
 
-def test_configurations_and_mixtures_have_the_papers_names(path: Path) -> None:
+def test_games_are_named_by_configurations(path: Path, well: Path) -> None:
     with ct.Store.open(path) as store:
         frames = played(store).frames
     names = [(game.name, sorted(game.configurations)) for game in selected(frames, [])]
@@ -187,8 +181,6 @@ def test_configurations_and_mixtures_have_the_papers_names(path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match='did you mean "BG6"'):
         selected(frames, ["BG66"])
 
-
-def test_unnamed_games_are_called_by_their_differing_parameters(well: Path) -> None:
     with ct.Store.open(well) as store:
         frames = Played.of(store, "well").frames
     names = [game.name for game in selected(frames, []) if game.game_spec == "persuasion"]
@@ -197,7 +189,7 @@ def test_unnamed_games_are_called_by_their_differing_parameters(well: Path) -> N
         selected({"table": pl.DataFrame({"player_a": ["x"]})}, [])
 
 
-def test_other_games_have_their_own_metrics(well: Path) -> None:
+def test_metrics_depend_on_the_game(well: Path, path: Path) -> None:
     with ct.Store.open(well) as store:
         (game,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
     (reading,) = game.readings
@@ -207,17 +199,22 @@ def test_other_games_have_their_own_metrics(well: Path) -> None:
     assert value is not None
     assert 0 <= low <= value <= 1
 
-
-def test_welfare_has_no_scale_if_pools_differ(path: Path) -> None:
     with ct.Store.open(path) as store:
         (game,) = selected(played(store).frames, ["item_bargaining"])
     assert len(metric_tables(game)) == 2
     other = game.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
     assert metric_tables(game._replace(configurations=other)) == ()
 
+    with ct.Store.open(path) as store:
+        (bg5,) = played(store).analyses(["BG5"], draws=0)
+    assert bg5.no_draws_reason == "no bootstrap draws were requested"
+    nash = bg5.at_equilibrium("NW").estimate, bg5.at_equilibrium("NW, of allocations").estimate
+    total = bg5.at_equilibrium("UW").estimate, bg5.at_equilibrium("UW, of allocations").estimate
+    assert nash[1] / nash[0] == pytest.approx(379.1 / 356.8, rel=5e-3)  # type: ignore[operator]
+    assert total[1] / total[0] == pytest.approx(844.5 / 806.1, rel=5e-3)  # type: ignore[operator]
 
-def test_only_equilibrium_of_soft_tough_and_walk_is_walk(path: Path) -> None:
-    """In closed form, the only symmetric equilibrium is walk."""
+
+def test_equilibria_are_selected_by_entropy_and_payoff(path: Path) -> None:
     with ct.Store.open(path) as store:
         (bgs0,) = played(store).analyses(["BGS0"], draws=50)
     assert bgs0.labels == ("soft", "tough", "walk")
@@ -229,15 +226,19 @@ def test_only_equilibrium_of_soft_tough_and_walk_is_walk(path: Path) -> None:
     welfare, undiscounted = bgs0.at_equilibrium("NW"), bgs0.at_equilibrium("NW, undiscounted")
     assert welfare == undiscounted  # nothing is discounted in the first round
 
-
-def test_normalisations_differ_by_their_maxima(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        (bg5,) = played(store).analyses(["BG5"], draws=0)
-    assert bg5.no_draws_reason == "no bootstrap draws were requested"
-    nash = bg5.at_equilibrium("NW").estimate, bg5.at_equilibrium("NW, of allocations").estimate
-    total = bg5.at_equilibrium("UW").estimate, bg5.at_equilibrium("UW, of allocations").estimate
-    assert nash[1] / nash[0] == pytest.approx(379.1 / 356.8, rel=5e-3)  # type: ignore[operator]
-    assert total[1] / total[0] == pytest.approx(844.5 / 806.1, rel=5e-3)  # type: ignore[operator]
+    stag = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
+    assert stag.tied_entropy == 1
+    assert stag.choice_in_words == "The first equilibrium has the maximum entropy and is selected"
+    both = analyse_payoffs("pure", table([[3, 2], [3, 2]], "high", "low"))
+    assert both.dominated == {}
+    pure = analyse_payoffs("walk", table([[5, 2], [1, 2]], "talk", "walk"))
+    assert pure.tied_entropy == 2
+    assert pure.solution.mene.payoff == 5
+    assert "selected because it has the highest payoff of these" in pure.choice_in_words
+    assert pure.dominated == {"walk": ["talk"]}
+    assert "walk is weakly dominated by talk" in pure.dominated_in_words
+    assert analysis_json(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
+    assert pure.recurring == [None, None]
 
 
 def test_equilibria_report_the_share_of_draws_that_contain_them(path: Path) -> None:
@@ -273,23 +274,7 @@ def test_equilibria_report_the_share_of_draws_that_contain_them(path: Path) -> N
     assert matches.others == ()
 
 
-def test_entropy_ties_are_broken_by_payoff_and_reported() -> None:
-    stag = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
-    assert stag.tied_entropy == 1
-    assert stag.choice_in_words == "The first equilibrium has the maximum entropy and is selected"
-    both = analyse_payoffs("pure", table([[3, 2], [3, 2]], "high", "low"))
-    assert both.dominated == {}
-    pure = analyse_payoffs("walk", table([[5, 2], [1, 2]], "talk", "walk"))
-    assert pure.tied_entropy == 2
-    assert pure.solution.mene.payoff == 5
-    assert "selected because it has the highest payoff of these" in pure.choice_in_words
-    assert pure.dominated == {"walk": ["talk"]}
-    assert "walk is weakly dominated by talk" in pure.dominated_in_words
-    assert analysis_json(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
-    assert pure.recurring == [None, None]
-
-
-def test_thin_cell_is_named_and_has_no_interval(path: Path) -> None:
+def test_thin_and_asymmetric_games_are_named(path: Path) -> None:
     with ct.Store.open(path) as store:
         frames = played(store).frames
         frame = frames["item_bargaining"]
@@ -307,8 +292,6 @@ def test_thin_cell_is_named_and_has_no_interval(path: Path) -> None:
         (others,) = played(store)._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
         assert others.labels == ("tough", "walk")
 
-
-def test_asymmetric_game_is_rejected() -> None:
     matrix = np.eye(2)
     other = PayoffTable(("a", "b"), ("a", "b"), matrix, 2 * matrix)
     with pytest.raises(ct.CheaptalkError, match="mine: the two players have different payoffs"):
@@ -380,7 +363,7 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert instance_histogram(frame.clear(), OPPOSITION) is None
 
 
-def test_concession_curves_are_mean_demands_within_bands(path: Path) -> None:
+def test_concession_curves_have_bands_if_instances_suffice(path: Path, tmp_path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
         rounds = demands(store, "table")["item_bargaining"]
@@ -403,8 +386,6 @@ def test_concession_curves_are_mean_demands_within_bands(path: Path) -> None:
     assert across(named(few)["tough"]) == [1, 2, 3]  # only BG6 has more rounds
     assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
-
-def test_single_instance_has_curves_without_bands(tmp_path: Path) -> None:
     path = play(tmp_path, STUDY | {"instances": 1, "games": [{"game": "item_bargaining"}]})
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
@@ -448,7 +429,7 @@ def test_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None
     assert not any(re.match(r"(https?:)?//", source) for source in page.attributes("src"))
 
 
-def test_payoffs_without_matches_have_a_page_without_intervals(tmp_path: Path) -> None:
+def test_page_and_json_of_payoffs_without_matches(tmp_path: Path) -> None:
     doves = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "<b>dove</b>"))
     metagame_report("doves", [doves], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
@@ -460,8 +441,6 @@ def test_payoffs_without_matches_have_a_page_without_intervals(tmp_path: Path) -
     assert page.tables["doves-payoffs"][1][1].link is None
     assert "dialog" not in page.tags()
 
-
-def test_json_has_the_same_numbers() -> None:
     data = analysis_json(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
     (equilibrium,) = data["equilibria"]
     assert equilibrium["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})

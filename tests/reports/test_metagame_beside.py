@@ -55,7 +55,7 @@ def table(payoffs: object, *labels: str) -> PayoffTable:
 # Ratings
 
 
-def test_ratings_equal_their_functions_and_name_the_top_strategies() -> None:
+def test_ratings_equal_their_functions() -> None:
     result = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
     values = {rating.kind.name: rating.values for rating in result.ratings}
     swept = alpha_sweep(CASES, alphas=np.geomspace(0.1, 100, 31) / 5)
@@ -66,14 +66,10 @@ def test_ratings_equal_their_functions_and_name_the_top_strategies() -> None:
     assert first["Nash averaging"] == (1, 2)  # tough and walk tie
     assert result.pairs == 3
 
-
-def test_ratings_that_need_matches_are_absent_without_them() -> None:
     result = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
     assert set(result.absent) == {"Bradley-Terry", "Elo"}
     assert "no matches were given" in result.absent["Elo"]
 
-
-def test_rating_disagrees_if_its_top_strategy_has_more_regret() -> None:
     result = rankings(CASES, ["soft", "tough", "walk"], [0.0, 4.0, 2.0])
     (nash,) = (rating for rating in result.ratings if rating.kind.name == "Nash averaging")
     assert set(nash.disagreements) == {("tough", "soft"), ("walk", "soft")}  # tough and walk tie
@@ -81,21 +77,17 @@ def test_rating_disagrees_if_its_top_strategy_has_more_regret() -> None:
     (nash,) = (rating for rating in agreeing.ratings if rating.kind.name == "Nash averaging")
     assert nash.disagreements == ()
 
-
-def test_equal_payoffs_have_equal_ratings() -> None:
     result = rankings(np.ones((2, 2)), ["a", "b"], [0.0, 0.0])
     assert all(rating.top == (0, 1) for rating in result.ratings if rating.kind.name != "Imitation")
     assert all(rating.disagreements == () for rating in result.ratings)
 
 
-def test_wins_are_counted_in_the_matches_of_the_game(bg5: Analysis) -> None:
+def test_wins_are_counted_by_match(bg5: Analysis, path: Path) -> None:
     rated = {rating.kind.name: rating for rating in bg5.rankings.ratings}
     assert bg5.labels[rated["Bradley-Terry"].top[0]] == "tough"
     assert rated["Elo"].values[1] > rated["Elo"].values[0]
     assert bg5.rankings.absent == {}
 
-
-def test_winner_of_all_matches_has_no_finite_strength(path: Path) -> None:
     with ct.Store.open(path) as store:
         (result,) = Played.of(store, "table").analyses(["BG5"], draws=0, without=["walk"])
     assert "no finite strengths fit" in result.rankings.absent["Bradley-Terry"]
@@ -105,7 +97,7 @@ def test_winner_of_all_matches_has_no_finite_strength(path: Path) -> None:
 # Providers
 
 
-def test_provider_is_read_from_the_model_name() -> None:
+def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
     for model, provider in [
         ("openai/gpt-4o", "openai"),
         ("openrouter/meta-llama/llama-3", "meta-llama"),
@@ -118,8 +110,6 @@ def test_provider_is_read_from_the_model_name() -> None:
         spec = {"strategy": "soft"} if model is None else {"model": model}
         assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
 
-
-def test_study_of_heuristics_has_no_providers(path: Path) -> None:
     with ct.Store.open(path) as store:
         played = Played.of(store, "table")
         assert played.providers == {}
@@ -128,8 +118,6 @@ def test_study_of_heuristics_has_no_providers(path: Path) -> None:
     assert result.providers is None
     assert single.providers is None
 
-
-def test_provider_of_one_strategy_gets_its_payoffs(bg5: Analysis) -> None:
     assert bg5.providers is not None
     assert dict(bg5.providers.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
     assert bg5.providers.left_out == ("walk",)
@@ -152,7 +140,7 @@ def test_shares_count_only_bootstrap_draws(path: Path) -> None:
         assert reading.several * 7 == pytest.approx(round(reading.several * 7))
 
 
-def test_value_given_uses_the_givers_own_values(bg5: Analysis) -> None:
+def test_value_given_needs_offers(bg5: Analysis, path: Path) -> None:
     assert bg5.selected is not None
     assert bg5.providers is not None
     offers = pl.concat(
@@ -171,8 +159,6 @@ def test_value_given_uses_the_givers_own_values(bg5: Analysis) -> None:
             by_match = met["given"].mean()
             assert reading.value_given[at].estimate == pytest.approx(by_match)
 
-
-def test_strategy_without_offers_leaves_the_value_given_unknown(path: Path) -> None:
     with ct.Store.open(path) as store:
         (result,) = Played.of(store, "table").analyses(
             ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
@@ -182,7 +168,16 @@ def test_strategy_without_offers_leaves_the_value_given_unknown(path: Path) -> N
     assert result.providers.absent["value given"] == "walk never makes an offer"
 
 
-def test_payoffs_without_matches_have_providers_without_intervals() -> None:
+def test_proposals_need_matches(bg5: Analysis) -> None:
+    assert not isinstance(bg5.next_cells, str)
+    assert bg5.next_cells is not None
+    again = propose_cells(bg5.game, 100, target="regret", paired=False)
+    assert bg5.next_cells.cells.equals(again.cells)
+    assert bg5.next_cells.planned < bg5.next_cells.even < bg5.next_cells.error
+
+    result = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
+    assert result.next_cells == "A bootstrap resamples matches, but only payoffs were given"
+
     payoffs = [[0, 0, 0, 1], [0, 0, 3, 4], [9, 2, 5, 5], [0, 6, 5, 5]]
     owners = dict(zip("abcd", ["A", "A", "B", "B"], strict=True))
     result = analyse_payoffs("four", table(payoffs, *"abcd"), providers=owners)
@@ -194,19 +189,6 @@ def test_payoffs_without_matches_have_providers_without_intervals() -> None:
 
 
 # Proposed cells
-
-
-def test_proposed_cells_reduce_the_uncertainty_of_regrets(bg5: Analysis) -> None:
-    assert not isinstance(bg5.next_cells, str)
-    assert bg5.next_cells is not None
-    again = propose_cells(bg5.game, 100, target="regret", paired=False)
-    assert bg5.next_cells.cells.equals(again.cells)
-    assert bg5.next_cells.planned < bg5.next_cells.even < bg5.next_cells.error
-
-
-def test_payoffs_without_matches_propose_no_cells() -> None:
-    result = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
-    assert result.next_cells == "A bootstrap resamples matches, but only payoffs were given"
 
 
 # The page and the data
@@ -232,15 +214,13 @@ def test_page_shows_ratings_providers_and_proposed_cells(
         assert name in page.text
 
 
-def test_page_without_providers_or_a_budget_omits_their_sections(tmp_path: Path) -> None:
+def test_page_and_json_contain_optional_sections(tmp_path: Path, bg5: Analysis) -> None:
     metagame_report("x", [analyse_payoffs("x", table(CASES, *"abc"))], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "Elo is missing: this rating requires wins and ties" in page.text
     assert "Where to play next" not in page.text
     assert "Value given" not in page.text
 
-
-def test_json_contains_ratings_providers_and_proposed_cells(bg5: Analysis) -> None:
     data = analysis_json(bg5, 2)
     assert data["ratings"]["Elo"]["values"].keys() == {"soft", "tough", "walk"}
     assert data["providers"]["members"] == {"Acme": ["soft"], "Bolt": ["tough"]}

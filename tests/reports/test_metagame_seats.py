@@ -19,7 +19,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.analysis import two_seat_solution as seats_solution
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import solve
-from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
+from cheaptalk.reports import Played, analyses_by_seat, analysis_json, metagame_report
 from cheaptalk.reports.charts.chart import Boxes
 from cheaptalk.reports.metagame.figures import payoff_maps
 from cheaptalk.reports.metagame.seats_parts import answer
@@ -61,7 +61,7 @@ def table(a: object, b: object) -> PayoffTable:
 # Solving
 
 
-def test_small_game_lists_all_equilibria_with_pure_ones_first() -> None:
+def test_equilibria_of_small_games_are_listed() -> None:
     solved = solve(*SEXES)
     assert solved.complete
     assert [(equilibrium.pure, equilibrium.supports) for equilibrium in solved.equilibria] == [
@@ -73,16 +73,21 @@ def test_small_game_lists_all_equilibria_with_pure_ones_first() -> None:
     row, column = solved.equilibria[2].mixtures
     assert [*row, *column] == pytest.approx([0.6, 0.4, 0.4, 0.6])
 
-
-def test_continuum_is_numbered_and_counted_separately() -> None:
     solved = solve(np.array([[1.0, 1], [1, 1]]), np.array([[1.0, 0], [1, 0]]))
     assert {equilibrium.continuum for equilibrium in solved.equilibria} == {1}
     assert solved.in_words == "1 continuum of equilibria, and no others"
     both = solve(np.array([[3.0, 0], [0, 1], [0, 1]]), np.array([[2.0, 0], [0, 1], [0, 1]]))
     assert both.in_words.startswith("1 isolated pure equilibrium, 2 continua of equilibria")
 
+    a = np.array([[0.1 + 0.2, 0.0], [0.3, 0.0]])
+    assert len(pure_equilibria(a, np.zeros((2, 2)))) == 3
+    tied = model_choice(a, np.zeros((2, 2)), "xy", "uv", draws=(a[None], np.zeros((1, 2, 2))))
+    assert len(tied.equilibria) == 4
+    assert tied.support is not None
+    assert tied.support.min() == 1
 
-def test_large_game_lists_all_pure_equilibria_and_its_limits() -> None:
+
+def test_large_games_state_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     size = 14
     solved = solve(np.eye(size), np.eye(size))
     assert not solved.complete
@@ -94,16 +99,12 @@ def test_large_game_lists_all_pure_equilibria_and_its_limits() -> None:
     assert "14 pure equilibria; all pure equilibria are listed" in solved.in_words
     assert "the ends of 28 Lemke-Howson paths" in solved.in_words
 
-
-def test_dominated_strategies_do_not_make_a_game_large() -> None:
     size = 40
     a = np.vstack([np.ones(3), np.zeros((size, 3))])
     solved = solve(a, np.tile([2.0, 1, 0], (size + 1, 1)))
     assert solved.complete
     assert [equilibrium.supports for equilibrium in solved.equilibria] == [([0], [0])]
 
-
-def test_failed_paths_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise EquilibriumError("too close to a tie")
 
@@ -118,20 +119,10 @@ def test_failed_paths_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(pennies, -pennies).in_words.startswith("no pure equilibrium, and")
 
 
-def test_rounding_removes_no_equilibrium() -> None:
-    """Means of the same matches can differ in the last digit."""
-    a = np.array([[0.1 + 0.2, 0.0], [0.3, 0.0]])
-    assert len(pure_equilibria(a, np.zeros((2, 2)))) == 3
-    tied = model_choice(a, np.zeros((2, 2)), "xy", "uv", draws=(a[None], np.zeros((1, 2, 2))))
-    assert len(tied.equilibria) == 4
-    assert tied.support is not None
-    assert tied.support.min() == 1
-
-
 # Analyses
 
 
-def test_payoffs_are_means_by_seat_over_configurations(well: Path) -> None:
+def test_payoffs_and_gains_are_means_by_seat(well: Path) -> None:
     chosen = game(well, "bargaining")
     result = analyse_seats(chosen, draws=30)
     assert (result.seats, result.labels) == (("alice", "bob"), (("hard & fast", "luck"),) * 2)
@@ -144,8 +135,6 @@ def test_payoffs_are_means_by_seat_over_configurations(well: Path) -> None:
     assert (result.matches, result.game.min_instances, result.game.max_instances) == (128, 16, 16)
     assert result.paired
 
-
-def test_gains_can_replace_payoffs(well: Path) -> None:
     chosen = game(well, "bargaining")
     paid, gained = (analyse_seats(chosen, payoff=name, draws=0) for name in ("payoff", "gain"))
     assert gained.game.payoffs()[0] == pytest.approx(paid.game.payoffs()[0] / 10_000)
@@ -153,6 +142,14 @@ def test_gains_can_replace_payoffs(well: Path) -> None:
     assert gained.no_draws_reason == "no bootstrap draws were requested"
     with pytest.raises(ct.CheaptalkError, match='by seat: the seats share no metric "gan"'):
         analyse_seats(chosen, payoff="gan")
+
+    analysis = analyse_bimatrix("sexes", table(*SEXES))
+    pairs = {(pair.row, pair.column): pair for pair in analysis.pairs}
+    off = pairs["row 0", "column 1"]
+    assert (off.regrets, off.best, off.replies, off.stable) == ((2, 2), (False,) * 2, (0, 0), False)
+    assert off.support is None
+    assert [pair.stable for pair in analysis.pairs] == [True, True, False, False]
+    assert pairs["row 1", "column 1"].regrets == (0, 0)
 
 
 def test_support_is_the_share_of_draws_with_a_stable_pair(well: Path) -> None:
@@ -177,17 +174,7 @@ def test_support_is_the_share_of_draws_with_a_stable_pair(well: Path) -> None:
     assert {(pair.row, pair.column) for pair in analysis.likely_pairs} >= counts.keys()
 
 
-def test_pairs_have_regrets_and_best_replies() -> None:
-    analysis = analyse_bimatrix("sexes", table(*SEXES))
-    pairs = {(pair.row, pair.column): pair for pair in analysis.pairs}
-    off = pairs["row 0", "column 1"]
-    assert (off.regrets, off.best, off.replies, off.stable) == ((2, 2), (False,) * 2, (0, 0), False)
-    assert off.support is None
-    assert [pair.stable for pair in analysis.pairs] == [True, True, False, False]
-    assert pairs["row 1", "column 1"].regrets == (0, 0)
-
-
-def test_strategies_can_be_omitted_from_either_seat(well: Path) -> None:
+def test_cells_may_be_omitted_or_missing(well: Path) -> None:
     analysis = analyse_bimatrix("sexes", table(*SEXES), without=["row 0"])
     assert analysis.labels == (("row 1",), ("column 0", "column 1"))
     assert [equilibrium.supports for equilibrium in analysis.solution.equilibria] == [([0], [1])]
@@ -200,8 +187,6 @@ def test_strategies_can_be_omitted_from_either_seat(well: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match=r'no strategy "lucky" \(did you mean "luck"'):
         analyse_seats(game(well, "negotiation"), without=["lucky"])
 
-
-def test_missing_and_thin_cells_are_named(well: Path) -> None:
     chosen = game(well, "persuasion")
     frame, pair = chosen.frame, pl.col("player_alice", "player_bob") == "luck"
     lucky = pl.all_horizontal(pair)
@@ -240,7 +225,7 @@ def test_pooling_allows_missing_configurations(well: Path) -> None:
 # The map, data and page
 
 
-def test_maps_frame_best_responses_and_equilibria() -> None:
+def test_maps_frame_pairs_and_have_a_scale_if_large() -> None:
     analysis = analyse_bimatrix("game", table([[3, 1], [0, 2]], [[2, 2], [0, 3]]))
     at = [
         {
@@ -254,8 +239,6 @@ def test_maps_frame_best_responses_and_equilibria() -> None:
     assert at[0] == {(0, 0, True), (1, 1, True)}
     assert at[1] == {(0, 0, True), (1, 0, False), (1, 1, True)}
 
-
-def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:
     small, large = (analyse_bimatrix("game", table(np.eye(n), np.eye(n))) for n in (2, 7))
     assert boxes(payoff_maps(small)[0])[0].label
     assert not boxes(payoff_maps(large)[0])[0].label
@@ -263,7 +246,7 @@ def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:
 
 def test_json_describes_the_game(well: Path) -> None:
     analysis = analyse_seats(game(well, "bargaining"), payoff="gain", draws=20, seed=4)
-    data = json.loads(json.dumps(seats_json(analysis, 4)))
+    data = json.loads(json.dumps(analysis_json(analysis, 4)))
     assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
     assert len(data["pairs"]) == 4
     assert data["pairs"][0]["gets"]["bob"]["estimate"] == analysis.pairs[0].payoffs[1].estimate
@@ -276,7 +259,7 @@ def write_page(well: Path, tmp_path: Path) -> str:
     with ct.Store.open(well) as store:
         played = Played.of(store, "well")
         analyses = analyses_by_seat(played, ["bargaining", "persuasion"], draws=20)
-        seats_report("well", analyses, file, played=played)
+        metagame_report("well", analyses, file, played=played)
     return file.read_text(encoding="utf-8")
 
 
@@ -304,7 +287,7 @@ def test_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) -> N
 def test_page_of_a_payoff_file_mentions_no_matches(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     pennies = np.array([[1, -1], [-1, 1]])
-    seats_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
+    metagame_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
     page = Page(file.read_text(encoding="utf-8"))
     assert "The mean payoffs have no pure equilibrium" in page.text
     assert "row 0 0.500, row 1 0.500" in page.text
@@ -344,7 +327,7 @@ def test_browser_draws_both_maps_on_a_phone(well: Path, tmp_path: Path) -> None:
 # The command
 
 
-def test_two_player_file_is_solved_and_exported(cheaptalk: Command, tmp_path: Path) -> None:
+def test_files_are_solved_by_seat(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "sexes.csv").write_text(FILE, encoding="utf-8")
     done = cheaptalk("metagame", "sexes.csv", "--out", "page.html", "--save-payoffs", "sexes.nfg")
     assert (done.status, done.said) == (0, "")
@@ -365,8 +348,6 @@ def test_two_player_file_is_solved_and_exported(cheaptalk: Command, tmp_path: Pa
         pytest.approx({"row": 1.2, "column": 1.2}),
     ]
 
-
-def test_symmetric_file_can_be_solved_by_seat(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "chicken.csv").write_text(",hawk,dove\nhawk,-1,2\ndove,0,1\n", encoding="utf-8")
     assert "1 symmetric equilibrium" in cheaptalk("metagame", "chicken.csv").out
     assert (
@@ -374,8 +355,6 @@ def test_symmetric_file_can_be_solved_by_seat(cheaptalk: Command, tmp_path: Path
         in cheaptalk("metagame", "chicken.csv", "--two-populations").out
     )
 
-
-def test_long_lists_of_equilibria_are_truncated(cheaptalk: Command, tmp_path: Path) -> None:
     lines = [f"r{i},c{j},{2 * (i == j)},{int(i == j)}" for i in range(4) for j in range(4)]
     text = "\n".join(["row,column,payoff,other", *lines])
     (tmp_path / "many.csv").write_text(text, encoding="utf-8")
@@ -383,9 +362,6 @@ def test_long_lists_of_equilibria_are_truncated(cheaptalk: Command, tmp_path: Pa
     assert "4 pure equilibria, 11 mixed equilibria, and no others" in done.out
     assert "  and 5 more" in done.out
 
-
-def test_long_lists_of_pairs_are_truncated(cheaptalk: Command, tmp_path: Path) -> None:
-    """If payoffs don't depend on choices, every pair is an equilibrium in every draw."""
     path = play(tmp_path, IDLE)
     done = cheaptalk("metagame", "idle", "--store", str(path), "--two-populations", "--draws", "9")
     assert done.status == 0

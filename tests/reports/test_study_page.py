@@ -128,7 +128,9 @@ def test_published_variants_are_used_and_named_on_demand(well: Path, reported: R
     assert "The published variant, used here" in published.text
 
 
-def test_every_metric_and_parameter_is_explained(well: Path, reported: Reported) -> None:
+def test_numbers_and_metrics_are_explained_and_linked(
+    well: Path, reported: Reported, badly: Path, tmp_path: Path
+) -> None:
     page = reported(well)
     ids = set(page.attributes("id"))
     assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= ids
@@ -139,8 +141,26 @@ def test_every_metric_and_parameter_is_explained(well: Path, reported: Reported)
             assert metric.meaning in page.text
     assert field_meanings(ct.get_game("negotiation").rules)["buyer_factor"] in page.text
 
+    page = reported(badly, viewer="http://127.0.0.1:9999")
+    for name in ("players", "pairings", "answers"):
+        for row in page.tables[f"persuasion-{name}"][1:]:
+            numbers = [cell for cell in row[2:] if cell.attributes.get("data-v") and cell.number()]
+            assert [cell.text for cell in numbers if cell.link is None] == []
+    for cell in cells_with_links(page):
+        url = urlsplit(cell.link or "")
+        assert (url.netloc, url.path.split("/")[:3]) == ("127.0.0.1:9999", ["", "studies", "badly"])
 
-def test_methods_state_which_intervals_are_adjusted(well: Path, reported: Reported) -> None:
+    study: dict[str, Any] = WELL | {"pairing": [["luck", "hard & fast"]]}
+    page = reported(play(tmp_path, study))
+    assert page.charts()
+    assert not any("Alice luck, Bob hard" in chart for chart in page.charts())
+
+    assert reported(well).source == reported(well).source
+
+
+def test_methods_and_cells_explain_intervals(
+    well: Path, reported: Reported, tmp_path: Path
+) -> None:
     text = " ".join(reported(well).text.split())
     assert "covers the true mean in 95 %" not in text  # not true of thin data
     assert "Intervals have a nominal coverage of 95 %" in text
@@ -148,8 +168,6 @@ def test_methods_state_which_intervals_are_adjusted(well: Path, reported: Report
     assert "Simultaneous intervals are adjusted for all rivals and roles of a game" in text
     assert "(simultaneous 95 % interval " in text  # two roles
 
-
-def test_cell_with_one_match_explains_missing_interval(tmp_path: Path, reported: Reported) -> None:
     games = [{"game": "bargaining", "fixed": {"horizon": 3}}]
     page = reported(play(tmp_path, WELL | {"games": games, "instances": 1, "repeats": 1}))
     for row in page.rows("bargaining-pairings"):
@@ -158,8 +176,6 @@ def test_cell_with_one_match_explains_missing_interval(tmp_path: Path, reported:
         assert row["Alice gain"].text.endswith("one instance")
         assert row["Alice gain"].title == "1 match in 1 instance"
 
-
-def test_constant_outcome_has_a_bound_for_unseen_cases(tmp_path: Path, reported: Reported) -> None:
     players = {"fair": {"strategy": "equal_split"}}
     games = [{"game": "bargaining"}]
     page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
@@ -179,7 +195,7 @@ def test_unfinished_matches_are_counted_beside_the_scores(badly: Path, reported:
         assert (row["Alice gain"].text == "none") == (counted[0] == 0)
 
 
-def test_answer_kinds_are_rates_of_all_answers(badly: Path, reported: Reported) -> None:
+def test_answer_kinds_are_shown_as_rates(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     for row in page.rows("persuasion-answers"):
@@ -195,8 +211,6 @@ def test_answer_kinds_are_rates_of_all_answers(badly: Path, reported: Reported) 
         forfeits = [(event.player, event.seat) for record in records for event in record.forfeits]
         assert row["Forfeited"].number() == forfeits.count((who, role))
 
-
-def test_answer_kinds_are_shown_beside_every_score(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     seen: Counter[str] = Counter()
@@ -220,22 +234,12 @@ def test_answer_kinds_are_shown_beside_every_score(badly: Path, reported: Report
     assert {"repaired", "unparsable"} <= set(seen)
 
 
-def test_players_without_a_scored_match_are_named(badly: Path, reported: Reported) -> None:
-    page = reported(badly)
-    assert "Not in the charts, because they have no scored match: broken, mute." in page.text
-    dots = [chart for chart in page.charts() if "<circle" in chart and "Payoff" not in chart]
-    assert dots
-    assert not any(">broken</text>" in chart for chart in dots)
-
-
-def test_unfinished_study_is_marked(tmp_path: Path, reported: Reported) -> None:
+def test_unfinished_studies_are_reported(tmp_path: Path, reported: Reported, badly: Path) -> None:
     page = reported(play(tmp_path, HALTED))
     assert "This study is not complete." in page.text
     assert re.search(r"Of its matches, \d+ have not started, \d+ are live", page.text)
     assert "Calls to models9failed attempts included" in page.text
 
-
-def test_study_with_only_failures_is_reported(tmp_path: Path, reported: Reported) -> None:
     players = {"broken": {"model": "vllm/broken"}}
     page = reported(play(tmp_path, BADLY | {"players": players}))
     assert "6 failed. The results cover the 0 finished matches." in page.text
@@ -243,14 +247,18 @@ def test_study_with_only_failures_is_reported(tmp_path: Path, reported: Reported
     assert page.text.count("No match finished, so there are no scores.") == 2
     assert [row["Failed"].number() for row in page.rows("persuasion-pairings")] == [4]
 
-
-def test_study_without_matches_is_reported(tmp_path: Path, reported: Reported) -> None:
     path = tmp_path / "empty.sqlite"
     with ct.Store.open(path, create=True) as store:
         store.register_study("empty", {"name": "empty"})
     page = reported(path)
     assert "No match of this study has started." in page.text
     assert len(page.source) < 100_000
+
+    page = reported(badly)
+    assert "Not in the charts, because they have no scored match: broken, mute." in page.text
+    dots = [chart for chart in page.charts() if "<circle" in chart and "Payoff" not in chart]
+    assert dots
+    assert not any(">broken</text>" in chart for chart in dots)
 
 
 def test_matches_of_other_rules_versions_are_excluded_and_named(
@@ -276,18 +284,9 @@ def cells_with_links(page: Page) -> list[Cell]:
     ]
 
 
-def test_every_number_links_to_its_matches(badly: Path, reported: Reported) -> None:
-    page = reported(badly, viewer="http://127.0.0.1:9999")
-    for name in ("players", "pairings", "answers"):
-        for row in page.tables[f"persuasion-{name}"][1:]:
-            numbers = [cell for cell in row[2:] if cell.attributes.get("data-v") and cell.number()]
-            assert [cell.text for cell in numbers if cell.link is None] == []
-    for cell in cells_with_links(page):
-        url = urlsplit(cell.link or "")
-        assert (url.netloc, url.path.split("/")[:3]) == ("127.0.0.1:9999", ["", "studies", "badly"])
-
-
-def test_samples_cover_every_pairing_and_ending(badly: Path, reported: Reported) -> None:
+def test_transcripts_are_sampled_complete_and_inert(
+    badly: Path, reported: Reported, well: Path
+) -> None:
     records = {record.id: record for record in records_of(badly)}
     groups = Counter((match.game, labels(match), match.status.value) for match in records.values())
     for number in (0, 1, 3):
@@ -299,16 +298,12 @@ def test_samples_cover_every_pairing_and_ending(badly: Path, reported: Reported)
     for entry in drawn:
         assert entry["kinds"] == {r: list(kinds) for r, kinds in records[entry["id"]].kinds.items()}
 
-
-def test_transcripts_contain_every_line(well: Path, reported: Reported) -> None:
     records = {record.id: record for record in records_of(well)}
     for transcript in reported(well, sample=1).transcripts():
         text = " ".join(Page(transcript["html"]).text.split())
         for line in ct.records.transcript(records[transcript["id"]]):
             assert " ".join(line.text.split()) in text
 
-
-def test_player_messages_are_inert(badly: Path, reported: Reported) -> None:
     page = reported(badly, sample=9)
     kinds = Counter(attributes.get("type") for attributes, _ in page.scripts)
     assert kinds == {None: 2, "application/gzip": 1}
@@ -362,18 +357,7 @@ def test_charts_show_table_numbers_and_link_to_their_matches(
         assert (query["player_alice"], query["status"]) == ([alice], ["finished"])
 
 
-def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
-    study: dict[str, Any] = WELL | {"pairing": [["luck", "hard & fast"]]}
-    page = reported(play(tmp_path, study))
-    assert page.charts()
-    assert not any("Alice luck, Bob hard" in chart for chart in page.charts())
-
-
-def test_same_store_gives_the_same_page(well: Path, reported: Reported) -> None:
-    assert reported(well).source == reported(well).source
-
-
-def test_error_leaves_only_the_old_file(
+def test_failed_writing_keeps_files(
     well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "report.html"
@@ -384,8 +368,6 @@ def test_error_leaves_only_the_old_file(
     assert list(tmp_path.iterdir()) == [out]
     assert out.read_text() == "the old report"
 
-
-def test_unwritable_path_is_named(well: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         ct.Store.open(well) as store,

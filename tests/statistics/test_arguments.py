@@ -86,51 +86,10 @@ def error_message(use: Function, *arguments: Any, **options: Any) -> str:
     return text
 
 
-def test_all_public_functions_are_tested() -> None:
+def test_public_functions_are_tested_with_invalid_arguments() -> None:
     functions = {name for name in statistics.__all__ if name.islower()}
     assert functions == {*FRAMES, *SAMPLES}
 
-
-@pytest.mark.parametrize("use", FRAMES.values(), ids=FRAMES)
-def test_missing_column_suggests_the_nearest(use: Function) -> None:
-    frame = games().rename({"gain": "gains", "instance": "instances", "share": "shares"})
-    assert 'did you mean "' in error_message(use, frame)
-    assert '"modle" (did you mean "model"?)' in error_message(use, games(), by="modle")
-
-
-def test_text_columns_are_rejected_as_numbers() -> None:
-    for name in [name for name in FRAMES if name != "bootstrap"]:
-        frame = games().with_columns(pl.col("gain", "share").cast(pl.String))
-        assert re.search(
-            r'"(gain|share)" has type String; numbers are needed',
-            error_message(FRAMES[name], frame),
-        )
-
-
-def test_empty_frame_is_rejected() -> None:
-    for name in [name for name in FRAMES if name != "mean_intervals"]:
-        error_message(FRAMES[name], games().clear())
-
-
-def test_means_of_an_empty_frame_are_empty() -> None:
-    means = mean_intervals(games().clear(), ["gain"], ["model"])
-    assert means.is_empty()
-    assert means.columns == mean_intervals(games(), ["gain"], ["model"]).columns
-
-
-def test_other_frame_types_are_rejected() -> None:
-    for name in [name for name in FRAMES if name != "predicted_means"]:
-        text = error_message(FRAMES[name], games().to_dict())
-        assert text == "the frame must be a polars.DataFrame, not a builtins.dict"
-
-
-@pytest.mark.parametrize("use", SAMPLES.values(), ids=SAMPLES)
-@pytest.mark.parametrize("values", [["much", "more"], [0.1, None], [0.1, float("nan")], [[0.1]]])
-def test_non_numeric_samples_are_rejected(use: Function, values: list[Any]) -> None:
-    assert "numbers" in error_message(use, values)
-
-
-def test_invalid_arguments_are_named() -> None:
     for use, options, message in [
         (mean_intervals, {"values": "gain"}, r'such as \["gain"\]'),
         (mean_intervals, {"values": []}, "at least one column"),
@@ -155,9 +114,40 @@ def test_invalid_arguments_are_named() -> None:
         assert re.search(message, error_message(use, games(), **options))
 
 
-def test_error_lists_at_most_a_dozen_columns() -> None:
+@pytest.mark.parametrize("use", FRAMES.values(), ids=FRAMES)
+def test_missing_column_suggests_the_nearest(use: Function) -> None:
+    frame = games().rename({"gain": "gains", "instance": "instances", "share": "shares"})
+    assert 'did you mean "' in error_message(use, frame)
+    assert '"modle" (did you mean "model"?)' in error_message(use, games(), by="modle")
+
+
+def test_unusable_frames_are_rejected() -> None:
+    for name in [name for name in FRAMES if name != "bootstrap"]:
+        frame = games().with_columns(pl.col("gain", "share").cast(pl.String))
+        assert re.search(
+            r'"(gain|share)" has type String; numbers are needed',
+            error_message(FRAMES[name], frame),
+        )
+
+    for name in [name for name in FRAMES if name != "mean_intervals"]:
+        error_message(FRAMES[name], games().clear())
+
+    for name in [name for name in FRAMES if name != "predicted_means"]:
+        text = error_message(FRAMES[name], games().to_dict())
+        assert text == "the frame must be a polars.DataFrame, not a builtins.dict"
+
+    means = mean_intervals(games().clear(), ["gain"], ["model"])
+    assert means.is_empty()
+    assert means.columns == mean_intervals(games(), ["gain"], ["model"]).columns
+
     wide = games().with_columns(pl.lit(0).alias(f"column {at}") for at in range(50))
     assert error_message(FRAMES["ols"], wide, value="xyz").endswith("and 43 more) to explain")
+
+
+@pytest.mark.parametrize("use", SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize("values", [["much", "more"], [0.1, None], [0.1, float("nan")], [[0.1]]])
+def test_non_numeric_samples_are_rejected(use: Function, values: list[Any]) -> None:
+    assert "numbers" in error_message(use, values)
 
 
 def test_column_correlates_perfectly_with_itself() -> None:

@@ -17,7 +17,7 @@ def instances(parts: dict[str, list[float]]) -> pl.DataFrame:
     return frame.with_columns(first=True, second=True)
 
 
-def test_constant_difference_has_the_p_value_of_a_permutation_test() -> None:
+def test_constant_differences_have_permutation_p_values() -> None:
     for parts in [
         {"a": [1.0] * 6},
         {"a": [0.3] * 4, "b": [-0.1] * 3},
@@ -39,9 +39,6 @@ def test_constant_difference_has_the_p_value_of_a_permutation_test() -> None:
             constant += all(np.ptp(flipped[inside]) == 0 for inside in strata if inside.any())
         assert constant_p_of_instances(frame) == constant / len(flips)
 
-
-def test_unpaired_instances_are_permuted_between_players() -> None:
-    """Of the 35 arrangements of four and three instances, two are constant."""
     membership = [(True, False)] * 4 + [(False, True)] * 3
     frame = pl.DataFrame(membership, schema=["first", "second"], orient="row").with_columns(
         configuration=pl.lit("a"), part=pl.col("first").cast(pl.Float64)
@@ -50,13 +47,9 @@ def test_unpaired_instances_are_permuted_between_players() -> None:
     assert len(arrangements) == comb(7, 4) == 35
     assert constant_p_of_instances(frame) == 2 / 35
 
-
-def test_matches_of_one_participant_count_as_one_observation() -> None:
     assert two_sided_p(1.0, None, 19.0, 0.5**19) == 0.5**19
     assert two_sided_p(1.0, None, 1.0, 0.5**19) == 0.5
 
-
-def test_unknown_error_gives_no_p_value() -> None:
     assert two_sided_p(1.0, None, 19.0) is None
     assert two_sided_p(1.0, 0.0, 19.0) is None
 

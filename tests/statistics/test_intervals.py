@@ -94,11 +94,31 @@ def test_coverage_is_nominal_only_with_clustering() -> None:
     assert coverage("match_id") < 0.85
 
 
-def test_singleton_clusters_are_independent() -> None:
+def test_clusters_and_single_values() -> None:
     values = [0.1, 0.2, 0.8, 0.9]
     row = row_of(pl.DataFrame({"x": values, "instance": [1, 2, 3, 4]}))
     assert row["error"] == pytest.approx(np.std(values, ddof=1) / 2)
     assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
+
+    row = row_of(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "instance": ["a"] * 4}))
+    assert (row["mean"], row["clusters"]) == (0.75, 1)
+    assert row["error"] is row["low"] is row["high"] is None
+
+    frame = pl.DataFrame(
+        {"cell": ["a", "a", "a", "b"], "instance": [1, 2, 2, 1], "x": [1.0, 2.0, None, None]}
+    )
+    (row,) = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"]).rows(named=True)
+    assert (row["cell"], row["n"], row["clusters"], row["mean"]) == ("a", 2, 2, 1.5)
+    assert mean_intervals(frame.clear(), ["x"], ["cell"], cluster=["instance"]).columns == COLUMNS
+
+    frame = pl.DataFrame(
+        {"configuration": ["a", "a", "b", "b"], "instance": ["0"] * 4, "x": [0.0, 0.0, 1.0, 1.0]}
+    )
+    assert mean_intervals(frame, ["x"])["clusters"].to_list() == [2]
+
+    for value in (math.nan, math.inf, -math.inf):
+        with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
+            row_of(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
 
 
 @given(st.floats(-1e9, 1e9), st.integers(1, 40), st.integers(1, 5))
@@ -122,7 +142,7 @@ def test_floating_point_noise_is_not_variation() -> None:
     assert row_of(frame.with_columns(pl.col("x") + first))["error"] > 0
 
 
-def test_constant_values_get_limits_from_bounds() -> None:
+def test_bounds_limit_intervals_of_constant_values() -> None:
     frame = pl.DataFrame({"x": [5.0] * 20, "instance": [*range(10)] * 2})
     unseen = 1 - 0.05**0.1
     row = row_of(frame, bounds={"x": (0.0, 20.0)})
@@ -131,8 +151,6 @@ def test_constant_values_get_limits_from_bounds() -> None:
     share = row_of(frame.with_columns(x=pl.lit(True)))
     assert (share["low"], share["high"]) == pytest.approx((0.05**0.1, 1))  # at least 0.74
 
-
-def test_limits_of_constant_strata_depend_on_their_instances() -> None:
     rows = [
         (name, instance, 0.0 if name == "j" else 1.0)
         for name in "abcdefghij"
@@ -146,6 +164,11 @@ def test_limits_of_constant_strata_depend_on_their_instances() -> None:
     )  # only in the two instances of j
     assert row["low"] == pytest.approx(0.9 * 0.05 ** (1 / 18))
     assert strata_of(frame, bounds={"x": (-math.inf, 1.0)})["low"] is None
+
+    frame = pl.DataFrame({"x": [0.5] * 4, "instance": range(4)})
+    unknown, known = row_of(frame), row_of(frame, bounds={"x": (0.5, 0.5)})
+    assert (unknown["error"], unknown["note"]) == (None, CONSTANT)
+    assert (known["error"], known["note"], known["low"]) == (0, None, None)
 
 
 @given(
@@ -189,13 +212,7 @@ def test_few_large_clusters_reduce_degrees_of_freedom() -> None:
     assert intervals.filter(pl.col("wanted") > 50).height == 1_500  # reported beside it
 
 
-def test_non_finite_values_raise_error() -> None:
-    for value in (math.nan, math.inf, -math.inf):
-        with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
-            row_of(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
-
-
-def test_shares_have_wilson_intervals_of_effective_size() -> None:
+def test_shares_have_wilson_intervals() -> None:
     values = [True] * 27 + [False] * 3
     row = row_of(pl.DataFrame({"x": values, "instance": range(30)}))
     low, high = proportion_confint(
@@ -211,16 +228,33 @@ def test_shares_have_wilson_intervals_of_effective_size() -> None:
     scaled = row_of(tens, bounds={"x": (-3.0, 7.0)})
     assert (scaled["low"], scaled["high"]) == pytest.approx((10 * low - 3, 10 * high - 3))
 
+    agreed = pl.DataFrame({"instance": range(20), "agreement": [0.0, 1.0] * 10})
+    frame = agreed.with_columns(efficiency=pl.col("agreement") * (1 - 1.2e-16))
+    assert frame["efficiency"].max() != 1
+    bounds = dict.fromkeys(("agreement", "efficiency"), (0.0, 1.0))
+    intervals = mean_intervals(frame, [*bounds], cluster=["instance"], bounds=bounds)
+    (agreement, efficiency) = intervals.select("low", "high").rows()
+    assert efficiency == pytest.approx(agreement)
 
-def test_intervals_stay_within_bounds_unless_values_violate_them() -> None:
+    frame = pl.DataFrame(
+        {
+            "x": [0.0, 1.0, 0.0, 100.0] * 5,
+            "instance": range(20),
+            "least": [0.0] * 20,
+            "most": [1.0, 1.0, 100.0, 100.0] * 5,
+        }
+    )
+    row = row_of(frame, bounds={"x": ("least", "most")})
+    assert (row["low"], row["high"]) == (row_of(frame)["low"], 50.5)
+
+
+def test_bounds_limit_intervals() -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0, 9.0], "instance": [0, 1, 2]})
     free, bounded = row_of(frame), row_of(frame, bounds={"x": (0.0, 10.0)})
     assert free["low"] < 0
     assert (bounded["low"], bounded["high"]) == (0, min(free["high"], 10))
     assert row_of(frame, bounds={"x": (0.0, 5.0)}) == free | {"low": 0.0}
 
-
-def test_row_bounds_limit_the_mean_by_their_means() -> None:
     frame = pl.DataFrame(
         {
             "x": [0.0, 1.0, 1.0, 90.0],
@@ -246,65 +280,12 @@ def test_row_bounds_limit_the_mean_by_their_means() -> None:
     assert (low["low"], high["low"]) == (0.0, free["low"])  # violated bounds are ignored
 
 
-def test_rounded_share_has_the_interval_of_a_share() -> None:
-    """Regression: an efficiency of 1 - 1.1e-16 had another interval than an equal agreement."""
-    agreed = pl.DataFrame({"instance": range(20), "agreement": [0.0, 1.0] * 10})
-    frame = agreed.with_columns(efficiency=pl.col("agreement") * (1 - 1.2e-16))
-    assert frame["efficiency"].max() != 1
-    bounds = dict.fromkeys(("agreement", "efficiency"), (0.0, 1.0))
-    intervals = mean_intervals(frame, [*bounds], cluster=["instance"], bounds=bounds)
-    (agreement, efficiency) = intervals.select("low", "high").rows()
-    assert efficiency == pytest.approx(agreement)
-
-
-def test_values_with_different_bounds_are_not_shares() -> None:
-    frame = pl.DataFrame(
-        {
-            "x": [0.0, 1.0, 0.0, 100.0] * 5,
-            "instance": range(20),
-            "least": [0.0] * 20,
-            "most": [1.0, 1.0, 100.0, 100.0] * 5,
-        }
-    )
-    row = row_of(frame, bounds={"x": ("least", "most")})
-    assert (row["low"], row["high"]) == (row_of(frame)["low"], 50.5)
-
-
-def test_one_cluster_gives_a_mean_without_interval() -> None:
-    row = row_of(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "instance": ["a"] * 4}))
-    assert (row["mean"], row["clusters"]) == (0.75, 1)
-    assert row["error"] is row["low"] is row["high"] is None
-
-
-def test_error_is_zero_only_if_bounds_fix_the_mean() -> None:
-    frame = pl.DataFrame({"x": [0.5] * 4, "instance": range(4)})
-    unknown, known = row_of(frame), row_of(frame, bounds={"x": (0.5, 0.5)})
-    assert (unknown["error"], unknown["note"]) == (None, CONSTANT)
-    assert (known["error"], known["note"], known["low"]) == (0, None, None)
-
-
-def test_missing_values_and_empty_cells_are_omitted() -> None:
-    frame = pl.DataFrame(
-        {"cell": ["a", "a", "a", "b"], "instance": [1, 2, 2, 1], "x": [1.0, 2.0, None, None]}
-    )
-    (row,) = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"]).rows(named=True)
-    assert (row["cell"], row["n"], row["clusters"], row["mean"]) == ("a", 2, 2, 1.5)
-    assert mean_intervals(frame.clear(), ["x"], ["cell"], cluster=["instance"]).columns == COLUMNS
-
-
-def test_instances_of_different_configurations_are_different_clusters() -> None:
-    frame = pl.DataFrame(
-        {"configuration": ["a", "a", "b", "b"], "instance": ["0"] * 4, "x": [0.0, 0.0, 1.0, 1.0]}
-    )
-    assert mean_intervals(frame, ["x"])["clusters"].to_list() == [2]
-
-
 def strata_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
     (row,) = mean_intervals(frame, ["x"], strata=["configuration"], **options).rows(named=True)
     return row
 
 
-def test_differences_between_configurations_add_no_uncertainty() -> None:
+def test_strata_are_weighted_and_collapsed() -> None:
     rows = [
         (name, instance, x + instance % 2)
         for name, x in (("a", 0.0), ("b", 50.0))
@@ -316,8 +297,6 @@ def test_differences_between_configurations_add_no_uncertainty() -> None:
     assert row["error"] == pytest.approx(math.sqrt(2 * 8 / 7 * 8 * 0.25) / 16)
     assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 14) * row["error"])
 
-
-def test_dominant_stratum_determines_degrees_of_freedom() -> None:
     rows = [
         (name, instance, x * instance)
         for name, x in (("a", 1e-6), ("b", 1.0))
@@ -327,8 +306,6 @@ def test_dominant_stratum_determines_degrees_of_freedom() -> None:
     assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 2) * row["error"])
     assert row["wanted"] == 4 * 24 // 2 + 2
 
-
-def test_strata_are_weighted_by_their_matches() -> None:
     frame = pl.DataFrame(
         {
             "configuration": ["a"] * 3 + ["b"] * 2,
@@ -346,8 +323,6 @@ def test_strata_are_weighted_by_their_matches() -> None:
     assert row["high"] - row["mean"] > symmetric > row["mean"] - row["low"]  # 6 is far out
     assert row["wanted"] == math.ceil(3 * 24 / freedom + 2)
 
-
-def test_configurations_with_one_instance_are_collapsed() -> None:
     singles = pl.DataFrame(
         {"configuration": ["a", "b", "c"], "instance": [0, 0, 0], "x": [1.0, 2.0, 6]}
     )
@@ -407,7 +382,7 @@ def test_intervals_account_for_participants_in_many_matches() -> None:
         assert np.mean(apart) < 0.75
 
 
-def test_matches_sharing_an_instance_or_participant_are_dependent() -> None:
+def test_participants_are_clusters() -> None:
     frame = people_matches(np.random.default_rng(2), 8, 3, both=True).with_columns(configuration=1)
     row = mean_intervals(frame, ["x"]).row(0, named=True)
     off = (frame["x"] - frame["x"].to_numpy().mean()).to_numpy() / len(frame)
@@ -429,6 +404,10 @@ def test_matches_sharing_an_instance_or_participant_are_dependent() -> None:
     assert row["freedom"] == pytest.approx(7, abs=0.6)
     assert row["wanted"] is not None
 
+    frame = pl.DataFrame({"configuration": 1, "instance": range(9), "x": np.arange(9.0)})
+    row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)
+    assert (row["mean"], row["error"], row["low"]) == (4, None, None)
+
 
 def test_participants_in_thin_configurations_widen_intervals() -> None:
     """Regression: variance was halved, because matches shift the means of thin configurations."""
@@ -448,12 +427,6 @@ def test_participants_in_thin_configurations_widen_intervals() -> None:
     means, variances = np.array(estimates).T
     assert 0.8 < variances.mean() / (1 / 20 + 1 / 200) < 1.4
     assert np.std(means) ** 2 == pytest.approx(1 / 20 + 1 / 200, rel=0.5)
-
-
-def test_one_participant_gives_a_mean_without_interval() -> None:
-    frame = pl.DataFrame({"configuration": 1, "instance": range(9), "x": np.arange(9.0)})
-    row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)
-    assert (row["mean"], row["error"], row["low"]) == (4, None, None)
 
 
 def test_configurations_are_strata_by_default() -> None:

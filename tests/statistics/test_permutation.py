@@ -23,7 +23,7 @@ def two_sided(shuffled: list[float], seen: float) -> float:
     return min(1, 2 * min(above, below) / len(shuffled))
 
 
-def test_few_pairs_use_all_sign_flips() -> None:
+def test_few_values_are_tested_exactly() -> None:
     first, second = [5.0, 7.0, 6.5, 9.0, 1.0], [4.0, 5.5, 5.0, 6.0, 1.5]
     gaps = np.subtract(first, second)
     flips = [float(np.mean(gaps * signs)) for signs in product([1, -1], repeat=5)]
@@ -32,8 +32,6 @@ def test_few_pairs_use_all_sign_flips() -> None:
     assert result.difference == pytest.approx(gaps.mean())
     assert result.p == pytest.approx(two_sided(flips, float(gaps.mean())))
 
-
-def test_few_values_use_all_permutations() -> None:
     first, second = [1.0, 4.0, 3.0], [2.0, 7.0, 8.0, 9.0]
     pool = np.array(first + second)
     shuffled = []
@@ -44,6 +42,10 @@ def test_few_values_use_all_permutations() -> None:
     assert result.exact
     assert result.n == (3, 4)
     assert result.p == pytest.approx(two_sided(shuffled, float(np.mean(first) - np.mean(second))))
+
+    for paired in (True, False):
+        assert permutation_test([1.0, 2.0], [1.0, 2.0], paired=paired).p == 1
+    assert permutation_test([1.0], [2.0], paired=True).p == 1
 
 
 def test_many_values_use_random_permutations() -> None:
@@ -66,13 +68,7 @@ def test_size_is_nominal_under_the_null() -> None:
     assert 0.01 <= np.mean(np.array(p) <= 0.05) <= 0.08
 
 
-def test_equal_samples_do_not_differ() -> None:
-    for paired in (True, False):
-        assert permutation_test([1.0, 2.0], [1.0, 2.0], paired=paired).p == 1
-    assert permutation_test([1.0], [2.0], paired=True).p == 1
-
-
-def test_incomparable_samples_raise_error() -> None:
+def test_invalid_tests_raise_error() -> None:
     for first, second, paired, message in [
         ([1.0], [1.0, 2.0], True, "of equal length, not 1 values with 2"),
         ([], [1.0], False, "two samples, not 0 values with 1"),
@@ -80,6 +76,20 @@ def test_incomparable_samples_raise_error() -> None:
     ]:
         with pytest.raises((StatisticsError, ValueError), match=message):
             permutation_test(first, second, paired=paired)
+
+    for options, message in [
+        ({"value": "profit"}, 'no column "profit" .* to compare by'),
+        ({"by": "one"}, "fewer than two groups"),
+        ({"cluster": []}, "paired tests need"),
+    ]:
+        arguments: dict[str, Any] = {
+            "value": "gain",
+            "by": "who",
+            "cluster": ["instance"],
+        } | options
+        frame = populations().with_columns(one=1)
+        with pytest.raises((StatisticsError, ValueError), match=message):
+            pairwise_tests(frame, paired=True, **arguments)
 
 
 def test_corrections_agree_with_statsmodels() -> None:
@@ -105,7 +115,7 @@ def populations() -> pl.DataFrame:
     return pl.DataFrame({"instance": instance, "who": who, "gain": gain})
 
 
-def test_pairs_of_groups_are_compared_on_shared_instances() -> None:
+def test_pairs_of_groups_are_compared() -> None:
     frame = populations()
     result = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
     rows = {(row["first"], row["second"]): row for row in result.frame.rows(named=True)}
@@ -120,8 +130,6 @@ def test_pairs_of_groups_are_compared_on_shared_instances() -> None:
     unpaired = pairwise_tests(frame, "gain", "who", paired=False, cluster=["instance"]).frame
     assert unpaired["p"].to_numpy().min() > 0.1
 
-
-def test_matches_of_one_instance_count_once() -> None:
     frame = populations()
     copies = pl.concat([frame] * 4)
     for paired in (True, False):
@@ -133,8 +141,6 @@ def test_matches_of_one_instance_count_once() -> None:
     rows = pairwise_tests(frame, "gain", "who", paired=False, cluster=[]).frame
     assert rows["n_first"].to_list() == [40, 40, 40]
 
-
-def test_groups_without_shared_instances_are_noted() -> None:
     frame = pl.DataFrame(
         {"instance": [1, 2, 3, 4, 1, 2], "who": list("aabbcc"), "gain": [1.0, 2, 3, 4, 5, 7]}
     )
@@ -146,19 +152,3 @@ def test_groups_without_shared_instances_are_noted() -> None:
     )
     apart = pairwise_tests(frame.head(4), "gain", "who", paired=True, cluster=["instance"])
     assert apart.frame.is_empty()
-
-
-def test_invalid_pairwise_tests_raise_error() -> None:
-    for options, message in [
-        ({"value": "profit"}, 'no column "profit" .* to compare by'),
-        ({"by": "one"}, "fewer than two groups"),
-        ({"cluster": []}, "paired tests need"),
-    ]:
-        arguments: dict[str, Any] = {
-            "value": "gain",
-            "by": "who",
-            "cluster": ["instance"],
-        } | options
-        frame = populations().with_columns(one=1)
-        with pytest.raises((StatisticsError, ValueError), match=message):
-            pairwise_tests(frame, paired=True, **arguments)

@@ -25,7 +25,7 @@ def mean(frame: pl.DataFrame) -> dict[str, float | None]:
     return {"mean": float(frame["gain"].to_numpy().mean())}
 
 
-def test_draws_contain_whole_clusters() -> None:
+def test_draws_contain_whole_clusters_of_strata() -> None:
     frame = matches(10, 3).sample(fraction=1, shuffle=True, seed=1)
     clusters = clusters_of(frame, ["instance"], [])
     generator = np.random.default_rng(1)
@@ -38,8 +38,6 @@ def test_draws_contain_whole_clusters() -> None:
         seen |= set(counts["instance"].to_list())
     assert seen == set(range(10))
 
-
-def test_strata_keep_their_sizes() -> None:
     frame = matches(9, 2)
     clusters = clusters_of(frame, ["instance"], ["half"])
     assert clusters.label == "9 clusters in 2 strata"
@@ -47,8 +45,6 @@ def test_strata_keep_their_sizes() -> None:
         assert frame[rows].group_by("half").len().sort("half")["len"].to_list() == [10, 8]
     assert clusters_of(frame, ["half", "instance"], ["half"]).label == clusters.label
 
-
-def test_strata_with_one_cluster_are_collapsed() -> None:
     frame = pl.DataFrame({"instance": [0, 1, 2, 3], "game": ["a", "b", "c", "c"]})
     clusters = clusters_of(frame, ["instance"], ["game"])
     groups = {
@@ -58,8 +54,16 @@ def test_strata_with_one_cluster_are_collapsed() -> None:
     assert groups == {frozenset("ac"), frozenset("bc")}
     assert clusters_of(frame.tail(3), ["instance"], ["game"]).label == "3 clusters"
 
+    frame = matches()
+    first, again, other = (
+        bootstrap(frame, mean, cluster=["instance"], draws=50, seed=seed).replicates
+        for seed in (1, np.random.default_rng(1), 2)
+    )
+    assert first.equals(again)
+    assert not first.equals(other)
 
-def test_errors_agree_with_clustered_means() -> None:
+
+def test_bootstrap_errors_agree_with_means() -> None:
     frame = matches(60)
     row = bootstrap(frame, mean, cluster=["instance"], seed=3).frame.row(0, named=True)
     expected = mean_intervals(frame, ["gain"], cluster=["instance"]).row(0, named=True)
@@ -70,6 +74,23 @@ def test_errors_agree_with_clustered_means() -> None:
     assert by_match.frame["error"][0] < 0.6 * row["error"]
     assert "240 clusters" in by_match.label
 
+    frame = matches(40).with_columns(pl.col("gain") + 50 * pl.col("half"))
+    stratified = bootstrap(frame, mean, cluster=["instance"], strata=["half"], draws=300)
+    unstratified = bootstrap(frame, mean, cluster=["instance"], draws=300)
+    assert stratified.frame["error"][0] < 0.1 * unstratified.frame["error"][0]
+
+    frame = matches(30, 1).with_columns(stratum=pl.col("instance") // 2)
+    result = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=50)
+    few = "30 clusters have only 15 degrees of freedom: the intervals are likely too narrow"
+    assert result.notes == (few,)
+
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(0, 3, size=7)
+    rows = [(instance, value) for instance in range(20) for value in rng.permutation(values)]
+    frame = pl.DataFrame(rows, schema=["instance", "x"], orient="row")
+    result = bootstrap(frame, lambda data: {"sum": sum(data["x"])}, cluster=["instance"], draws=50)
+    assert result.frame["error"].item() == 0
+
 
 def test_draws_of_small_strata_vary_as_much_as_means() -> None:
     for size in (2, 3, 5):
@@ -79,39 +100,6 @@ def test_draws_of_small_strata_vary_as_much_as_means() -> None:
             frame, ["gain"], cluster=["stratum", "instance"], strata=["stratum"]
         )
         assert result.frame["error"][0] == pytest.approx(expected["error"][0], rel=0.05)  # was 0.71
-
-
-def test_cautions_count_degrees_of_freedom() -> None:
-    frame = matches(30, 1).with_columns(stratum=pl.col("instance") // 2)
-    result = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=50)
-    few = "30 clusters have only 15 degrees of freedom: the intervals are likely too narrow"
-    assert result.notes == (few,)
-
-
-def test_strata_remove_differences_between_them() -> None:
-    frame = matches(40).with_columns(pl.col("gain") + 50 * pl.col("half"))
-    stratified = bootstrap(frame, mean, cluster=["instance"], strata=["half"], draws=300)
-    unstratified = bootstrap(frame, mean, cluster=["instance"], draws=300)
-    assert stratified.frame["error"][0] < 0.1 * unstratified.frame["error"][0]
-
-
-def test_same_seed_gives_the_same_draws() -> None:
-    frame = matches()
-    first, again, other = (
-        bootstrap(frame, mean, cluster=["instance"], draws=50, seed=seed).replicates
-        for seed in (1, np.random.default_rng(1), 2)
-    )
-    assert first.equals(again)
-    assert not first.equals(other)
-
-
-def test_constant_statistic_has_no_error() -> None:
-    rng = np.random.default_rng(5)
-    values = rng.lognormal(0, 3, size=7)
-    rows = [(instance, value) for instance in range(20) for value in rng.permutation(values)]
-    frame = pl.DataFrame(rows, schema=["instance", "x"], orient="row")
-    result = bootstrap(frame, lambda data: {"sum": sum(data["x"])}, cluster=["instance"], draws=50)
-    assert result.frame["error"].item() == 0
 
 
 def test_undefined_draws_are_counted_and_omitted() -> None:
@@ -223,7 +211,7 @@ def test_sure_ranks_hold_simultaneously_for_equal_groups() -> None:
         assert wrong <= 9  # at most 5 expected
 
 
-def test_lowest_can_be_best() -> None:
+def test_rankings_account_for_ties_and_directions() -> None:
     frame = players([0.0, 3.0, 6.0])
     up = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100).frame
     down = rank_ranges(
@@ -232,8 +220,6 @@ def test_lowest_can_be_best() -> None:
     assert down["group"].to_list() == up["group"].to_list()[::-1]
     assert_allclose(down["mean"], up["mean"].to_numpy()[::-1])
 
-
-def test_shared_instances_make_rankings_more_certain() -> None:
     frame = players([0.0, 1.0, 2.0])
     separate = frame.with_columns(instance=pl.int_range(pl.len()))
     sure = rank_ranges(frame, "gain", "player", cluster=["instance"]).frame
@@ -241,8 +227,6 @@ def test_shared_instances_make_rankings_more_certain() -> None:
     assert (sure["sure_high"] - sure["sure_low"]).sum() == 0
     assert (unsure["sure_high"] - unsure["sure_low"]).sum() > 0
 
-
-def test_ties_share_rank_and_first_place() -> None:
     frame = pl.DataFrame(
         {"instance": [1, 1, 2, 2, 3, 3], "player": list("ab") * 3, "gain": [1.0, 1, 2, 2, 3, 3]}
     )
@@ -253,6 +237,22 @@ def test_ties_share_rank_and_first_place() -> None:
     many = pl.concat([frame.with_columns(pl.col("instance") + 3 * at) for at in range(4)])
     ranking = rank_ranges(many, "gain", "player", cluster=["instance"], draws=100).frame
     assert ranking.select("low", "high").rows() == [(1, 2), (1, 2)]  # (1, 1): better end of ties
+
+    values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
+    rows = [
+        (instance, who, values[(instance + turn) % 8] - sum(values) / 8)
+        for instance in range(8)
+        for turn, who in enumerate("abcd")
+    ]
+    frame = pl.DataFrame(rows, ["instance", "player", "gain"], orient="row")
+    means = frame.group_by("player").agg(pl.col("gain").sum())["gain"]
+    assert means.n_unique() > 1
+    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=200).frame
+    assert ranking["rank"].to_list() == [1, 1, 1, 1]
+    same = pl.concat(frame.filter(player="a").with_columns(player=pl.lit(who)) for who in "ab")
+    twins = same.with_columns(gain=pl.col("gain") + pl.Series([0.0] * 8 + [1e-17] * 8))
+    drawn = rank_ranges(twins, "gain", "player", cluster=["instance"], draws=200).frame
+    assert drawn["first"].to_list() == [0.5, 0.5]
 
 
 def test_rank_percentiles_rarely_separate_equal_groups() -> None:
@@ -272,26 +272,7 @@ def test_rank_percentiles_rarely_separate_equal_groups() -> None:
         assert separated <= 6  # 30 of 60 of two clusters
 
 
-def test_means_that_differ_only_by_rounding_are_ties() -> None:
-    """Regression: sums of the same numbers in another order gave equal players ranks 1 and 2."""
-    values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
-    rows = [
-        (instance, who, values[(instance + turn) % 8] - sum(values) / 8)
-        for instance in range(8)
-        for turn, who in enumerate("abcd")
-    ]
-    frame = pl.DataFrame(rows, ["instance", "player", "gain"], orient="row")
-    means = frame.group_by("player").agg(pl.col("gain").sum())["gain"]
-    assert means.n_unique() > 1
-    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=200).frame
-    assert ranking["rank"].to_list() == [1, 1, 1, 1]
-    same = pl.concat(frame.filter(player="a").with_columns(player=pl.lit(who)) for who in "ab")
-    twins = same.with_columns(gain=pl.col("gain") + pl.Series([0.0] * 8 + [1e-17] * 8))
-    drawn = rank_ranges(twins, "gain", "player", cluster=["instance"], draws=200).frame
-    assert drawn["first"].to_list() == [0.5, 0.5]
-
-
-def test_draws_without_a_group_are_excluded() -> None:
+def test_rankings_need_groups_with_clusters() -> None:
     frame = players([0.0, 3.0], instances=30).filter(
         (pl.col("player") == "a") | (pl.col("instance") < 2)
     )
@@ -299,8 +280,6 @@ def test_draws_without_a_group_are_excluded() -> None:
     assert "draws lack a group" in ranking.notes[-1]
     assert ranking.frame["error"].is_finite().all()
 
-
-def test_invalid_rankings_raise_error() -> None:
     for options, message in [
         ({"value": "profit"}, 'no column "profit" .* to rank by'),
         ({"by": "one"}, "fewer than two groups"),
@@ -311,8 +290,6 @@ def test_invalid_rankings_raise_error() -> None:
         with pytest.raises((StatisticsError, ValueError), match=message):
             rank_ranges(frame, **arguments)
 
-
-def test_rankings_need_clusters_of_every_group() -> None:
     frame = pl.DataFrame({"instance": [1, 2], "player": ["a", "b"], "gain": [1.0, 2.0]})
     with pytest.raises(StatisticsError, match="nearly all draws lack a group"):
         rank_ranges(frame, "gain", "player", cluster=["instance"], draws=2, seed=3)
@@ -325,7 +302,7 @@ def pairs(rows: int = 60) -> pl.DataFrame:
     return frame.with_columns(y=pl.Series(x**3 + draw.normal(size=rows)), flat=pl.lit(0.5))
 
 
-def test_pearson_agrees_with_scipy() -> None:
+def test_correlations_agree_with_scipy() -> None:
     frame = pairs()
     result = correlation(frame, "x", "y", interval="fisher", level=0.9)
     from_scipy = np.corrcoef(frame["x"].to_numpy(), frame["y"].to_numpy())[0, 1]
@@ -337,6 +314,18 @@ def test_pearson_agrees_with_scipy() -> None:
     assert result.label == "90 %, Fisher's z, 60 independent rows"
     assert result.p is not None
     assert result.p < 1e-6
+
+    frame = pairs(60).with_columns(instance=pl.int_range(pl.len()))
+    copies = pl.concat([frame] * 5)
+    single, copied = (
+        correlation(data, "x", "y", cluster=["instance"], draws=300) for data in (frame, copies)
+    )
+    assert (single.low, single.high) == pytest.approx((copied.low, copied.high), abs=0.05)
+
+    frame = pl.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4, 6, 8, 10], "instance": range(5)})
+    for interval in ("fisher", "bootstrap"):
+        result = correlation(frame, "x", "y", interval=interval, cluster=["instance"])
+        assert (result.estimate, result.low, result.high) == pytest.approx((1, 1, 1))
 
 
 def test_bootstrap_and_fisher_agree_on_independent_rows() -> None:
@@ -350,30 +339,12 @@ def test_bootstrap_and_fisher_agree_on_independent_rows() -> None:
         assert "400 bootstrap draws" in str(drawn)
 
 
-def test_copied_rows_do_not_narrow_the_clustered_interval() -> None:
-    frame = pairs(60).with_columns(instance=pl.int_range(pl.len()))
-    copies = pl.concat([frame] * 5)
-    single, copied = (
-        correlation(data, "x", "y", cluster=["instance"], draws=300) for data in (frame, copies)
-    )
-    assert (single.low, single.high) == pytest.approx((copied.low, copied.high), abs=0.05)
-
-
-def test_straight_line_has_correlation_one() -> None:
-    frame = pl.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4, 6, 8, 10], "instance": range(5)})
-    for interval in ("fisher", "bootstrap"):
-        result = correlation(frame, "x", "y", interval=interval, cluster=["instance"])
-        assert (result.estimate, result.low, result.high) == pytest.approx((1, 1, 1))
-
-
-def test_correlations_of_few_rows_have_no_interval() -> None:
+def test_correlations_need_rows_and_variation() -> None:
     result = correlation(pairs(3), "x", "y", interval="fisher")
     assert result.low is result.high is None
     assert result.notes == ("3 rows are too few for an interval",)
     assert "3 rows are too few" in str(result)
 
-
-def test_invalid_correlations_raise_error() -> None:
     for options, message in [
         ({"x": "flat"}, '"flat" is 0.5 in every row'),
         ({"y": "profit"}, 'no column "profit" .* to correlate'),
@@ -384,8 +355,6 @@ def test_invalid_correlations_raise_error() -> None:
         with pytest.raises((StatisticsError, ValueError), match=message):
             correlation(pairs(), **arguments)
 
-
-def test_correlations_need_three_complete_rows() -> None:
     gaps = pairs().with_columns(x=pl.when(pl.col("instance") < 1).then("x"))
     with pytest.raises(StatisticsError, match='2 rows have both "x" and "y"'):
         correlation(gaps, "x", "y")

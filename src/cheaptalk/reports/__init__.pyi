@@ -1,6 +1,6 @@
 from .curves import write_curves
-from .metagame.data import analysis_json, seats_json
-from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
+from .metagame.data import analysis_json
+from .metagame.page import Played, analyses_by_seat, metagame_report
 from .recipes.comparison import compare, comparison
 from .recipes.exports import write_figures, write_tables
 from .recipes.findings import Findings, findings, recipe_of, write_findings
@@ -41,8 +41,6 @@ __all__ = [
     "recipe_of",
     "reliability_line",
     "report",
-    "seats_json",
-    "seats_report",
     "study_recipe",
     "talk",
     "write_curves",

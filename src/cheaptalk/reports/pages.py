@@ -206,10 +206,5 @@ def environment(*folders: Path) -> jinja2.Environment:
         "set_values": set_values,
         "single": single,
     }
-    templates.globals |= {
-        "source": source,
-        "STATUSES": STATUSES,
-        "KINDS": KINDS,
-        "FEW": FEW,
-    }
+    templates.globals |= {"source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW}
     return templates

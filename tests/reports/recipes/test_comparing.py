@@ -87,7 +87,7 @@ def row_of(frame: pl.DataFrame, who: str, score: str = "Alice gain") -> dict[str
     return frame.row(by_predicate=chosen, named=True)
 
 
-def test_matches_on_the_same_instances_are_paired(store: Path) -> None:
+def test_pairs_need_the_same_instances(store: Path) -> None:
     row = row_of(compared(store, "first", "second"), "fair")
     before, after = gains(store, "first", "fair"), gains(store, "second", "fair")
     assert row["difference.n"] == len(before) == 24
@@ -103,8 +103,6 @@ def test_matches_on_the_same_instances_are_paired(store: Path) -> None:
     low, high = wider_interval(off, row["difference"], 11, 1 - row["p"])
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
-
-def test_different_instances_are_compared_by_their_means_over_pairings(store: Path) -> None:
     row = row_of(compared(store, "first", "elsewhere"), "luck")
     by_instance: list[list[float]] = []
     for study in ("first", "elsewhere"):
@@ -134,7 +132,7 @@ def test_equal_players_with_shared_instances_rarely_differ() -> None:
     assert significant / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 if cells were independent
 
 
-def test_floating_point_noise_is_not_variation() -> None:
+def test_rounding_is_not_a_change() -> None:
     before = played(np.random.default_rng(7), pairings=6, instances=37)
     before = before.with_columns(pl.col("gain").first().over("pairing"))
     result = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
@@ -142,6 +140,14 @@ def test_floating_point_noise_is_not_variation() -> None:
     assert result.difference == pytest.approx(0.7)
     assert result.limits == (None, None)
     assert result.p == pytest.approx(2 / math.comb(74, 37) ** 2)
+
+    before = played(np.random.default_rng(3), pairings=3, instances=4)
+    after = before.with_columns(pl.col("gain") * (1 + 3e-16)).sample(fraction=1, shuffle=True)
+    for paired in (True, False):
+        result = difference(before, after, "gain", paired)
+        assert result is not None
+        assert result.difference == 0
+        assert result.p == (1 if paired else pytest.approx(1))
 
 
 def test_pairings_with_one_instance_each_show_no_change() -> None:
@@ -169,16 +175,6 @@ def test_pairings_with_one_instance_each_show_no_change() -> None:
         assert result is not None
         significant += result.p is not None and result.p < 0.05
     assert significant <= 5
-
-
-def test_rounding_errors_are_not_a_change() -> None:
-    before = played(np.random.default_rng(3), pairings=3, instances=4)
-    after = before.with_columns(pl.col("gain") * (1 + 3e-16)).sample(fraction=1, shuffle=True)
-    for paired in (True, False):
-        result = difference(before, after, "gain", paired)
-        assert result is not None
-        assert result.difference == 0
-        assert result.p == (1 if paired else pytest.approx(1))
 
 
 def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) -> pl.DataFrame:
@@ -220,7 +216,7 @@ def test_equal_players_rarely_differ_on_few_instances() -> None:
             assert significant <= 7  # 60 if a missing p counted as a change
 
 
-def test_configuration_with_one_instance_leaves_the_others_testable() -> None:
+def test_too_few_instances_are_inconclusive() -> None:
     luck = np.random.default_rng(2)
     before, after = (outcomes(luck, [1, *[4] * 19], share) for share in (0.1, 0.9))
     result = difference(before, after, "gain", paired=False)
@@ -228,8 +224,6 @@ def test_configuration_with_one_instance_leaves_the_others_testable() -> None:
     assert result.p is not None
     assert result.p < 0.001
 
-
-def test_difference_with_one_degree_of_freedom_is_inconclusive() -> None:
     rows = [("gpt", "a", "x", str(instance), 0, gain) for instance, gain in enumerate((0.1, 0.3))]
     before = pl.DataFrame(
         rows, ["who", "configuration", "pairing", "instance", "repeat", "gain"], orient="row"
@@ -265,16 +259,13 @@ def played(luck: np.random.Generator, *, pairings: int, instances: int) -> pl.Da
     return pl.DataFrame(rows)
 
 
-def test_alias_compares_differently_named_players(store: Path) -> None:
+def test_aliases_match_players_with_different_labels(store: Path) -> None:
     frame = compared(store, "first", "named", renamed={"new": "fair"})
     assert frame.equals(compared(store, "first", "second"))
     swapped = compared(store, "first", "second", renamed={"luck": "fair"})
     assert set(swapped["who"]) == {"fair"}
     assert row_of(swapped, "fair")["difference.n"] == 12  # only against itself
 
-
-def test_two_aliases_of_one_player_are_rejected(store: Path) -> None:
-    """Otherwise each match of the first study would be paired with several of the second."""
     with pytest.raises(ct.CheaptalkError, match="fair and luck can't both replace fair"):
         compared(store, "first", "second", renamed={"luck": "fair", "fair": "fair"})
 
@@ -298,8 +289,7 @@ def test_matches_in_both_studies_are_excluded(
     assert "share only 48 stored matches, so nothing can differ" in " ".join(done.out.split())
 
 
-def test_nothing_changed_requires_equal_outcomes(store: Path) -> None:
-    """A shift gives each match the outcome of another instance, so all means coincide."""
+def test_unchanged_studies_have_equal_outcomes(store: Path) -> None:
     for shift, sentence in [
         (0, "nothing changed: the outcome is the same in all 48 pairs of matches."),
         (1, "no significant change in 20 differences."),  # equal means
@@ -320,8 +310,6 @@ def test_nothing_changed_requires_equal_outcomes(store: Path) -> None:
         assert isinstance(made[0], Answer)
         assert made[0].text == f"From “first” to “first”, {sentence}"
 
-
-def test_outcome_defined_in_only_one_study_has_changed() -> None:
     pair = pl.DataFrame(
         {"configuration": "c", "pairing": "a / b", "instance": ["0", "1"], "repeat": 0}
     )
@@ -344,11 +332,15 @@ def test_p_values_are_corrected_for_comparisons_in_all_games(store: Path) -> Non
         assert f"{len(every)} differences" in answer
 
 
-def test_gains_are_charted_first_and_the_rest_in_table_order(store: Path) -> None:
+def test_gains_are_charted_first_and_not_repeated_as_payoffs(store: Path) -> None:
     with ct.Store.open(store) as opened:
         findings = ct.reports.compare(opened, "first", "second")
     drawn = [panel.title for panel in findings.charts["compare-bargaining-figures"].panels]
     assert drawn == ["Alice gain", "Bob gain", "Agreement", "Efficiency", "Fairness", "Rounds"]
+
+    scores = set(compared(store, "first", "second")["score"])
+    assert "Alice gain" in scores
+    assert not any(score.startswith("Payoff") for score in scores)
 
 
 def test_command_prints_writes_and_reports_errors(
@@ -413,9 +405,3 @@ def test_studies_with_nothing_in_common_fail(
         "Persuasion": "no match of persuasion in named has finished",
         "Bargaining": "no match of bargaining in persuaded has finished",
     }
-
-
-def test_gains_are_not_repeated_as_payoffs(store: Path) -> None:
-    scores = set(compared(store, "first", "second")["score"])
-    assert "Alice gain" in scores
-    assert not any(score.startswith("Payoff") for score in scores)

@@ -77,9 +77,7 @@ def stores(folder: Path, *refused: int) -> list[Path]:
     return paths
 
 
-def test_matches_without_a_result_are_not_counted_as_unchanged(
-    cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_matches_without_a_result_are_counted(cheaptalk: Command, tmp_path: Path) -> None:
     first, second = stores(tmp_path, 0, 2)
     options = ("small", "small", "--store", str(first), "--other-store", str(second))
     done = cheaptalk("compare", *options, "--json")
@@ -90,8 +88,6 @@ def test_matches_without_a_result_are_not_counted_as_unchanged(
     )
     assert "2 of 6 matches were forfeited" in " ".join(cheaptalk("compare", *options).out.split())
 
-
-def test_same_missing_results_in_both_studies_are_unchanged(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 2)
     with ct.Store.open(first) as store:
         refused = {record.id for record in store.records("small") if not record.payoffs}
@@ -106,8 +102,6 @@ def test_same_missing_results_in_both_studies_are_unchanged(tmp_path: Path) -> N
     assert f"nothing changed: {ALIKE} matches." in answer
     assert answer.count("2 of 6 matches were forfeited") == 2
 
-
-def test_unpaired_studies_missing_different_shares_get_a_caution(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 2)
     with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
         ct.run(study(**with_model(), seed=9), other, models=Refusing(0))
@@ -116,7 +110,7 @@ def test_unpaired_studies_missing_different_shares_get_a_caution(tmp_path: Path)
     assert "differences may reflect which matches finished" in findings.answers["Bargaining"]
 
 
-def test_study_without_results_reports_its_unfinished_matches(tmp_path: Path) -> None:
+def test_unfinished_matches_are_reported(tmp_path: Path) -> None:
     first, second = stores(tmp_path, 0, 6)
     with ct.Store.open(first) as store:
         findings = ct.reports.compare(store, "small", "small", other_store=second)
@@ -124,8 +118,6 @@ def test_study_without_results_reports_its_unfinished_matches(tmp_path: Path) ->
         "no match of bargaining in small has finished: 6 of 6 matches were forfeited"
     )
 
-
-def test_matches_that_have_not_started_are_not_unchanged(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 0)
     with ct.Store.open(tmp_path / "halted.sqlite", create=True) as halted:
         short = study(**with_model(), budget={"calls": 3})

@@ -72,7 +72,7 @@ def page(well: Path, tmp_path: Path) -> Path:
     return out
 
 
-def test_constant_numbers_are_marked() -> None:
+def test_tables_print_numbers_with_cautions() -> None:
     for cell, text in [
         (Estimate(3.0, error=0.0), "constant"),
         (Estimate(3.0, 3.0, 3.0, error=0.0), "constant"),
@@ -82,34 +82,6 @@ def test_constant_numbers_are_marked() -> None:
     ]:
         assert cell.spread(2) == text
 
-
-def test_constant_games_have_no_joint_interval() -> None:
-    rows = {
-        "player": "a",
-        "game": ["x"] * 3 + ["y"] * 3,
-        "configuration": "c",
-        "instance": [1, 2, 3] * 2,
-        "score": [1.0] * 3 + [2.0] * 3,
-    }
-    pooled = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
-    row = pooled.row(0, named=True)
-    assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
-
-
-def test_pooling_a_single_game_keeps_its_interval() -> None:
-    rows = {
-        "player": "a",
-        "game": "x",
-        "configuration": "c",
-        "instance": range(6),
-        "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0],
-    }
-    by_game = means(pl.DataFrame(rows), ["score"], ["player", "game"])
-    ends = ["score", "score.low", "score.high"]
-    assert over_games(by_game, "score").select(ends).equals(by_game.select(ends))
-
-
-def test_table_prints_numbers_with_their_uncertainty() -> None:
     printed = str(ReportTable("gains", "Gains", NUMBERS, COLUMNS))
     assert printed.split("\n") == [
         "Gains",
@@ -119,8 +91,6 @@ def test_table_prints_numbers_with_their_uncertainty() -> None:
         "<b>",
     ]
 
-
-def test_interval_of_few_instances_has_a_caution_unless_they_suffice() -> None:
     for known, few in [
         ({"gain.clusters": 24}, 25),
         ({"gain.clusters": 25}, None),
@@ -136,8 +106,6 @@ def test_interval_of_few_instances_has_a_caution_unless_they_suffice() -> None:
         assert table.cell(next(iter(table.rows)), COLUMNS[1]).wanted == few
         assert (f"{few:,} would suffice" in table.caution) if few else table.caution == ""
 
-
-def test_table_rejects_non_finite_numbers_and_missing_columns() -> None:
     frame = pl.DataFrame({"player": ["a"], "gain": [float("nan")]})
     with pytest.raises(
         ValueError, match="column gain of table gains has a number that is not finite"
@@ -147,7 +115,31 @@ def test_table_rejects_non_finite_numbers_and_missing_columns() -> None:
         ReportTable("gains", "Gains", frame.drop("gain"), COLUMNS)
 
 
-def test_findings_contain_frames_and_list_missing_parts(well: Path) -> None:
+def test_mean_over_games_needs_variation() -> None:
+    rows = {
+        "player": "a",
+        "game": ["x"] * 3 + ["y"] * 3,
+        "configuration": "c",
+        "instance": [1, 2, 3] * 2,
+        "score": [1.0] * 3 + [2.0] * 3,
+    }
+    pooled = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
+    row = pooled.row(0, named=True)
+    assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
+
+    rows = {
+        "player": "a",
+        "game": "x",
+        "configuration": "c",
+        "instance": range(6),
+        "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0],
+    }
+    by_game = means(pl.DataFrame(rows), ["score"], ["player", "game"])
+    ends = ["score", "score.low", "score.high"]
+    assert over_games(by_game, "score").select(ends).equals(by_game.select(ends))
+
+
+def test_findings_and_page_name_missing_parts(well: Path, page: Path, tmp_path: Path) -> None:
     with ct.Store.open(well) as store:
         result = findings(store, "well", RECIPE)
     assert list(result.tables) == ["played", "played-by-player", "gains"]
@@ -155,6 +147,19 @@ def test_findings_contain_frames_and_list_missing_parts(well: Path) -> None:
     assert result.lacking == {"Parrots": "no match with a parrot; seat one with --player"}
     assert result.tables["gains"].frame.equals(NUMBERS)
     assert str(result).endswith("Parrots: no match with a parrot; seat one with --player")
+
+    read = Page(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert "no match with a parrot" in text
+    assert "&lt;b&gt;" in text
+    assert "<b></th>" not in text
+    assert 'href="http://127.0.0.1:8642/studies/well/bargaining?player=luck"' in text
+    assert read.text.count("Nobody else played.") == 1
+
+    again = tmp_path / "again.html"
+    with ct.Store.open(well) as store:
+        write_findings(findings(store, "well", RECIPE), again)
+    assert again.read_bytes() == page.read_bytes()
 
 
 def test_played_table_counts_answers_messages_and_words(well: Path) -> None:
@@ -185,23 +190,6 @@ def test_too_few_draws_and_unknown_recipes_are_rejected(well: Path) -> None:
             findings(store, "well", "metagames")
 
 
-def test_page_contains_every_table_and_names_missing_parts(page: Path) -> None:
-    read = Page(page.read_text(encoding="utf-8"))
-    text = page.read_text(encoding="utf-8")
-    assert "no match with a parrot" in text
-    assert "&lt;b&gt;" in text
-    assert "<b></th>" not in text
-    assert 'href="http://127.0.0.1:8642/studies/well/bargaining?player=luck"' in text
-    assert read.text.count("Nobody else played.") == 1
-
-
-def test_same_store_gives_the_same_page(page: Path, well: Path, tmp_path: Path) -> None:
-    again = tmp_path / "again.html"
-    with ct.Store.open(well) as store:
-        write_findings(findings(store, "well", RECIPE), again)
-    assert again.read_bytes() == page.read_bytes()
-
-
 def test_tables_are_written_as_csv_and_latex(
     cheaptalk: Command, well: Path, tmp_path: Path
 ) -> None:
@@ -219,7 +207,7 @@ def test_tables_are_written_as_csv_and_latex(
     assert all(Path(file).is_file() for file in [data["report"], *data["files"]])
 
 
-def test_table_texts_are_not_formulas_in_spreadsheets_unless_raw(tmp_path: Path) -> None:
+def test_csv_files_have_shown_columns_first(tmp_path: Path) -> None:
     frame = pl.DataFrame({"who": ["=1+1", "-2.5", None, "[a]"], "gain": [-1.5, 0.0, 1.0, 2.0]})
     table = ReportTable("gains", "Gains", frame, (Header("who", "Who"),))
     for raw, first in ((False, "'=1+1"), (True, "=1+1")):
@@ -227,8 +215,6 @@ def test_table_texts_are_not_formulas_in_spreadsheets_unless_raw(tmp_path: Path)
         assert text == f"who,gain\n{first},-1.5\n-2.5,0.0\n,1.0\n[a],2.0\n"
     assert "{[}a]" in (tmp_path / "gains.tex").read_text()
 
-
-def test_csv_has_shown_columns_first_and_ignores_summation_order(tmp_path: Path) -> None:
     for sum_ in (0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1):
         frame = pl.DataFrame({"live": [0], "who": ["a"], "gain.low": [0.1], "gain": [sum_]})
         table = ReportTable("gains", "Gains", frame, (Header("who", "Who"), Header("gain", "Gain")))

@@ -37,14 +37,12 @@ def table_of(
     return ReportTable("effects", "Effects", frame, (Header("who", "Model"), *headers))
 
 
-def test_headings_span_their_columns() -> None:
+def test_headings_numbers_and_panels_are_written() -> None:
     lines = latex(table_of(4, spread=False)).splitlines()
     assert r" & \multicolumn{2}{c}{Family 0} & \multicolumn{2}{c}{Family 1} \\" in lines
     assert r"\cmidrule(lr){2-3}" in lines
     assert r"\cmidrule(lr){4-5}" in lines
 
-
-def test_bold_numbers_and_stars_are_written() -> None:
     frame = pl.DataFrame(
         {"who": ["a"], "x": [-0.5], "x.bold": [True], "x.stars": ["**"], "x.error": [0.25]}
     )
@@ -55,8 +53,6 @@ def test_bold_numbers_and_stars_are_written() -> None:
         ReportTable("t", "T", frame, (Header("who", "Who"), apart))
     )
 
-
-def test_wide_table_is_split_into_panels_between_headings() -> None:
     written = latex(table_of(12))
     panels = re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", written, re.DOTALL)
     assert len(panels) > 1

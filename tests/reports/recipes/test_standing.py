@@ -105,28 +105,23 @@ def test_ranks_change_when_a_player_joins(store: Path) -> None:
     )
 
 
-def test_match_in_two_studies_counts_once(store: Path) -> None:
+def test_standings_pool_studies_and_games(store: Path) -> None:
     both, alone = (
         board(store, *names).tables["leaderboard"].frame for names in (("old", "new"), ("new",))
     )
     assert both["overall.n"].to_list() == alone["overall.n"].to_list()
 
-
-def test_overall_standing_has_the_few_instances_mark_of_its_games(store: Path) -> None:
     leaderboard = board(store, "new", games=["bargaining"]).tables["leaderboard"]
     wanted = leaderboard.frame.select("overall.wanted", "bargaining.wanted")
     assert wanted["overall.wanted"].equals(wanted["bargaining.wanted"])
     assert wanted["overall.wanted"].drop_nulls().min() >= 25
 
-
-def test_self_play_tables_are_ranked_by_the_games_score(store: Path) -> None:
     shown = board(store, "tables").tables["leaderboard"].frame
     assert shown["player"].to_list() == ["zero", "high"]  # all 0 scores 100, all 90 scores 10
     assert shown["rank"].to_list() == [1, 2]
 
 
-def test_players_who_skipped_games_are_listed_separately(store: Path) -> None:
-    """The players of the tables played one game, which no other player did."""
+def test_incomparable_players_are_listed_separately(store: Path, tmp_path: Path) -> None:
     result = board(store, "new", "tables")
     assert sorted(result.tables["leaderboard"].frame["player"]) == ["fair", "luck", "tough"]
     apart = result.tables["not-ranked"].frame
@@ -137,8 +132,6 @@ def test_players_who_skipped_games_are_listed_separately(store: Path) -> None:
     assert apart["z"][1] > 0 > apart["z"][0]
     assert "zero" not in result.answers["Standing"]
 
-
-def test_player_with_missing_configurations_is_not_ranked(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     best = {
         "name": "best",
@@ -157,8 +150,6 @@ def test_player_with_missing_configurations_is_not_ranked(tmp_path: Path) -> Non
     assert row["player"] == "tough"
     assert row["lacks"].startswith("5 of 6 combinations of configuration and role")
 
-
-def test_no_player_is_ranked_unless_two_share_a_role(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     apart = {
         "name": "apart",
@@ -172,8 +163,7 @@ def test_no_player_is_ranked_unless_two_share_a_role(tmp_path: Path) -> None:
     assert board(path, "apart").lacking["Standing"].startswith("no player can be ranked: no two")
 
 
-def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: Path) -> None:
-    """Two players met the generous rival, and two the greedy one."""
+def test_opponents_determine_who_is_ranked(tmp_path: Path, store: Path) -> None:
     path = tmp_path / "store.sqlite"
     players: dict[str, Any] = {
         label: {"strategy": "fixed_demand", "share": share}
@@ -195,9 +185,6 @@ def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: P
     assert lacks["c"] == "the opponents soft"
     assert " c " not in shown.answers["Standing"]
 
-
-def test_newcomer_with_few_opponents_does_not_split_the_others(store: Path) -> None:
-    """Matches against the newcomer are excluded, and a note says so."""
     with ct.Store.open(store) as opened:
         evidence = Evidence(opened, "new")
         frames = cast("dict[str, pl.DataFrame]", evidence.frames)
@@ -212,8 +199,7 @@ def test_newcomer_with_few_opponents_does_not_split_the_others(store: Path) -> N
     assert shown[1].frame["lacks"].to_list() == ["the opponents luck"]
 
 
-def test_constant_game_leaves_no_overall_interval() -> None:
-    """Regression: the interval was that of the player's first game."""
+def test_constant_results_prevent_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pl.DataFrame(
         [
             {
@@ -232,6 +218,13 @@ def test_constant_game_leaves_no_overall_interval() -> None:
     limits = {row["player"]: (row["z.low"], row["z.high"]) for row in overall.iter_rows(named=True)}
     assert limits["still"] == (None, None)
     assert limits["moved"][0] == pytest.approx(-limits["moved"][1])
+
+    lottery = np.zeros(30)
+    lottery[7] = 1.0
+    text, frame = standing_of({"safe": [0.1] * 30, "lottery": lottery.tolist()}, monkeypatch)
+    assert text.startswith("No player is clearly first: safe")
+    assert "some players never varied in it" in text
+    assert frame["sure"].to_list() == [None, None]
 
 
 def standing_of(
@@ -276,8 +269,7 @@ def test_instances_with_a_failed_match_are_excluded(monkeypatch: pytest.MonkeyPa
     assert f" {40 - remaining} of {40 + remaining} results are excluded because a match" in text
 
 
-def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: rounding put one of them first in 96 % of draws."""
+def test_verdict_states_ties_and_uncertainty(monkeypatch: pytest.MonkeyPatch) -> None:
     values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
     gains = {who: values[turn:] + values[:turn] for turn, who in enumerate("abcd")}
     text, frame = standing_of(gains, monkeypatch)
@@ -290,9 +282,6 @@ def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> N
     )
     assert "more instances" not in text
 
-
-def test_verdict_includes_the_interval_of_the_lead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The interval of the first player's mean can contain 0 even if its lead is certain."""
     luck = np.random.default_rng(2)
     shared, noise = luck.normal(size=30), luck.normal(size=(3, 30)) / 10
     ahead, behind, last = (shared + noise[at] + gain for at, gain in enumerate((0.5, 0.0, -0.5)))
@@ -307,9 +296,6 @@ def test_verdict_includes_the_interval_of_the_lead(monkeypatch: pytest.MonkeyPat
     assert text.startswith("No player is clearly first yet")
     assert float(text.split("interval ")[1].split(" to ")[0]) <= 0
 
-
-def test_few_degrees_of_freedom_give_no_sample_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: two instances gave the advice of 1,692 times as many."""
     few, _ = standing_of({"a": [0.1, 0.9, 0.4], "b": [0.3, 0.5, 0.45]}, monkeypatch)
     assert "these are too few instances to estimate how many are needed" in few
     luck = np.random.default_rng(5).normal(size=(2, 40))
@@ -365,15 +351,13 @@ def test_storage_order_does_not_change_standings(
     assert first.tables["leaderboard"].frame.equals(second.tables["leaderboard"].frame)
 
 
-def test_one_label_for_two_models_is_rejected() -> None:
+def test_labels_must_name_one_player() -> None:
     cool = {"model": "openai/gpt", "temperature": 0.2}
     same: dict[str, Any] = {"a": {"gpt": cool}, "b": {"gpt": cool, "fair": {"strategy": "x"}}}
     check_models(same | {"c": {"fair": {"strategy": "y"}}})
     with pytest.raises(ct.CheaptalkError, match="gpt differs between a and d: temperature"):
         check_models(same | {"d": {"gpt": cool | {"temperature": 1.0}}})
 
-
-def test_one_label_for_two_scripts_of_a_game_is_rejected() -> None:
     def at(game: str, share: float) -> dict[str, Any]:
         return {"game": game, "strategy": "fixed_demand", "settings": {"share": share}}
 
@@ -382,15 +366,3 @@ def test_one_label_for_two_scripts_of_a_game_is_rejected() -> None:
         check_scripts(first | {"b": {"hard": fits, "soft": [at("bargaining", 0.1)]}})
     with pytest.raises(ct.CheaptalkError, match="hard differs between a and b: the player plays"):
         check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})
-
-
-def test_constant_player_within_a_configuration_prevents_a_verdict(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its rival's outcomes changed its standing only between configurations."""
-    lottery = np.zeros(30)
-    lottery[7] = 1.0
-    text, frame = standing_of({"safe": [0.1] * 30, "lottery": lottery.tolist()}, monkeypatch)
-    assert text.startswith("No player is clearly first: safe")
-    assert "some players never varied in it" in text
-    assert frame["sure"].to_list() == [None, None]

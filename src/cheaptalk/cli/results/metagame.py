@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -145,17 +145,13 @@ def metagame(
             analyses.append(analysed)
             if not json:
                 _show(analysed)
-        write: Callable[..., None] = ct.reports.metagame_report
-        to_json: Callable[..., dict[str, Any]] = ct.reports.analysis_json
-        if isinstance(analyses[0], ct.equilibrium.SeatsAnalysis):
-            write, to_json = ct.reports.seats_report, ct.reports.seats_json
         if save_payoffs:
             write_payoffs(analyses[0].table, save_payoffs)
         if to:
             with err.status(f"{source}: writing {to.name}"):
-                write(title, analyses, to, seed=seed, played=played)
+                ct.reports.metagame_report(title, analyses, to, seed=seed, played=played)
     if json:
-        print_json([to_json(item, seed) for item in analyses])
+        print_json([ct.reports.analysis_json(item, seed) for item in analyses])
         return
     for kind, file in (("Page", to), ("Payoff file", save_payoffs)):
         if file:

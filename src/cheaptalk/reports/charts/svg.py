@@ -458,7 +458,7 @@ def _n(number: float) -> str:
 
 
 def _xy(x: float, y: float) -> str:
-    return f"{_xy(x, y)}"
+    return f"{_n(x)} {_n(y)}"
 
 
 def _element(tag: str, content: str | None = None, **attributes: float | str | None) -> str:

@@ -11,30 +11,43 @@ from cheaptalk.equilibrium.empirical.bootstrap import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 
 
-def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
-    """Return the equilibria, metrics and ratings of a game as JSON data.
+def analysis_json(analysis: Analysis | SeatsAnalysis, seed: int) -> dict[str, Any]:
+    """Return the equilibria of a game, with metrics, ratings or strategy pairs, as JSON data.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
     standard deviation), ``low`` and ``high``; undefined values are null. For an equilibrium of the
     mean payoffs, ``exists_in_draws`` and ``chosen_in_draws`` are the shares of draws in which an
     equilibrium with the same support exists and is selected. ``most_entropy`` is the number of
-    equilibria with maximum entropy, of which the one with the highest payoff is selected.
+    equilibria with maximum entropy, of which the one with the highest payoff is selected. For each
+    pair of strategies of two seats, ``pure_equilibrium`` is for the mean payoffs, and ``support``
+    is the share of draws in which the pair is a pure equilibrium.
     """
-    metrics = [column.title for reading in analysis.readings for column in reading.columns]
+    (counts, total), by_seat = analysis.unscored, isinstance(analysis, SeatsAnalysis)
+    paired = analysis.paired if by_seat else analysis.bootstrap.paired if analysis.draws else None
     return {
         "game": analysis.name,
+        "draws": analysis.draws,
+        "seed": seed if analysis.draws else None,
+        "paired": paired if analysis.draws else None,
+        "level": LEVEL if analysis.draws else None,
+        "no_intervals_because": analysis.no_draws_reason or None,
+        "cautions": analysis.cautions,
+        "uncertain_because": analysis.uncertain or None,
+        "unscored": counts,
+        "matches_of_any_status": total,
+        "complete": analysis.solution.complete,
+    } | (_of_seats(analysis) if isinstance(analysis, SeatsAnalysis) else _of_choices(analysis))
+
+
+def _of_choices(analysis: Analysis) -> dict[str, Any]:
+    metrics = [column.title for reading in analysis.readings for column in reading.columns]
+    return {
         "strategies": list(analysis.labels),
         "matches": analysis.game.counts().tolist(),
         "instances": analysis.game.instances().tolist(),
-        "draws": analysis.draws,
-        "seed": seed if analysis.draws else None,
-        "paired": analysis.bootstrap.paired if analysis.draws else None,
         "instances_in_all_cells": analysis.instances_in_all[0],
         "instances_in_some_cell": analysis.instances_in_all[1],
         "warning": "; ".join(analysis.warnings) or None,
-        **_cautions(analysis),
-        "level": LEVEL if analysis.draws else None,
-        "no_intervals_because": analysis.no_draws_reason or None,
         "equilibria": [
             {
                 "mixture": _under(analysis.labels, component.point.mixture.tolist()),
@@ -51,7 +64,6 @@ def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
         ],
         "most_entropy": analysis.tied_entropy,
         "weakly_dominated_by": analysis.dominated,
-        "complete": analysis.solution.complete,
         "payoffs": [list(map(Spread._asdict, row)) for row in analysis.payoffs],
         "best_response": analysis.responses.unique.tolist(),
         "tied_best_response": analysis.responses.tied.tolist(),
@@ -75,16 +87,6 @@ def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
         "ratings_absent": dict(analysis.rankings.absent),
         "providers": _providers(analysis.providers) if analysis.providers else None,
         "next": _next(analysis.next_cells) if analysis.next_cells is not None else None,
-    }
-
-
-def _cautions(analysis: Analysis | SeatsAnalysis) -> dict[str, Any]:
-    counts, total = analysis.unscored
-    return {
-        "cautions": analysis.cautions,
-        "uncertain_because": analysis.uncertain or None,
-        "unscored": counts,
-        "matches_of_any_status": total,
     }
 
 
@@ -127,30 +129,16 @@ def _under(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
     return dict(zip(names, values, strict=True))
 
 
-def seats_json(analysis: SeatsAnalysis, seed: int) -> dict[str, Any]:
-    """Return the equilibria and strategy pairs of a game with two seats as JSON data.
-
-    Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
-    standard deviation), ``low`` and ``high``. For each pair, ``pure_equilibrium`` is for the mean
-    payoffs, and ``support`` is the share of draws in which the pair is a pure equilibrium.
-    """
+def _of_seats(analysis: SeatsAnalysis) -> dict[str, Any]:
     return {
-        "game": analysis.name,
         "seats": list(analysis.seats),
         "strategies": _under(analysis.seats, map(list, analysis.labels)),
         "payoff": analysis.payoff,
         "units": list(analysis.units),
         "pooled": analysis.pooled,
-        "draws": analysis.draws,
-        "seed": seed if analysis.draws else None,
-        "paired": analysis.paired if analysis.draws else None,
-        "level": LEVEL if analysis.draws else None,
-        "no_intervals_because": analysis.no_draws_reason or None,
-        **_cautions(analysis),
         "equilibria": [
             _equilibrium(analysis, equilibrium) for equilibrium in analysis.solution.equilibria
         ],
-        "complete": analysis.solution.complete,
         "paths": analysis.solution.paths,
         "paths_lost": analysis.solution.failed_paths,
         "pairs": [_pair(analysis, pair) for pair in analysis.pairs],

@@ -1,7 +1,7 @@
 """Write pages on empirical games as self-contained HTML files."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -117,20 +117,20 @@ class Played(NamedTuple):
 
 def metagame_report(
     name: str,
-    analyses: Sequence[Analysis],
+    analyses: Sequence[Analysis | SeatsAnalysis],
     out: Path | str,
     *,
     seed: int = 0,
     played: Played | None = None,
 ) -> None:
-    """Write a page on empirical games: equilibria, graphs and metrics with intervals.
+    """Write a page on empirical games: equilibria and payoffs, with intervals and graphs.
 
     The page works offline, and equal matches and seeds give equal pages. An existing file is
     replaced atomically.
 
     Args:
         name: the name of the study or file for the heading.
-        analyses: the games, in order.
+        analyses: the games, in order: all with one population, or all with one for each seat.
         out: the file to write.
         seed: the seed of the bootstrap draws, which the page reports.
         played: the matches, if there are any.
@@ -138,15 +138,40 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    conduct = _conduct(analyses, played)
-    tones = tones_of(label for analysis in analyses for label in analysis.labels)
-    parts = []
+    methods, by_game, parts = "seats_methods", {}, []
+    tones = tones_of(label for one in analyses for label in one.labels if isinstance(label, str))
+    rounds = {}
+    if played and tones:
+        rounds = _together([demands(played.store, study) for study in played.studies])
     for analysis in analyses:
-        contents = analysis_parts(analysis, tones, conduct[analysis.name])
-        parts.append(_part(analysis.name, _by_choice, painted(contents, tones)))
-    views = [analysis.selected.view for analysis in analyses if analysis.selected]
-    methods = {title: text for view in views if view for title, text in view.methods.items()}
-    _write("methods", parts, out, name, seed, played, analyses=analyses, by_game=methods)
+        if isinstance(analysis, SeatsAnalysis):
+            about, contents = _by_seat, iter(seats_parts(analysis))
+        else:
+            conduct = [chart for chart in _conduct(analysis, rounds) if chart]
+            about = _by_choice
+            contents = painted(analysis_parts(analysis, tones, conduct), tones)
+            methods = "methods"
+            if analysis.selected and analysis.selected.view:
+                by_game |= analysis.selected.view.methods
+        parts.append(MadePart(RecipePart(capital(analysis.name), "", about), tuple(contents)))
+    recipe = Recipe(
+        "metagame",
+        "empirical games and their equilibria",
+        "",
+        tuple(part.part for part in parts),
+        methods=f"metagame/{methods}.html.jinja",
+        heading=f"The meta-game of “{name}”",
+    )
+    of_matches = dict.fromkeys(("leads_to", "viewer", "transcripts", "store"), "")
+    if played:
+        of_matches = {
+            "leads_to": played.study,
+            "viewer": played.viewer,
+            "store": played.store.title,
+            "transcripts": _transcripts(played),
+        }
+    context = {"analyses": analyses, "by_game": by_game, "played": played, "seed": seed}
+    write_page(recipe, parts, out, name=name, **of_matches, **context)
 
 
 def _by_choice(_: object) -> Iterator[Shown]:
@@ -164,55 +189,16 @@ def _by_seat(_: object) -> Iterator[Shown]:
     yield from ()
 
 
-def _part(
-    title: str, about: Callable[[object], Iterator[Shown]], parts: Iterable[Shown]
-) -> MadePart:
-    return MadePart(RecipePart(capital(title), "", about), tuple(parts))
-
-
-def _write(
-    methods: str,
-    parts: Sequence[MadePart],
-    out: Path | str,
-    name: str,
-    seed: int,
-    played: Played | None,
-    **context: Any,
-) -> None:
-    recipe_parts = tuple(part.part for part in parts)
-    recipe = Recipe(
-        "metagame",
-        "empirical games and their equilibria",
-        "",
-        recipe_parts,
-        methods=f"metagame/{methods}.html.jinja",
-        heading=f"The meta-game of “{name}”",
-    )
-    of_matches: dict[str, Any] = {"leads_to": "", "viewer": "", "transcripts": "", "store": ""}
-    if played:
-        of_matches = {
-            "leads_to": played.study,
-            "viewer": played.viewer,
-            "store": played.store.title,
-            "transcripts": _transcripts(played),
-        }
-    write_page(recipe, parts, out, name=name, played=played, seed=seed, **of_matches, **context)
-
-
-def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Chart]]:
-    rounds = _together([demands(played.store, study) for study in played.studies]) if played else {}
-    charts: dict[str, list[Chart]] = {}
-    for analysis in analyses:
-        panels: list[Chart | None] = []
-        if analysis.selected is not None:
-            frame, game = analysis.selected.frame, analysis.selected.game_spec
-            if game in rounds:
-                panels.append(concession_curves(game, frame, rounds[game], analysis.labels))
-            if view := analysis.selected.view:
-                panels += [self_play_radar(frame, analysis.labels, radar) for radar in view.radars]
-                panels += [instance_histogram(frame, histogram) for histogram in view.histograms]
-        charts[analysis.name] = [panel for panel in panels if panel]
-    return charts
+def _conduct(analysis: Analysis, rounds: Mapping[str, pl.DataFrame]) -> Iterator[Chart | None]:
+    """Yield charts of play; None for a chart without data."""
+    if analysis.selected is None:
+        return
+    frame, game = analysis.selected.frame, analysis.selected.game_spec
+    if game in rounds:
+        yield concession_curves(game, frame, rounds[game], analysis.labels)
+    if view := analysis.selected.view:
+        yield from (self_play_radar(frame, analysis.labels, radar) for radar in view.radars)
+        yield from (instance_histogram(frame, histogram) for histogram in view.histograms)
 
 
 def _transcripts(played: Played) -> str:
@@ -242,19 +228,3 @@ def analyses_by_seat(
 ) -> list[SeatsAnalysis]:
     """Analyse the selected games, with separate strategies for each seat."""
     return [analyse_seats(game, **options) for game in selected(played.frames, games)]
-
-
-def seats_report(
-    name: str,
-    analyses: Sequence[SeatsAnalysis],
-    out: Path | str,
-    *,
-    seed: int = 0,
-    played: Played | None = None,
-) -> None:
-    """Write a page on games with two seats: equilibria, payoff maps, and pairs with intervals.
-
-    See :func:`.metagame_report` for arguments and errors.
-    """
-    parts = [_part(analysis.name, _by_seat, seats_parts(analysis)) for analysis in analyses]
-    _write("seats_methods", parts, out, name, seed, played, analyses=analyses)
