@@ -227,9 +227,7 @@ def test_modules_can_be_imported_in_any_order(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_unregistered_network_is_rejected_before_training(
-    tmp_path: Path,
-) -> None:
+def test_unregistered_network_is_rejected_before_training(tmp_path: Path) -> None:
     kind = algorithms.ALGORITHMS["nfsp"]
     odd = type("Odd", (kind,), {"name": "odd", "network": "nowhere"})
     ct.register(odd, name="odd")

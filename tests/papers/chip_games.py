@@ -12,10 +12,7 @@ STUDY: dict[str, Any] = {
     "seed": 3,
     "instances": 8,
     "games": [
-        {
-            "game": "chip_trading",
-            "grid": {"colours": [["green", "red"], ["green", "red", "blue"]]},
-        }
+        {"game": "chip_trading", "grid": {"colours": [["green", "red"], ["green", "red", "blue"]]}}
     ],
     "players": {
         "bayes": {"strategy": "bayesian"},

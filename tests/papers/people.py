@@ -219,10 +219,7 @@ def visiting(
     """
 
     async def visit() -> list[Visitor]:
-        async with (
-            served_experiment(folder, study) as site,
-            browser(folder / "profile") as opened,
-        ):
+        async with served_experiment(folder, study) as site, browser(folder / "profile") as opened:
             visitors = [
                 Visitor(site, f"{study.name}-{number}", await opened.tab(), **answers)
                 for number in range(people)

@@ -95,9 +95,7 @@ def test_tables_1_and_4_match_printed_values(with_printed: Findings) -> None:
     assert equals_printed(runs.frame, [*(f"run {run}" for run in RUNS), "average", "average.error"])
 
 
-def test_ranking_matches_paper_with_rank_intervals(
-    results: Findings,
-) -> None:
+def test_ranking_matches_paper_with_rank_intervals(results: Findings) -> None:
     wide = results.tables["leaderboard"].frame
     best = sorted(zip(PREFIXES, OVERALL, strict=True), key=lambda pair: -pair[1][0])
     assert wide["player"].to_list() == [model for model, _ in best]

@@ -252,9 +252,7 @@ def points_paid(objective: float, points: int, partner_points: int) -> int:
     return 10 + {0: 20, 1: 10, -1: 30}[round(objective)] * max(0, score)
 
 
-def test_deal_or_no_deal_covers_all_objectives_and_shows_earnings(
-    tmp_path: Path,
-) -> None:
+def test_deal_or_no_deal_covers_all_objectives_and_shows_earnings(tmp_path: Path) -> None:
     async def take_part(site: Open) -> list[str]:
         ada = Person(site, "A2Z", **PRESCREENED)
         await ada.come()
@@ -325,9 +323,7 @@ def chips() -> Study:
     return of_preset("chip-trading-human")
 
 
-def test_three_participants_trade_twice_and_one_game_is_paid(
-    tmp_path: Path,
-) -> None:
+def test_three_participants_trade_twice_and_one_game_is_paid(tmp_path: Path) -> None:
     async def take_part(site: Open) -> list[Person]:
         traders = [Person(site, name, **UNDERSTOOD) for name in ("a", "b", "c")]
         for trader in traders:
@@ -374,9 +370,7 @@ def test_three_participants_trade_twice_and_one_game_is_paid(
     }  # fmt: skip
 
 
-def test_failed_chip_trading_check_explains_once_then_screens_out(
-    tmp_path: Path,
-) -> None:
+def test_failed_chip_trading_check_explains_once_then_screens_out(tmp_path: Path) -> None:
     async def take_part(site: Open) -> tuple[Page, Page]:
         ada = Person(site, "a", **UNDERSTOOD | {"green": "no"})
         await ada.come()

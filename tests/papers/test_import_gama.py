@@ -303,9 +303,7 @@ def test_misspelt_game_falls_back_to_file_name(games: Path) -> None:
     data["meta"]["name_exp"] = "gemini-1.5-pro_divide_dillar_v1_t1"
     game = read_game(games, data, "gemini-1.5-pro_divide_dollar_v1_t1")
     assert game.table.game.name == "divide_the_dollar"
-    assert game.notes == {
-        'game "gemini-1.5-pro_divide_dillar": read as divide_dollar': 1,
-    }
+    assert game.notes == {'game "gemini-1.5-pro_divide_dillar": read as divide_dollar': 1}
     assert '"gemini-1.5-pro_divide_dillar_v1_t1" contains none of' in reason(games / "b", data)
 
 

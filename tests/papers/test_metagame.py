@@ -134,9 +134,7 @@ class Walkers:
         return Reply(text='{"action": "WALK"}')
 
 
-def test_language_models_form_separate_game_without_baselines(
-    tmp_path: Path,
-) -> None:
+def test_language_models_form_separate_game_without_baselines(tmp_path: Path) -> None:
     models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
     study = STUDY | {"name": "both", "players": STUDY["players"] | models, "instances": 2}
     with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:

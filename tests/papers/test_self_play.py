@@ -285,9 +285,7 @@ def test_strict_competition_shows_inverted_proposals(
         assert row["inverted_proposals"] == pytest.approx(np.mean(kept) if kept else None)
 
 
-def test_score_chart_has_line_per_series_and_reference(
-    results: Findings,
-) -> None:
+def test_score_chart_has_line_per_series_and_reference(results: Findings) -> None:
     panels = results.charts["scores-figure"].panels
     assert [panel.title for panel in panels] == [
         "Semi-competitive", "Cooperative", "Strictly competitive",

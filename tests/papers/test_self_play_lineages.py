@@ -30,9 +30,7 @@ def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
         return findings(store, "two", "self-play")
 
 
-def test_strict_competition_has_chart_per_opponent(
-    lineages: Findings,
-) -> None:
+def test_strict_competition_has_chart_per_opponent(lineages: Findings) -> None:
     score, agreement = (
         lineages.charts[f"competition-{of}-figure"].panels for of in ("score", "agreement")
     )
@@ -40,9 +38,7 @@ def test_strict_competition_has_chart_per_opponent(
     assert [panel.title for panel in agreement] == ["Self-play", "Against rival"]
 
 
-def test_other_lineages_do_not_count_as_other_players(
-    lineages: Findings,
-) -> None:
+def test_other_lineages_do_not_count_as_other_players(lineages: Findings) -> None:
     met = {
         (row["player"], row["opponent"]) for row in rows_of(lineages, "cross-play")
         if row["player"] != row["opponent"]

@@ -64,9 +64,12 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         self.actions = 1 + self.count
         self.longest = self.uniforms = rules.horizon.rounds
         self.features = {
-            "player": self.count, "round": self.longest, "living": self.count,
-            "targets": self.longest * self.count, "hits": self.longest,
-        }  # fmt: skip
+            "player": self.count,
+            "round": self.longest,
+            "living": self.count,
+            "targets": self.longest * self.count,
+            "hits": self.longest,
+        }
 
     # Instances
 
@@ -86,10 +89,12 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
 
     def with_chances(self, state: Shootout, chances: Sequence[Chance]) -> Shootout:
         lots = [
-            [[chance("hit", number + 1, shooter).uniform() for shooter in self.players]
-             for number in range(self.longest)]
+            [
+                [chance("hit", number + 1, shooter).uniform() for shooter in self.players]
+                for number in range(self.longest)
+            ]
             for chance in chances
-        ]  # fmt: skip
+        ]
         recorded = (state.lots == HIT) | (state.lots == PAST)
         return state._replace(lots=np.where(recorded, state.lots, np.array(lots)))
 
@@ -108,8 +113,10 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         """Return instances that contain the predetermined results of shots."""
         instances: list[Instance] = []
         for lots in np.asarray(state.lots):
-            hits = [True if (row == HIT).all() else False if (row == PAST).all() else None
-                    for row in lots]  # fmt: skip
+            hits = [
+                True if (row == HIT).all() else False if (row == PAST).all() else None
+                for row in lots
+            ]
             while hits and hits[-1] is None:
                 hits.pop()
             instances.append(Hits(hits=tuple(hits)))
@@ -189,10 +196,14 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         alive = [name for name, _ in request.event.living]
         living = np.array([name in alive for name in self.players])
         return Shootout(
-            lots=np.zeros((self.longest, self.count)), living=living, shots=shots, hits=hits,
-            last=np.array(self.player_index(request) - 1), idle=np.array(0),
+            lots=np.zeros((self.longest, self.count)),
+            living=living,
+            shots=shots,
+            hits=hits,
+            last=np.array(self.player_index(request) - 1),
+            idle=np.array(0),
             moves=np.array(request.event.round - 1),
-        )  # fmt: skip
+        )
 
     def _aim(self, target: str | None) -> int:
         """Return the action that shoots at a player, or misses."""

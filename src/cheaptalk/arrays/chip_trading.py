@@ -82,11 +82,16 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         self.uniforms = self.count + self.count * (self.colours - 1) + self.turns
         self.longest = self.turns * self.count
         self.features = {
-            "player": self.count, "turn": self.turns, "order": self.count * self.count,
-            "worths": self.colours, "holdings": self.count * self.colours,
-            "given": self.turns * self.colours, "wanted": self.turns * self.colours,
-            "accepted": self.turns, "partners": self.turns * self.count,
-        }  # fmt: skip
+            "player": self.count,
+            "turn": self.turns,
+            "order": self.count * self.count,
+            "worths": self.colours,
+            "holdings": self.count * self.colours,
+            "given": self.turns * self.colours,
+            "wanted": self.turns * self.colours,
+            "accepted": self.turns,
+            "partners": self.turns * self.count,
+        }
 
     # Instances
 
@@ -101,11 +106,15 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
     def from_instances(self, instances: Sequence[Instance]) -> Market:
         hands = [instance for instance in instances if isinstance(instance, Hands)]
         order = np.array([[self.players.index(name) for name in hand.order] for hand in hands])
-        values = np.array([
-            [[hand.values[seat][colour] for colour in self.rules.colours[1:]]
-             for seat in self.players]
-            for hand in hands
-        ])  # fmt: skip
+        values = np.array(
+            [
+                [
+                    [hand.values[seat][colour] for colour in self.rules.colours[1:]]
+                    for seat in self.players
+                ]
+                for hand in hands
+            ]
+        )
         begun = self._begun(order.astype(np.int32), values, np.zeros((len(hands), self.turns)))
         return self.with_chances(begun, [Chance("arrays", number) for number in range(len(hands))])
 
@@ -122,10 +131,16 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         worths = xp.concatenate([common, values.astype(np.int32)], axis=-1)
         none = xp.zeros((*shape, self.turns, self.colours), np.int32)
         return Market(
-            order, worths, lots, xp.full(worths.shape, self.rules.chips, np.int32), none, none,
+            order,
+            worths,
+            lots,
+            xp.full(worths.shape, self.rules.chips, np.int32),
+            none,
+            none,
             xp.zeros((*shape, self.turns, self.count), bool),
-            xp.full((*shape, self.turns), NO_PARTNER, np.int32), xp.zeros(shape, np.int32),
-        )  # fmt: skip
+            xp.full((*shape, self.turns), NO_PARTNER, np.int32),
+            xp.zeros(shape, np.int32),
+        )
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
         raise NoArrayGame(
@@ -317,9 +332,11 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         chips_given, chips_requested = (side.tolist() for side in self.proposed(np.array(number)))
         (give,), (want,) = (np.flatnonzero(side) for side in (chips_given, chips_requested))
         return Proposal(
-            give=self.rules.colours[give], give_amount=chips_given[give],
-            want=self.rules.colours[want], want_amount=chips_requested[want],
-        )  # fmt: skip
+            give=self.rules.colours[give],
+            give_amount=chips_given[give],
+            want=self.rules.colours[want],
+            want_amount=chips_requested[want],
+        )
 
     def number(self, request: DecisionRequest, action: Action) -> int:
         if isinstance(action, Response):

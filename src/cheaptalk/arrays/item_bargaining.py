@@ -79,9 +79,13 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         self.uniforms = quantity_uniforms + 2 * (self.kinds + 1)
         self.longest = 2 * rules.rounds
         self.features = {
-            "player": 2, "quantities": self.kinds, "values": self.kinds, "outside": 1,
-            "moves": self.longest, "offers": self.longest * self.kinds,
-        }  # fmt: skip
+            "player": 2,
+            "quantities": self.kinds,
+            "values": self.kinds,
+            "outside": 1,
+            "moves": self.longest,
+            "offers": self.longest * self.kinds,
+        }
         self.discounts = np.array([rules.discount**number for number in range(rules.rounds)])
 
     # Instances
@@ -116,10 +120,13 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
             raise NoArrayGame("item_bargaining has too many instances to list; use fewer items")
         pairs = list(product(hands, repeat=2))
         instances: list[Instance] = [
-            Pool(quantities=self.fixed, values=(first.values, second.values),
-                 outside=(first.outside, second.outside))
+            Pool(
+                quantities=self.fixed,
+                values=(first.values, second.values),
+                outside=(first.outside, second.outside),
+            )
             for first, second in pairs
-        ]  # fmt: skip
+        ]
         return instances, [first.weight * second.weight for first, second in pairs]
 
     def _hands(self, quantities: Bundle) -> Iterator[Hand]:

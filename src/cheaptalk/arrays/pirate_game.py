@@ -79,9 +79,12 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         self.uniforms = 0
         self.longest = sum(living)
         self.features = {
-            "player": self.count, "ballot": self.ballots, "plans": self.ballots * self.count,
-            "counts": self.ballots, "accepted": self.ballots,
-        }  # fmt: skip
+            "player": self.count,
+            "ballot": self.ballots,
+            "plans": self.ballots * self.count,
+            "counts": self.ballots,
+            "accepted": self.ballots,
+        }
 
     # Instances
 
@@ -144,7 +147,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
             ballot=ballot + failed,
             moves=xp.where(failed, 0, state.moves + moves).astype(np.int32),
             status=xp.where(ends, ended, state.status).astype(np.int32),
-        )  # fmt: skip
+        )
 
     def returns(self, state: Voyages) -> Array:
         xp = namespace(state.moves)

@@ -127,9 +127,13 @@ class Training(ABC, Generic[S, L]):
         return int(learned.loops) * self.settings.matches
 
     def train(
-        self, learned: L, matches: int, *, every: int = 100,
+        self,
+        learned: L,
+        matches: int,
+        *,
+        every: int = 100,
         progress: Callable[[L, Progress], None] | None = None,
-    ) -> L:  # fmt: skip
+    ) -> L:
         """Train for at least the given number of additional matches.
 
         Args:
@@ -163,9 +167,10 @@ class Training(ABC, Generic[S, L]):
         arrays = nnx.to_flat_state(self.weights(learned))
         weights = {".".join(map(str, path)): np.asarray(array) for path, array in arrays}
         metadata = {
-            "algorithm": self.name, "matches": self.played(learned),
+            "algorithm": self.name,
+            "matches": self.played(learned),
             "settings": self.settings.model_dump(mode="json"),
-        }  # fmt: skip
+        }
         return Policy(self.game, weights, metadata | about, self.rounding(learned), self.network)
 
     def _loops(self, learned: L, count: Array) -> tuple[L, Array, Array]:

@@ -46,10 +46,12 @@ class BestResponse(NFSP):
         width = policy.weights["first.kernel"].shape[1]
         network = Network(policy.game.observed, width, policy.game.actions, 0)
         self.policy_graph, template = nnx.split(network)
-        self.policy_weights = nnx.from_flat_state([
-            (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
-            for path, array in nnx.to_flat_state(template)
-        ])  # fmt: skip
+        self.policy_weights = nnx.from_flat_state(
+            [
+                (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
+                for path, array in nnx.to_flat_state(template)
+            ]
+        )
 
     def begin(self) -> Learned:
         learned = super().begin()
@@ -71,9 +73,11 @@ class BestResponse(NFSP):
         by_policy = self._play_out(learned, instances, jnp.zeros_like(responds), play_key)[:, seat]
         gains = by_response - by_policy
         return Gain(
-            self.game.players[seat], float(gains.mean()), float(gains.std()) / sqrt(matches),
+            self.game.players[seat],
+            float(gains.mean()),
+            float(gains.std()) / sqrt(matches),
             float(by_policy.mean()),
-        )  # fmt: skip
+        )
 
     def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
@@ -108,9 +112,11 @@ class BestResponse(NFSP):
 
 
 def respond(
-    policy: Policy, settings: NFSPSettings, matches: int,
+    policy: Policy,
+    settings: NFSPSettings,
+    matches: int,
     progress: Callable[[Learned, Progress], None] | None = None,
-) -> list[Gain]:  # fmt: skip
+) -> list[Gain]:
     """Train a best response to a policy and return its gain in each seat."""
     training = BestResponse(policy, settings)
     learned = training.train(training.begin(), matches, progress=progress)

@@ -58,9 +58,8 @@ class ExploitabilityEvaluator:
         if self._tree is not None:
             return Exploitability(_exact_gains(self._tree, policy), EXACT)
         gains = respond(
-            policy, RESPONSE, self.matches,
-            (lambda _, state: progress(state)) if progress else None,
-        )  # fmt: skip
+            policy, RESPONSE, self.matches, (lambda _, state: progress(state)) if progress else None
+        )
         return Exploitability(
             gains, f"a response learned from {self.matches:,} matches: a lower bound"
         )

@@ -16,9 +16,18 @@ except ModuleNotFoundError as error:
     ) from error
 
 __all__ = [
-    "LOW", "Actor", "Array", "Device", "Network", "device_of", "jax", "jnp", "masked", "nnx",
+    "LOW",
+    "Actor",
+    "Array",
+    "Device",
+    "Network",
+    "device_of",
+    "jax",
+    "jnp",
+    "masked",
+    "nnx",
     "optax",
-]  # fmt: skip
+]
 
 Array: TypeAlias = Any
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]

@@ -120,10 +120,12 @@ class NFSP(Training[NFSPSettings, Learned]):
 
     name = "nfsp"
     options = NFSPSettings
-    metrics = MappingProxyType({
-        "q_loss": "mean squared error of the action values, in squared shares of the game's scale",
-        "policy_loss": "cross-entropy of the average policy and best-response actions, in nats",
-    })  # fmt: skip
+    metrics = MappingProxyType(
+        {
+            "q_loss": "mean squared error of the action values, in squared shares of the game's scale",
+            "policy_loss": "cross-entropy of the average policy and best-response actions, in nats",
+        }
+    )
 
     def __init__(self, game: ArrayGame[Any, Any], settings: NFSPSettings) -> None:
         super().__init__(game, settings)
@@ -137,10 +139,13 @@ class NFSP(Training[NFSPSettings, Learned]):
         policy_weights, q_weights = (nnx.split(self._network(key))[1] for key in (policy, q))
         steps = self.policy_steps.init(policy_weights), self.q_steps.init(q_weights)
         return Learned(
-            Weights(policy_weights, q_weights, *steps), q_weights,
+            Weights(policy_weights, q_weights, *steps),
+            q_weights,
             self._empty(self.settings.q_buffer),
-            self._empty(self.settings.policy_buffer), match_key, jnp.zeros((), jnp.int32),
-        )  # fmt: skip
+            self._empty(self.settings.policy_buffer),
+            match_key,
+            jnp.zeros((), jnp.int32),
+        )
 
     def _network(self, seed: Any) -> Network:
         return Network(self.game.observed, self.settings.hidden, self.game.actions, seed)
@@ -153,9 +158,13 @@ class NFSP(Training[NFSPSettings, Learned]):
         return Memory(rows, jnp.zeros((), jnp.int32))
 
     def train(
-        self, learned: Learned, matches: int, *, every: int = 100,
+        self,
+        learned: Learned,
+        matches: int,
+        *,
+        every: int = 100,
         progress: Callable[[Learned, Progress], None] | None = None,
-    ) -> Learned:  # fmt: skip
+    ) -> Learned:
         maximum = MAX_DECISIONS // self.game.longest
         if self.played(learned) + matches > maximum:
             raise CheaptalkError(

@@ -91,9 +91,13 @@ class Policy:
     """
 
     def __init__(
-        self, game: ArrayGame[Any, Any], weights: Weights, about: Mapping[str, Any],
-        rounding: Rounding = AS_IT_IS, network: str = RESIDUAL,
-    ) -> None:  # fmt: skip
+        self,
+        game: ArrayGame[Any, Any],
+        weights: Weights,
+        about: Mapping[str, Any],
+        rounding: Rounding = AS_IT_IS,
+        network: str = RESIDUAL,
+    ) -> None:
         self.game = game
         self.weights = weights
         self.about = about
@@ -201,9 +205,14 @@ def write_policy(policy: Policy, file: Path) -> None:
     """Write a policy to one file atomically."""
     rules = policy.game.rules
     header = Header(
-        FORMAT, rules.name, rules.version, rules.model_dump(mode="json"), dict(policy.about),
-        RoundingHeader(*policy.rounding), policy.network,
-    )  # fmt: skip
+        FORMAT,
+        rules.name,
+        rules.version,
+        rules.model_dump(mode="json"),
+        dict(policy.about),
+        RoundingHeader(*policy.rounding),
+        policy.network,
+    )
     tensors: dict[str, Any] = {"__metadata__": {"cheaptalk": msgspec.json.encode(header).decode()}}
     parts, offset = [], 0
     for name, array in policy.weights.items():

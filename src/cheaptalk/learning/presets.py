@@ -47,40 +47,71 @@ def _rnad(game: str, table: str) -> Preset:
 
 def _quick(algorithm: str, game: str, matches: int, /, **settings: Any) -> Preset:
     return Preset(
-        algorithm=algorithm, game=game, matches=matches,
-        settings={"threshold": 0.03, "bins": 32, **settings}, source=QUICK_SOURCE,
-    )  # fmt: skip
+        algorithm=algorithm,
+        game=game,
+        matches=matches,
+        settings={"threshold": 0.03, "bins": 32, **settings},
+        source=QUICK_SOURCE,
+    )
 
 
 def _quick_rnad(game: str, matches: int) -> Preset:
     return _quick(
-        "rnad", game, matches, rate=1e-3, sizes=(250,), repeats=(1,), averaging=0.02, eta=0.02,
-        opposed=False, fine_tune=None,
-    )  # fmt: skip
+        "rnad",
+        game,
+        matches,
+        rate=1e-3,
+        sizes=(250,),
+        repeats=(1,),
+        averaging=0.02,
+        eta=0.02,
+        opposed=False,
+        fine_tune=None,
+    )
 
 
 LARGER = {"matches": 512, "policy_buffer": 400_000, "q_buffer": 200_000, "target": 50}
 """Settings of fictitious self-play for games larger than BG4."""
-TRAININGS: Mapping[str, Preset] = MappingProxyType({
-    "nfsp-bg4": _nfsp("BG4", "Table 6"),
-    "nfsp-bg5": _nfsp("BG5", "Table 7", policy_buffer=1_000_000, q_buffer=500_000, updates=6,
-                      policy_rate=1e-5),
-    "nfsp-bg6": _nfsp("BG6", "Table 8", policy_buffer=2_000_000, q_buffer=1_000_000, updates=10,
-                      policy_rate=1e-5),
-    "rnad-bg4": _rnad("BG4", "Table 9"),
-    "rnad-bg5": _rnad("BG5", "Table 10"),
-    "rnad-bg6": _rnad("BG6", "Table 11"),
-    "nfsp-bg4-quick": _quick("nfsp", "BG4", 8_000_000),
-    "nfsp-bg5-quick": _quick("nfsp", "BG5", 20_000_000, **LARGER),
-    "nfsp-bg6-quick": _quick("nfsp", "BG6", 20_000_000, **LARGER),
-    "rnad-bg4-quick": _quick_rnad("BG4", 16_000_000),
-    "rnad-bg5-quick": _quick_rnad("BG5", 12_800_000),
-    "rnad-bg6-quick": _quick_rnad("BG6", 16_000_000),
-    "rnad-bargaining-quick": _quick(
-        "rnad", "bargaining", 3_000_000, rate=5e-4, sizes=(250,), repeats=(1,), averaging=0.02,
-        eta=0.1, opposed=False, exploration=0.1, force=20, beta=10, fine_tune=None,
-    ),
-})  # fmt: skip
+TRAININGS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "nfsp-bg4": _nfsp("BG4", "Table 6"),
+        "nfsp-bg5": _nfsp(
+            "BG5", "Table 7", policy_buffer=1_000_000, q_buffer=500_000, updates=6, policy_rate=1e-5
+        ),
+        "nfsp-bg6": _nfsp(
+            "BG6",
+            "Table 8",
+            policy_buffer=2_000_000,
+            q_buffer=1_000_000,
+            updates=10,
+            policy_rate=1e-5,
+        ),
+        "rnad-bg4": _rnad("BG4", "Table 9"),
+        "rnad-bg5": _rnad("BG5", "Table 10"),
+        "rnad-bg6": _rnad("BG6", "Table 11"),
+        "nfsp-bg4-quick": _quick("nfsp", "BG4", 8_000_000),
+        "nfsp-bg5-quick": _quick("nfsp", "BG5", 20_000_000, **LARGER),
+        "nfsp-bg6-quick": _quick("nfsp", "BG6", 20_000_000, **LARGER),
+        "rnad-bg4-quick": _quick_rnad("BG4", 16_000_000),
+        "rnad-bg5-quick": _quick_rnad("BG5", 12_800_000),
+        "rnad-bg6-quick": _quick_rnad("BG6", 16_000_000),
+        "rnad-bargaining-quick": _quick(
+            "rnad",
+            "bargaining",
+            3_000_000,
+            rate=5e-4,
+            sizes=(250,),
+            repeats=(1,),
+            averaging=0.02,
+            eta=0.1,
+            opposed=False,
+            exploration=0.1,
+            force=20,
+            beta=10,
+            fine_tune=None,
+        ),
+    }
+)
 """The included trainings. The algorithms' defaults are the paper appendix's values for BG4."""
 
 

@@ -177,15 +177,17 @@ class RNaD(Training[RNaDSettings, Learned]):
 
     name = "rnad"
     options = RNaDSettings
-    metrics = MappingProxyType({
-        "value_loss": "mean squared error of values against v-trace targets, in squared shares of "
-        "the scale, summed over players",
-        "policy_loss": "NeuRD's loss, pushes times logits; its level has no meaning",
-        "entropy": "entropy of the policy's decisions, in nats",
-        "divergence": "divergence of the policy from the anchor, in nats; near 0 at convergence",
-        "gradient": "norm of the gradient before clipping",
-        "length": "decisions per match",
-    })  # fmt: skip
+    metrics = MappingProxyType(
+        {
+            "value_loss": "mean squared error of values against v-trace targets, in squared shares of "
+            "the scale, summed over players",
+            "policy_loss": "NeuRD's loss, pushes times logits; its level has no meaning",
+            "entropy": "entropy of the policy's decisions, in nats",
+            "divergence": "divergence of the policy from the anchor, in nats; near 0 at convergence",
+            "gradient": "norm of the gradient before clipping",
+            "length": "decisions per match",
+        }
+    )
 
     def __init__(self, game: ArrayGame[Any, Any], settings: RNaDSettings) -> None:
         super().__init__(game, settings)
@@ -230,9 +232,10 @@ class RNaD(Training[RNaDSettings, Learned]):
         key, instance_key, play_key = jax.random.split(learned.key, 3)
         draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
         explores = jax.random.bernoulli(
-            jax.random.fold_in(play_key, 0), self.settings.exploration,
+            jax.random.fold_in(play_key, 0),
+            self.settings.exploration,
             (self.settings.matches, len(self.game.players)),
-        )  # fmt: skip
+        )
         played = play(self.game, draws, partial(self._act, learned.weights, explores), play_key)
         gradient, means = self._slope(learned, played)
         change, steps = self.steps.update(gradient, learned.steps)
@@ -336,9 +339,15 @@ class RNaD(Training[RNaDSettings, Learned]):
         return result
 
     def _worth(
-        self, learned: Learned, rows: Decisions, indices: Array, own: Array, shares: Array,
-        policy: Array, log_ratio: Array,
-    ) -> tuple[Array, Array]:  # fmt: skip
+        self,
+        learned: Learned,
+        rows: Decisions,
+        indices: Array,
+        own: Array,
+        shares: Array,
+        policy: Array,
+        log_ratio: Array,
+    ) -> tuple[Array, Array]:
         """Return the v-trace values of decisions and of each of their actions."""
 
         def spread(numbers: Array) -> Array:
@@ -384,17 +393,22 @@ class RNaD(Training[RNaDSettings, Learned]):
             aim += jnp.minimum(c, weight) * (ahead.aim - ahead.value)
             transfer = paid if self.settings.opposed else 0.0
             after_others = Ahead(
-                weight, transfer + step.rewards + ahead.got,
-                transfer + ratio * (step.rewards + ahead.weighed), ahead.aim, ahead.value,
-            )  # fmt: skip
+                weight,
+                transfer + step.rewards + ahead.got,
+                transfer + ratio * (step.rewards + ahead.weighed),
+                ahead.aim,
+                ahead.value,
+            )
             after = Ahead(zeros + 1, zeros, zeros, aim, zeros + value)
             here = step.own.any(axis=-1, keepdims=True)
             state = jax.tree.map(
                 lambda own_step, other_step, no_step: jnp.where(
                     step.own, own_step, jnp.where(here, other_step, no_step)
                 ),
-                after, after_others, ahead,
-            )  # fmt: skip
+                after,
+                after_others,
+                ahead,
+            )
             results = jnp.where(step.own, jnp.stack([aim, advantage]), 0.0).sum(axis=-1)
             return state, (results[0], results[1])
 

@@ -108,8 +108,9 @@ class Tree:
 
     def uniform(self) -> Policy:
         """Return the policy that takes all legal actions with equal probability."""
-        return [level.legal / np.maximum(level.legal.sum(axis=1), 1)[:, None]
-                for level in self.levels]  # fmt: skip
+        return [
+            level.legal / np.maximum(level.legal.sum(axis=1), 1)[:, None] for level in self.levels
+        ]
 
     def policy(self, probabilities: Callable[[Floats, Integers], Floats]) -> Policy:
         """Tabulate a policy that is given as a function of observations and legal actions."""
@@ -216,9 +217,12 @@ class Solution:
 
 
 def solve(
-    tree: Tree, iterations: int = 1_000, *, evaluations: int = 10,
+    tree: Tree,
+    iterations: int = 1_000,
+    *,
+    evaluations: int = 10,
     progress: Callable[[int, Floats], None] | None = None,
-) -> Solution:  # fmt: skip
+) -> Solution:
     """Solve a game by counterfactual regret minimisation: alternating CFR+ with linear averaging.
 
     Players take turns: a player's regrets, floored at 0, are updated against the others' current

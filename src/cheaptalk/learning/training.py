@@ -53,9 +53,10 @@ def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
     """
     configurations = {
         configuration.lower(): (game_spec, fixed)
-        for game_spec in games().values() if game_spec.view is not None
+        for game_spec in games().values()
+        if game_spec.view is not None
         for configuration, fixed in game_spec.view.configurations.items()
-    }  # fmt: skip
+    }
     if name in GAMES:
         return legal(get_game(name).rules, parameters)
     if name.lower() not in configurations:

@@ -86,9 +86,15 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     )
     in_table = pl.col(stub[0]).is_not_null()
     both = table.frame.with_columns(_compared(stub)).join(
-        printed, on=names, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right",
-        suffix=".paper", validate="m:1",
-    )  # fmt: skip
+        printed,
+        on=names,
+        how="full",
+        coalesce=True,
+        nulls_equal=True,
+        maintain_order="left_right",
+        suffix=".paper",
+        validate="m:1",
+    )
     columns = tuple(_columns(table, numbers))
     shown = [column.key for column in columns if ".printed" in column.key]
     frame = (

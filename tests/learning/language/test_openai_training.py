@@ -21,10 +21,7 @@ QUICK = OpenAITraining(suffix="iteration-1", seed=3, poll=0.01)
 
 
 def train(
-    server: BatchServer,
-    out: Path,
-    steps: list[Step] | None = None,
-    chats: Sequence[Any] = CHATS,
+    server: BatchServer, out: Path, steps: list[Step] | None = None, chats: Sequence[Any] = CHATS
 ) -> str:
     with pytest.MonkeyPatch.context() as patch, at_home("openai", server.url):
         patch.setenv("OPENAI_API_KEY", "sk-secret")

@@ -32,9 +32,11 @@ class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
     def feature_specs(rules: GuessTheAverage) -> Mapping[str, Feature]:
         number = Feature(1, rules.maximum)
         return {
-            "chosen": number, "average": number, "winning": Feature(2, rules.maximum),
+            "chosen": number,
+            "average": number,
+            "winning": Feature(2, rules.maximum),
             "share": Feature(1, 1),
-        }  # fmt: skip
+        }
 
     def _winning(self, numbers: Array) -> Array:
         """Return whether each number wins; shape (..., rounds, players)."""

@@ -80,9 +80,11 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         (self.field,) = self.rules.actions[0].model_fields
         reports = self.report_features.items()
         self.features = {
-            "player": len(self.players), "round": self.rounds, **self.private_features,
+            "player": len(self.players),
+            "round": self.rounds,
+            **self.private_features,
             **{name: self.rounds * feature.width for name, feature in reports},
-        }  # fmt: skip
+        }
 
     @staticmethod
     @abstractmethod

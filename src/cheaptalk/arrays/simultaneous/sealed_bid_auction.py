@@ -42,9 +42,13 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
     def feature_specs(rules: SealedBidAuction) -> Mapping[str, Feature]:
         amount, whether = Feature(1, rules.high), Feature(1, 1)
         return {
-            "valuations": amount, "bids": amount, "winning": amount, "paid": amount,
-            "won": whether, "tied": whether,
-        }  # fmt: skip
+            "valuations": amount,
+            "bids": amount,
+            "winning": amount,
+            "paid": amount,
+            "won": whether,
+            "tied": whether,
+        }
 
     # Instances
 
@@ -69,9 +73,9 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
     def draws_from(self, instances: Sequence[Valuations]) -> Array:
         valuations = np.array([instance.valuations for instance in instances])
         none = ((),) * self.rounds
-        ranks = np.array([
-            [self._ranks(row) for row in instance.precedence or none] for instance in instances
-        ])  # fmt: skip
+        ranks = np.array(
+            [[self._ranks(row) for row in instance.precedence or none] for instance in instances]
+        )
         return np.stack([valuations, ranks], axis=-1).astype(np.int32)
 
     def known_draws(self, question: Turn, number: int, player: int) -> Array:

@@ -190,11 +190,13 @@ def self_play(
         done.append(iteration._replace(kept=len(examples)))
         training = settings.training.model_copy(update={"seed": settings.seed + number})
         model = training.train(
-            model, [example.training_example() for example in examples],
+            model,
+            [example.training_example() for example in examples],
             out / f"model-{number + 1}",
             partial(progress, number) if progress else None,
-            loss=loss_of(settings.learn), reference=str(base),
-        )  # fmt: skip
+            loss=loss_of(settings.learn),
+            reference=str(base),
+        )
     return done
 
 
@@ -235,9 +237,11 @@ def _play(
         settings.training.ready(model)
     with Store.open(out / STORE, create=True) as store:
         result = run(
-            study, store, concurrency=settings.matches,
+            study,
+            store,
+            concurrency=settings.matches,
             progress=lambda state: progress(number, state) if progress else None,
-        )  # fmt: skip
+        )
         if result.left:
             reason = result.halted or next(iter(result.problems), "the run was stopped")
             raise SelfPlayFailed(f"iteration {number} is incomplete: {reason}")
@@ -256,12 +260,17 @@ def _study(models: Sequence[str], settings: SelfPlay) -> Study:
     partners = {**settings.partners, **earlier}
     pairs = [[name, name]]
     pairs += [pair for partner in partners for pair in ([name, partner], [partner, name])]
-    return Study.model_validate({
-        "name": name, "seed": settings.seed + number, "pairing": pairs if partners else "self",
-        "instances": settings.instances(len(pairs)), "repeats": settings.repeats,
-        "games": [{"game": settings.game, "fixed": dict(settings.parameters)}],
-        "players": {name: _player(models[-1], settings), **partners},
-    })  # fmt: skip
+    return Study.model_validate(
+        {
+            "name": name,
+            "seed": settings.seed + number,
+            "pairing": pairs if partners else "self",
+            "instances": settings.instances(len(pairs)),
+            "repeats": settings.repeats,
+            "games": [{"game": settings.game, "fixed": dict(settings.parameters)}],
+            "players": {name: _player(models[-1], settings), **partners},
+        }
+    )
 
 
 def _player(model: str, settings: SelfPlay) -> dict[str, Any]:

@@ -78,13 +78,19 @@ def pretrain(
         torch.manual_seed(training.seed)
         model = transformers.LlamaForCausalLM(
             transformers.LlamaConfig(
-                vocab_size=len(tokenizer), hidden_size=shape.hidden,
-                intermediate_size=3 * shape.hidden, num_hidden_layers=shape.layers,
-                num_attention_heads=shape.heads, num_key_value_heads=shape.heads,
-                max_position_embeddings=shape.context, bos_token_id=None, eos_token_id=end,
-                pad_token_id=end, tie_word_embeddings=True,
+                vocab_size=len(tokenizer),
+                hidden_size=shape.hidden,
+                intermediate_size=3 * shape.hidden,
+                num_hidden_layers=shape.layers,
+                num_attention_heads=shape.heads,
+                num_key_value_heads=shape.heads,
+                max_position_embeddings=shape.context,
+                bos_token_id=None,
+                eos_token_id=end,
+                pad_token_id=end,
+                tie_word_embeddings=True,
             )
-        )  # fmt: skip
+        )
         model.generation_config.do_sample = True  # otherwise calls ignore the temperature
         model.generation_config.top_k = 0  # sample from all tokens
         return model
@@ -103,19 +109,27 @@ def _tokenizer(chats: Sequence[Sequence[Mapping[str, str]]], shape: Shape) -> An
     pre_tokenizers = tokenizers.pre_tokenizers
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(tokenizers.Regex(r"\d|\n+"), "isolated"),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ])  # fmt: skip
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(r"\d|\n+"), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
     trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=shape.vocabulary, special_tokens=list(SPECIAL), initial_alphabet=alphabet,
+        vocab_size=shape.vocabulary,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=alphabet,
         show_progress=False,
-    )  # fmt: skip
+    )
     tokenizer.train_from_iterator(
         (message["content"] for chat in chats[:READ] for message in chat), trainer
     )
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token=END, pad_token=END, chat_template=TEMPLATE,
-        additional_special_tokens=list(SPECIAL), model_max_length=shape.context,
-    )  # fmt: skip
+        tokenizer_object=tokenizer,
+        eos_token=END,
+        pad_token=END,
+        chat_template=TEMPLATE,
+        additional_special_tokens=list(SPECIAL),
+        model_max_length=shape.context,
+    )

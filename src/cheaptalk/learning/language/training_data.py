@@ -47,9 +47,9 @@ def everything(chats: Sequence[ScoredChat]) -> list[ScoredChat]:
     return list(chats)
 
 
-FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = MappingProxyType({
-    "above_mean": above_mean, "positive": positive, "everything": everything,
-})  # fmt: skip
+FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = MappingProxyType(
+    {"above_mean": above_mean, "positive": positive, "everything": everything}
+)
 """Filters by name."""
 
 
@@ -136,7 +136,7 @@ def _advantages(group: Sequence[ScoredChat]) -> list[SelectedChat]:
     return [SelectedChat(chat, (chat.payoff - mean) / spread) for chat in group]
 
 
-GROUPED: Mapping[str, Callable[[Sequence[ScoredChat]], list[SelectedChat]]] = MappingProxyType({
-    "dpo": _preferred, "grpo": _advantages,
-})  # fmt: skip
+GROUPED: Mapping[str, Callable[[Sequence[ScoredChat]], list[SelectedChat]]] = MappingProxyType(
+    {"dpo": _preferred, "grpo": _advantages}
+)
 """Methods that compare matches on the same instance."""

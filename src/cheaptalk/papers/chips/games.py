@@ -23,13 +23,22 @@ GAME = "chip_trading"
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
 """The columns that describe the match of a row in every frame."""
 TURN = {
-    "match_id": pl.String, "turn": pl.Int64, "player": pl.String, "chips": pl.Int64,
-    "gain": pl.Float64, "ratio": pl.Float64, "accepted": pl.Boolean, "surplus": pl.Float64,
-}  # fmt: skip
+    "match_id": pl.String,
+    "turn": pl.Int64,
+    "player": pl.String,
+    "chips": pl.Int64,
+    "gain": pl.Float64,
+    "ratio": pl.Float64,
+    "accepted": pl.Boolean,
+    "surplus": pl.Float64,
+}
 DECISION = {
-    "match_id": pl.String, "turn": pl.Int64, "player": pl.String, "part": pl.String,
+    "match_id": pl.String,
+    "turn": pl.Int64,
+    "player": pl.String,
+    "part": pl.String,
     "regret": pl.String,
-}  # fmt: skip
+}
 
 
 class Variant(NamedTuple):
@@ -137,13 +146,15 @@ def games(evidence: Evidence) -> Games:
         validate="m:1",
     )
     matches = seated.select(
-        "match_id", "configuration", "instance",
+        "match_id",
+        "configuration",
+        "instance",
         pl.col("configuration").replace_strict(names).alias("variant"),
         "population",
         "bound",
         (pl.col("game.rounds") * pl.col("game.players")).alias("turns"),
         pl.col("game.players").alias("players"),
-    )  # fmt: skip
+    )
     turns, judged = _turns_and_decisions(evidence, set(usable["match_id"]))
     last = turns.group_by("match_id", maintain_order=True).agg(pl.col("surplus").last())
     of_match = matches.select(MATCH)
@@ -193,8 +204,11 @@ def _population(labels: Sequence[str | None]) -> str:
 def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
     configurations = parameters_in(frame)
     colours = {tuple(values["colours"]) for values in configurations.values()}
-    distinguishing = [name for name in varying(configurations)
-             if name != "colours" or len(set(map(len, colours))) < len(colours)]  # fmt: skip
+    distinguishing = [
+        name
+        for name in varying(configurations)
+        if name != "colours" or len(set(map(len, colours))) < len(colours)
+    ]
     variants: dict[str, Variant] = {}
     for digest, values in sorted(configurations.items()):
         size = len(values["colours"])

@@ -12,9 +12,13 @@ from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable
 
 PAPER = "chips"
 POPULATIONS = {
-    "human": "Human", "gpt-4o": "GPT-4o", "gpt-4o-refined": "GPT-4o refined", "gemini": "Gemini",
-    "gemini-refined": "Gemini refined", "bayesian": "Bayesian agent",
-}  # fmt: skip
+    "human": "Human",
+    "gpt-4o": "GPT-4o",
+    "gpt-4o-refined": "GPT-4o refined",
+    "gemini": "Gemini",
+    "gemini-refined": "Gemini refined",
+    "bayesian": "Bayesian agent",
+}
 """The paper's names of populations, in the paper's order, by label in roster and preset."""
 BETWEEN = " / "
 """The separator between labels in the name of a population."""
@@ -57,11 +61,18 @@ def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterat
     if not populations:
         return
     frame = _in_order(wide, populations)
-    yield as_printed(evidence, PAPER, ReportTable(
-        "table-3", "Final surplus over its bound", frame,
-        (POPULATION, *(Header(each.name, game(each.name), "", 2) for each in data.variants)),
-        "Means, with standard errors in parentheses.", printed="Table 3",
-    ))  # fmt: skip
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-3",
+            "Final surplus over its bound",
+            frame,
+            (POPULATION, *(Header(each.name, game(each.name), "", 2) for each in data.variants)),
+            "Means, with standard errors in parentheses.",
+            printed="Table 3",
+        ),
+    )
 
 
 def _in_order(
@@ -99,16 +110,23 @@ def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterato
                 row[name(second)], row[f"{name(second)} way"] = p, _arrow(gap)
             rows.append(row)
     columns = (
-        column for second in map(name, populations[1:])
+        column
+        for second in map(name, populations[1:])
         for column in (Header(second, f"p, {second}", "", 3), Header(f"{second} way", "↑↓"))
-    )  # fmt: skip
-    yield as_printed(evidence, PAPER, ReportTable(
-        "table-4", "Differences in final surplus",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (Header("variant", "Game"), POPULATION, *columns),
-        "Uncorrected two-sided p-values of permutation tests; ↑ means that the column's population "
-        "has the larger share of the bound.", printed="Table 4",
-    ))  # fmt: skip
+    )
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-4",
+            "Differences in final surplus",
+            pl.DataFrame(rows, infer_schema_length=None),
+            (Header("variant", "Game"), POPULATION, *columns),
+            "Uncorrected two-sided p-values of permutation tests; ↑ means that the column's population "
+            "has the larger share of the bound.",
+            printed="Table 4",
+        ),
+    )
 
 
 def _arrow(gap: float | None) -> str | None:
@@ -129,24 +147,41 @@ def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterato
     rows = _in_order(moments, players, "player")
     games = {variant.name: game(variant.name) for variant in data.variants}
     frame = rows.sort(*data.order("variant"), maintain_order=True).select(
-        pl.col("variant").replace_strict(games), "player",
+        pl.col("variant").replace_strict(games),
+        "player",
         pl.col("outcome").str.to_titlecase(),
-        *(expression for key in ("gain", "ratio") for expression in (
-            pl.col(key), pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), pl.col(f"{key}_median"),
-        )),
-    )  # fmt: skip
+        *(
+            expression
+            for key in ("gain", "ratio")
+            for expression in (
+                pl.col(key),
+                pl.col(f"{key}_sd").alias(f"{key}{ERROR}"),
+                pl.col(f"{key}_median"),
+            )
+        ),
+    )
     columns = (
-        Header("variant", "Game"), Header("player", "Player"), Header("outcome", "Acceptance"),
+        Header("variant", "Game"),
+        Header("player", "Player"),
+        Header("outcome", "Acceptance"),
         Header("gain", "Surplus, mean (s.d.)", "", 3),
         Header("ratio", "Ratio, mean (s.d.)", "", 3),
         Header("gain_median", "Surplus", "", 3, group="Median"),
         Header("ratio_median", "Ratio", "", 3, group="Median"),
-    )  # fmt: skip
-    yield as_printed(evidence, PAPER, ReportTable(
-        "table-5", "Proposals", frame, columns,
-        "Surplus: the gain of the proposer if the proposal is accepted, in dollars. Ratio: chips "
-        "given per chip requested.", printed="Table 5",
-    ))  # fmt: skip
+    )
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-5",
+            "Proposals",
+            frame,
+            columns,
+            "Surplus: the gain of the proposer if the proposal is accepted, in dollars. Ratio: chips "
+            "given per chip requested.",
+            printed="Table 5",
+        ),
+    )
 
 
 def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
@@ -161,9 +196,18 @@ def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
     for row in answers.iter_rows(named=True):
         cells = rows.setdefault(row["variant"], {"variant": game(row["variant"])})
         cells |= {row["metric"]: row["mean"], f"{row['metric']}{ERROR}": row["error"]}
-    return as_printed(evidence, PAPER, ReportTable(
-        "table-1", "Answers on scales", pl.DataFrame(list(rows.values()), infer_schema_length=None),
-        (Header("variant", "Game variation"),
-         *(Header(scale, title, "", 2) for scale, title in scales.items())),
-        "Means, with standard errors in parentheses.", printed="Table 1",
-    ))  # fmt: skip
+    return as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-1",
+            "Answers on scales",
+            pl.DataFrame(list(rows.values()), infer_schema_length=None),
+            (
+                Header("variant", "Game variation"),
+                *(Header(scale, title, "", 2) for scale, title in scales.items()),
+            ),
+            "Means, with standard errors in parentheses.",
+            printed="Table 1",
+        ),
+    )

@@ -80,10 +80,13 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         moments, on=by, maintain_order="left", validate="1:1"
     )
     yield ReportTable(
-        "proposals", "Gain and ratio of proposals",
+        "proposals",
+        "Gain and ratio of proposals",
         frame.select("player", pl.exclude("player")),
         (
-            PLAYER, VARIANT, Header("outcome", "Proposal"),
+            PLAYER,
+            VARIANT,
+            Header("outcome", "Proposal"),
             Header("proposals", "Proposals", "", 0),
             Header("gain", "Gain, mean", "dollars", 3),
             Header("gain_sd", "Gain, s.d.", "dollars", 3),
@@ -92,8 +95,9 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             Header("ratio_sd", "Ratio, s.d.", "", 3),
             Header("ratio_median", "Ratio, median", "", 3),
         ),
-        INTERVALS, leads=lambda row: data.lead(row["variant"], player=row["player"]),
-    )  # fmt: skip
+        INTERVALS,
+        leads=lambda row: data.lead(row["variant"], player=row["player"]),
+    )
     yield from paper_tables.proposals(evidence, data, frame)
     yield _kinds(data, turns)
 
@@ -103,10 +107,13 @@ def _kinds(data: Games, turns: pl.DataFrame) -> ReportTable:
     kinds = turns.with_columns(matches.cast(pl.Float64).alias(kind.key) for kind, matches in KINDS)
     frame = means(kinds, names, ["variant", "player"], bounds=dict.fromkeys(names, SHARE))
     return ReportTable(
-        "kinds-of-proposals", "Kinds of proposals", frame.select("player", pl.exclude("player")),
+        "kinds-of-proposals",
+        "Kinds of proposals",
+        frame.select("player", pl.exclude("player")),
         (PLAYER, VARIANT, *(column for column, _ in KINDS)),
-        INTERVALS, leads=lambda row: data.lead(row["variant"], player=row["player"]),
-    )  # fmt: skip
+        INTERVALS,
+        leads=lambda row: data.lead(row["variant"], player=row["player"]),
+    )
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
@@ -126,9 +133,10 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     terms = BarScale(int(low), int(high), 1 / OCTAVE, centred=True)
     binned = turns.with_columns(
         gain_bar=((pl.col("gain") / gains.width - 1e-9).ceil() - 1)
-        .cast(pl.Int64).clip(gains.low, gains.high),
+        .cast(pl.Int64)
+        .clip(gains.low, gains.high),
         ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
-    )  # fmt: skip
+    )
     axis = Axis("gain to the proposer, dollars")
     ratio = _ratio_axis(terms)
     for name, title, bar, scale, across in (
@@ -165,9 +173,10 @@ def _gain_scale(gains: pl.Series) -> BarScale:
 def _ratio_axis(scale: BarScale) -> Axis:
     ticks = range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1)
     return Axis(
-        "chips given : chips requested", ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
+        "chips given : chips requested",
+        ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
         ends=((scale.low - 1) / OCTAVE, (scale.high + 1) / OCTAVE),
-    )  # fmt: skip
+    )
 
 
 def _terms(ratio: float) -> str:
@@ -191,9 +200,13 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axi
         for accepted in (True, False)
     ]
     return Chart(
-        title, "share of a player's proposals", [*layers, Rule(x=0)], axis,
-        Axis(names=tuple(players)), 80.0 * len(players),
-    )  # fmt: skip
+        title,
+        "share of a player's proposals",
+        [*layers, Rule(x=0)],
+        axis,
+        Axis(names=tuple(players)),
+        80.0 * len(players),
+    )
 
 
 def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Boxes:

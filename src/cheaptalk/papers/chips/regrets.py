@@ -62,16 +62,22 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         )
     frame = shares(data)
     yield Charts(
-        "regret", "Decisions by their regret",
-        [_panel(frame.filter(variant=variant, part=part), f"{part.capitalize()}s, {variant}")
-         for variant in frame["variant"].unique(maintain_order=True) for part in PARTS
-         if not frame.filter(variant=variant, part=part).is_empty()],
+        "regret",
+        "Decisions by their regret",
+        [
+            _panel(frame.filter(variant=variant, part=part), f"{part.capitalize()}s, {variant}")
+            for variant in frame["variant"].unique(maintain_order=True)
+            for part in PARTS
+            if not frame.filter(variant=variant, part=part).is_empty()
+        ],
         f"{LEGEND} Bars show shares of the decisions in the sample; their number follows the "
         f"player's name. {UNFORCED[evidence.as_published]}",
-    )  # fmt: skip
+    )
     share = "share of decisions"
     yield ReportTable(
-        "regret-of-decisions", "Regret of decisions", frame.select("player", pl.exclude("player")),
+        "regret-of-decisions",
+        "Regret of decisions",
+        frame.select("player", pl.exclude("player")),
         (
             Header("player", "Player", about="The player who decided, against any opponents."),
             VARIANT,
@@ -79,8 +85,9 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
             Header("decisions", "Decisions", "in the sample", 0),
             *(Header(kind, f"{kind.capitalize()} regret", share, 3) for kind in REGRETS),
         ),
-        INTERVALS, leads=lambda row: data.lead(row["variant"], player=row["player"]),
-    )  # fmt: skip
+        INTERVALS,
+        leads=lambda row: data.lead(row["variant"], player=row["player"]),
+    )
 
 
 def shares(data: Games) -> pl.DataFrame:
@@ -102,10 +109,14 @@ def _panel(frame: pl.DataFrame, title: str) -> Chart:
     starts, layers = [0.0] * len(rows), []
     for kind in REGRETS:
         lengths = [
-            (index, start, start + row[kind],
-             f"{kind} regret\n{row['player']}: {row[kind]:.1%} of {_counts_text(row)}")
+            (
+                index,
+                start,
+                start + row[kind],
+                f"{kind} regret\n{row['player']}: {row[kind]:.1%} of {_counts_text(row)}",
+            )
             for index, (start, row) in enumerate(zip(starts, rows, strict=True))
-        ]  # fmt: skip
+        ]
         layers.append(bars(lengths, name=f"{kind} regret", tone=TONE[kind]))
         starts = [end for _, _, end, _ in lengths]
     across = Axis("share of decisions", ends=(0, 1), percent=True)
@@ -139,9 +150,11 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     paths = {seat: player_path(outcome, size, seat, judged) for seat in outcome.worths}
     titles = [f"{plain(seat).capitalize()}: {record.label(seat)}" for seat in paths]
     yield Charts(
-        "value-paths", f"Value of chips in game {record.id}",
-        list(map(partial(_path_panel, outcome), titles, paths.values())), f"{reason} {LEGEND}",
-    )  # fmt: skip
+        "value-paths",
+        f"Value of chips in game {record.id}",
+        list(map(partial(_path_panel, outcome), titles, paths.values())),
+        f"{reason} {LEGEND}",
+    )
     if judged:
         yield _path_table(data, record, outcome, paths)
 
@@ -192,20 +205,23 @@ def _path_panel(outcome: Trading, title: str, value_path: PlayerPath) -> Chart:
         other = f"with another decision in turn {decision.turn}"
         marks = [
             Mark(turn, worth, f"{other}: ${worth:.2f} after turn {turn}", size=1)
-            for turn, worth in enumerate(counterfactual) if turn >= start
-        ]  # fmt: skip
+            for turn, worth in enumerate(counterfactual)
+            if turn >= start
+        ]
         layers.append(Line(marks, tone="soft", dash=DASHES[1], steps=True))
     path = [Mark(turn, worth) for turn, worth in enumerate(values)]
     layers.append(Line(path, tone=3, width=2, dots=False, steps=True))
     decisions = [
         Mark(
-            decision.turn, values[decision.turn],
+            decision.turn,
+            values[decision.turn],
             f"turn {decision.turn}, {decision.part}: {decision.regret} regret\n"
             f"{_turn_text(outcome, decision.turn)}",
-            size=4.5, tone=TONE[decision.regret],
+            size=4.5,
+            tone=TONE[decision.regret],
         )
         for decision, _ in judged
-    ]  # fmt: skip
+    ]
     layers.append(Points(decisions))
     up = Axis("value of all chips, dollars")
     return Chart(title, "", layers, Axis("turns played", integer=True), up)
@@ -224,19 +240,25 @@ def _path_table(
 ) -> ReportTable:
     rows = [
         {
-            "turn": decision.turn, "player": plain(seat), "part": decision.part,
-            "trade": _turn_text(outcome, decision.turn), "gain": decision.gain / 100,
+            "turn": decision.turn,
+            "player": plain(seat),
+            "part": decision.part,
+            "trade": _turn_text(outcome, decision.turn),
+            "gain": decision.gain / 100,
             "regret": decision.regret,
-            "missed": decision.missed, "end": values[-1], "otherwise": counterfactual[-1],
+            "missed": decision.missed,
+            "end": values[-1],
+            "otherwise": counterfactual[-1],
         }
         for seat, (values, judged) in paths.items()
         for decision, counterfactual in judged
-    ]  # fmt: skip
+    ]
     seated = {f"player_{seat}": record.label(seat) for seat in record.seats}
     digests = data.matches.filter(match_id=record.id)["configuration"]
     lead = Lead(GAME, seated | {"status": "finished", "configuration": digests[0]})
     return ReportTable(
-        "value-paths", f"Decisions in game {record.id}",
+        "value-paths",
+        f"Decisions in game {record.id}",
         pl.DataFrame(rows, schema_overrides={"missed": pl.Int64}).sort("turn", "player"),
         (
             Header("turn", "Turn"),
@@ -249,5 +271,6 @@ def _path_table(
             Header("end", "Final value", "dollars", 2, "The final value of the player's chips."),
             Header("otherwise", "Counterfactual", "dollars", 2, "With the other decision."),
         ),
-        f"Full transcript: cheaptalk match show {record.id}", leads=lambda _: lead,
-    )  # fmt: skip
+        f"Full transcript: cheaptalk match show {record.id}",
+        leads=lambda _: lead,
+    )

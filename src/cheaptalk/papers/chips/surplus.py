@@ -29,9 +29,11 @@ SHOWN = 6
 """The maximum number of rounds in the table by round."""
 INTERVALS = "95 % confidence intervals, clustered by instance."
 VARIANT = Header("variant", "Game")
-POPULATION = Header("population", "Population", about=(
-    "The players of a game: one name if all are copies of one player, otherwise all names."
-))  # fmt: skip
+POPULATION = Header(
+    "population",
+    "Population",
+    about=("The players of a game: one name if all are copies of one player, otherwise all names."),
+)
 
 
 def _reached(data: Games) -> Answer:
@@ -73,10 +75,11 @@ def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     shares = means(turns, ["surplus"], ["variant", "population", "turn"])
     yield _reached(data)
     yield Charts(
-        "trajectories", "Share of the bound by turn",
+        "trajectories",
+        "Share of the bound by turn",
         [panel for variant in data.variants for panel in _panels(data, shares, variant.name)],
         f"The dotted line is the bound. Bands: {INTERVALS}",
-    )  # fmt: skip
+    )
     yield _by_round(data, turns)
 
 
@@ -98,11 +101,14 @@ def _panels(data: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
 def _line(name: str, rows: Sequence[Mapping[str, Any]], tone: int) -> Line:
     marks = [
         Mark(
-            row["turn"], row["surplus"], f"{name}, turn {row['turn']}\n{_hover_text(row)}",
-            y_ends=ends(row, "surplus"), size=2.5,
+            row["turn"],
+            row["surplus"],
+            f"{name}, turn {row['turn']}\n{_hover_text(row)}",
+            y_ends=ends(row, "surplus"),
+            size=2.5,
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     start = Mark(0, 0, f"{name}, at the start", y_ends=(0, 0), size=2.5)
     return Line([start, *marks], name, tone, width=2, band=True)
 
@@ -128,19 +134,24 @@ def _by_round(data: Games, turns: pl.DataFrame) -> ReportTable:
     selected = sorted({round(1 + (last - 1) * step / (SHOWN - 1)) for step in range(SHOWN)})
     cells = means(
         rounds.filter(pl.col("round").is_in(selected)).sort("round"),
-        ["surplus"], ["variant", "population", "round"],
-    )  # fmt: skip
+        ["surplus"],
+        ["variant", "population", "round"],
+    )
     named = cells.with_columns(pl.format("round {}", "round").alias("round"))
     frame = ordered(data, side_by_side(named, "surplus", "round"))
     shown = [name for name in frame.columns if name.startswith("round ") and "." not in name]
     return ReportTable(
-        "surplus-by-round", "Share of the bound by round", frame,
-        (POPULATION, VARIANT, *(
-            Header(name, f"After {name}", "share of the bound", 3) for name in shown
-        )),
+        "surplus-by-round",
+        "Share of the bound by round",
+        frame,
+        (
+            POPULATION,
+            VARIANT,
+            *(Header(name, f"After {name}", "share of the bound", 3) for name in shown),
+        ),
         INTERVALS,
         leads=lambda row: data.lead(row["variant"], table=row["population"]),
-    )  # fmt: skip
+    )
 
 
 def table_3(evidence: Evidence) -> Iterator[ReportTable]:
@@ -155,46 +166,70 @@ def table_3(evidence: Evidence) -> Iterator[ReportTable]:
     parts = [name for name in ratios.columns if not name.endswith((LOW, HIGH))]
     frame = side_by_side(ordered(data, ratios.select(parts)), "ratio", "variant")
     yield ReportTable(
-        "final-surplus", "Final share of the bound", frame,
-        (POPULATION, *(Header(variant.name, variant.name, "share of the bound", 2)
-                       for variant in data.variants)),
+        "final-surplus",
+        "Final share of the bound",
+        frame,
+        (
+            POPULATION,
+            *(
+                Header(variant.name, variant.name, "share of the bound", 2)
+                for variant in data.variants
+            ),
+        ),
         "In parentheses: standard errors.",
         leads=lambda row: data.lead(table=row["population"]),
-    )  # fmt: skip
+    )
     yield from paper_tables.final_surplus(evidence, data, frame)
     yield _dollars(data)
 
 
 def _dollars(data: Games) -> ReportTable:
     by = ["variant", "population"]
-    frame = means(data.matches, ["surplus", "bound"], by, bounds={"bound": COUNT}).join(
-        data.matches.group_by(by, maintain_order=True).agg(
-            pl.len().alias("games"),
-            (pl.col("bound") == 0).sum().alias("nothing"),
-            pl.when(pl.col("bound").sum() > 0)
-            .then(pl.col("surplus").sum() / pl.col("bound").sum())
-            .alias("share"),
-        ),
-        on=by, maintain_order="left", validate="1:1",
-    ).join(means(data.turns.with_columns(pl.col("accepted").cast(pl.Float64)), ["accepted"], by,
-                 bounds={"accepted": SHARE}),
-           on=by, maintain_order="left", validate="1:1")  # fmt: skip
+    frame = (
+        means(data.matches, ["surplus", "bound"], by, bounds={"bound": COUNT})
+        .join(
+            data.matches.group_by(by, maintain_order=True).agg(
+                pl.len().alias("games"),
+                (pl.col("bound") == 0).sum().alias("nothing"),
+                pl.when(pl.col("bound").sum() > 0)
+                .then(pl.col("surplus").sum() / pl.col("bound").sum())
+                .alias("share"),
+            ),
+            on=by,
+            maintain_order="left",
+            validate="1:1",
+        )
+        .join(
+            means(
+                data.turns.with_columns(pl.col("accepted").cast(pl.Float64)),
+                ["accepted"],
+                by,
+                bounds={"accepted": SHARE},
+            ),
+            on=by,
+            maintain_order="left",
+            validate="1:1",
+        )
+    )
     return ReportTable(
-        "surplus-in-dollars", "Surplus, bound and trades", ordered(data, frame),
+        "surplus-in-dollars",
+        "Surplus, bound and trades",
+        ordered(data, frame),
         (
             POPULATION,
             VARIANT,
             Header("games", "Games", "", 0),
             Header("surplus", "Surplus", "dollars per game", 2),
-            Header("bound", "Bound", "dollars per game", 2,
-                   "The largest gain of all players together."),
+            Header(
+                "bound", "Bound", "dollars per game", 2, "The largest gain of all players together."
+            ),
             Header("share", "Ratio of means", "share of the bound", 3),
             Header("nothing", "Nothing to gain", "games", 0, "Games whose bound is 0."),
             Header("accepted", "Accepted", "share of proposals", 3),
         ),
         INTERVALS,
         leads=lambda row: data.lead(row["variant"], table=row["population"]),
-    )  # fmt: skip
+    )
 
 
 def ordered(data: Games, frame: pl.DataFrame) -> pl.DataFrame:
@@ -204,10 +239,16 @@ def ordered(data: Games, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 SCHEMA = {
-    "variant": pl.String, "first": pl.String, "second": pl.String, "difference": pl.Float64,
-    "difference.low": pl.Float64, "difference.high": pl.Float64, "difference.n": pl.Int64,
-    "p": pl.Float64, "test": pl.String,
-}  # fmt: skip
+    "variant": pl.String,
+    "first": pl.String,
+    "second": pl.String,
+    "difference": pl.Float64,
+    "difference.low": pl.Float64,
+    "difference.high": pl.Float64,
+    "difference.n": pl.Int64,
+    "p": pl.Float64,
+    "test": pl.String,
+}
 
 
 def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
@@ -229,16 +270,21 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     if frame.is_empty():
         raise NoData("no two populations have a share of the bound in the same chip-trading game")
     yield Charts(
-        "differences", "Significance of differences",
-        [_difference_panel(data, frame.filter(variant=name), name)
-         for name in frame["variant"].unique(maintain_order=True)],
+        "differences",
+        "Significance of differences",
+        [
+            _difference_panel(data, frame.filter(variant=name), name)
+            for name in frame["variant"].unique(maintain_order=True)
+        ],
         "Cells show the corrected p-value of the difference. The arrow shows whether the "
         "population in the column gains more (↑) or less (↓) than the one in the row, and the "
         "colour by how much.",
-    )  # fmt: skip
+    )
     share = "share of the bound"
     yield ReportTable(
-        "pairwise-tests", "Differences in final surplus", frame,
+        "pairwise-tests",
+        "Differences in final surplus",
+        frame,
         (
             Header("second", "Population"),
             Header("first", "Compared with"),
@@ -251,7 +297,7 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         f"Other tests draw {evidence.draws:,} permutations; their smallest possible p is "
         f"{2 / (evidence.draws + 1):.2g}.",
         leads=lambda row: data.lead(row["variant"], table=row["second"]),
-    )  # fmt: skip
+    )
     yield from paper_tables.differences(evidence, data, frame)
 
 

@@ -124,9 +124,12 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
         rows = coded.filter(rubric=rubric, judge=judge)
         theme = rows.group_by("participant", maintain_order=True).agg(pl.col("score").max())
         people = people.join(
-            theme.rename({"score": name}), on="participant", how="left", maintain_order="left",
+            theme.rename({"score": name}),
+            on="participant",
+            how="left",
+            maintain_order="left",
             validate="1:1",
-        )  # fmt: skip
+        )
     return people
 
 
@@ -175,9 +178,12 @@ def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
         if participant is None or match not in sizes:
             raise CheaptalkError(
                 f"{path}, line {line}: "
-                + ("the participant is missing" if participant is None else
-                   f'"{match}" is not a finished game of chip_trading in this study')
-            )  # fmt: skip
+                + (
+                    "the participant is missing"
+                    if participant is None
+                    else f'"{match}" is not a finished game of chip_trading in this study'
+                )
+            )
         if seat not in {f"player_{number}" for number in range(1, sizes[match] + 1)}:
             raise CheaptalkError(
                 f'{path}, line {line}: match {match} has no seat "{seat}"; expected player_1 to '
@@ -228,25 +234,39 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     pairs = _two_games(data)
     if pairs.is_empty():
         raise NoData("no participant of the survey has finished two games of the same kind")
-    values = ["first_ratio", "second_ratio", "learnt_ratio", "first_gain", "second_gain",
-              "learnt_gain"]  # fmt: skip
+    values = [
+        "first_ratio",
+        "second_ratio",
+        "learnt_ratio",
+        "first_gain",
+        "second_gain",
+        "learnt_gain",
+    ]
     tested = [
         {"variant": group["variant"][0], "p": _p(group, evidence)}
         for group in pairs.partition_by("variant", maintain_order=True)
     ]
     frame = (
         means(pairs, values, ["variant"], cluster=GROUP)
-        .join(pairs.group_by("variant", maintain_order=True).agg(pl.len().alias("people")),
-              on="variant", maintain_order="left", validate="1:1")
+        .join(
+            pairs.group_by("variant", maintain_order=True).agg(pl.len().alias("people")),
+            on="variant",
+            maintain_order="left",
+            validate="1:1",
+        )
         .join(pl.DataFrame(tested), on="variant", maintain_order="left", validate="1:1")
-    )  # fmt: skip
+    )
     yield Charts(
-        "learning", "Share of the bound in the first and the second game",
-        [_learning(frame)], INTERVALS,
-    )  # fmt: skip
+        "learning",
+        "Share of the bound in the first and the second game",
+        [_learning(frame)],
+        INTERVALS,
+    )
     share = "share of the bound"
     yield ReportTable(
-        "learning", "First and second games", frame,
+        "learning",
+        "First and second games",
+        frame,
         (
             VARIANT,
             Header("people", "People", "", 0),
@@ -259,7 +279,7 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
             Header("learnt_gain", "Difference", "dollars", 2),
         ),
         INTERVALS,
-    )  # fmt: skip
+    )
 
 
 def _two_games(data: Survey) -> pl.DataFrame:
@@ -267,8 +287,10 @@ def _two_games(data: Survey) -> pl.DataFrame:
     return (
         played.agg(
             pl.col("match_id").first(),
-            *(pl.col("ratio", "gain").get(index, null_on_oob=True).name.prefix(name)
-              for index, name in enumerate(("first_", "second_"))),
+            *(
+                pl.col("ratio", "gain").get(index, null_on_oob=True).name.prefix(name)
+                for index, name in enumerate(("first_", "second_"))
+            ),
         )
         .drop_nulls("second_ratio")
         .with_columns(
@@ -276,7 +298,7 @@ def _two_games(data: Survey) -> pl.DataFrame:
             learnt_gain=pl.col("second_gain") - pl.col("first_gain"),
         )
         .sort("variant", "participant")
-    )  # fmt: skip
+    )
 
 
 def _p(pairs: pl.DataFrame, evidence: Evidence) -> float:
@@ -286,25 +308,33 @@ def _p(pairs: pl.DataFrame, evidence: Evidence) -> float:
         .sort(GROUP)
     )
     return permutation_test(
-        groups["second_ratio"].to_numpy(), groups["first_ratio"].to_numpy(),
-        paired=True, draws=evidence.draws, seed=evidence.seed,
-    ).p  # fmt: skip
+        groups["second_ratio"].to_numpy(),
+        groups["first_ratio"].to_numpy(),
+        paired=True,
+        draws=evidence.draws,
+        seed=evidence.seed,
+    ).p
 
 
 def _learning(frame: pl.DataFrame) -> Chart:
     layers = [
         Points(
             [
-                Mark(row[key], row["variant"], f"{label}, {row['variant']}: {row[key]:.1%}",
-                     x_ends=ends(row, key))
+                Mark(
+                    row[key],
+                    row["variant"],
+                    f"{label}, {row['variant']}: {row[key]:.1%}",
+                    x_ends=ends(row, key),
+                )
                 for row in frame.iter_rows(named=True)
             ],
-            label, tone,
+            label,
+            tone,
         )
         for tone, (key, label) in enumerate(
             (("first_ratio", "first game"), ("second_ratio", "second game"))
         )
-    ]  # fmt: skip
+    ]
     across = Axis("surplus over its bound", percent=True, zero=True)
     return Chart("First and second game", "", layers, across, Axis(names=tuple(frame["variant"])))
 
@@ -330,14 +360,16 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
         .drop("metric")
     )
     yield ReportTable(
-        "survey", "Answers on scales", frame,
+        "survey",
+        "Answers on scales",
+        frame,
         (
             Header("scale", "Scale"),
             *(Header(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
             Header("p", "p", "Kruskal-Wallis", 4),
         ),
         "In parentheses: standard errors.",
-    )  # fmt: skip
+    )
     titles = pl.col("metric").replace_strict(list(scales), list(map(title, scales)))
     yield paper_tables.survey(evidence, cells.with_columns(title=titles))
 
@@ -358,41 +390,53 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     themes = data.themes
     if not themes:
         method = (
-            "a judge or by hand, in columns theme.NAME" if OPTION in evidence.options
+            "a judge or by hand, in columns theme.NAME"
+            if OPTION in evidence.options
             else f"cheaptalk judge run {evidence.study} --rubric theme-profit --model MODEL"
-        )  # fmt: skip
+        )
         raise NoData(f"{data.source} has no coded themes; code free-text answers with {method}")
     pooled = data.people.with_columns(variant=pl.lit("all"))
     people = pl.concat([pooled, data.people.sort("variant")])
-    cells = means(people, themes, ["variant"], cluster=GROUP,
-                  bounds=dict.fromkeys(themes, SHARE))  # fmt: skip
+    cells = means(people, themes, ["variant"], cluster=GROUP, bounds=dict.fromkeys(themes, SHARE))
     mentions = pl.col(themes).sum().cast(pl.Int64).name.suffix(" people")
     counts = people.group_by("variant", maintain_order=True).agg(pl.len().alias("people"), mentions)
     frame = counts.join(cells, on="variant", maintain_order="left", validate="1:1")
     first = frame.row(0, named=True)
     order = sorted(themes, key=lambda theme: first[f"{theme} people"])
     lengths = [
-        (row, 0.0, first[f"{theme} people"], (
-            f"{title(theme)}: {first[f'{theme} people']}, {first[theme]:.0%} of "
-            f"{first['people']} people"
-        ))
+        (
+            row,
+            0.0,
+            first[f"{theme} people"],
+            (
+                f"{title(theme)}: {first[f'{theme} people']}, {first[theme]:.0%} of "
+                f"{first['people']} people"
+            ),
+        )
         for row, theme in enumerate(order[::-1])
-    ]  # fmt: skip
+    ]
     names = tuple(title(theme) for theme in order[::-1])
     across = Axis("people", zero=True, integer=True)
     chart = Chart("Participants by theme", "", [bars(lengths)], across, Axis(names=names))
     yield Charts("themes", "Participants by theme", [chart])
     yield ReportTable(
-        "themes", "Themes of free-text answers", frame,
+        "themes",
+        "Themes of free-text answers",
+        frame,
         (
-            VARIANT, Header("people", "People", "", 0),
-            *(column for theme in order[::-1] for column in (
-                Header(f"{theme} people", title(theme), "people", 0),
-                Header(theme, title(theme), "share", 3),
-            )),
+            VARIANT,
+            Header("people", "People", "", 0),
+            *(
+                column
+                for theme in order[::-1]
+                for column in (
+                    Header(f"{theme} people", title(theme), "people", 0),
+                    Header(theme, title(theme), "share", 3),
+                )
+            ),
         ),
         INTERVALS,
-    )  # fmt: skip
+    )
 
 
 def performance(evidence: Evidence) -> Iterator[ReportTable]:
@@ -412,9 +456,14 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
     for name, method in kinds.items():
         try:
             result = correlation(
-                data.people, name, "share", method=method, cluster=GROUP,
-                draws=evidence.draws, seed=evidence.seed,
-            )  # fmt: skip
+                data.people,
+                name,
+                "share",
+                method=method,
+                cluster=GROUP,
+                draws=evidence.draws,
+                seed=evidence.seed,
+            )
         except StatisticsError as error:
             notes.append(f"{title(name)}: {error}.")
             continue
@@ -423,18 +472,25 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
         )
         notes += [f"{title(name)}: {note}." for note in result.notes]
     schema = {
-        "answer": pl.String, "method": pl.String, "correlation": pl.Float64,
-        "correlation.low": pl.Float64, "correlation.high": pl.Float64, "correlation.n": pl.Int64,
-    }  # fmt: skip
+        "answer": pl.String,
+        "method": pl.String,
+        "correlation": pl.Float64,
+        "correlation.low": pl.Float64,
+        "correlation.high": pl.Float64,
+        "correlation.n": pl.Int64,
+    }
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if frame.is_empty():
         raise NoData(" ".join(notes))
     yield ReportTable(
-        "answers-and-success", "Survey answers and performance", frame,
+        "answers-and-success",
+        "Survey answers and performance",
+        frame,
         (
             Header("answer", "Answer"),
             Header("method", "Correlation"),
             Header("correlation", "With the share of the bound", "", 3),
         ),
-        "95 % confidence intervals, bootstrapped over first games.", tuple(notes),
-    )  # fmt: skip
+        "95 % confidence intervals, bootstrapped over first games.",
+        tuple(notes),
+    )

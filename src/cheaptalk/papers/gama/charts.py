@@ -29,9 +29,14 @@ def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Ch
     names = [row["player"] for row in sorted_rows]
     percent = all(0 <= row["score"] <= 100 for row in rows)
     return kinds.dots(
-        title, unit, names, sorted_rows, "score", list(map(mean_text, sorted_rows)),
+        title,
+        unit,
+        names,
+        sorted_rows,
+        "score",
+        list(map(mean_text, sorted_rows)),
         axis=Axis(ends=(0, 100)) if percent else Axis(),
-    )  # fmt: skip
+    )
 
 
 def line(
@@ -54,10 +59,14 @@ def line(
         whiskers: whether to draw confidence intervals.
     """
     marks = [
-        Mark(row[x], row[value], f"{name}, {prefix}{row[x]}\n{mean_text(row, value, decimals)}",
-             y_ends=ends(row, value) if whiskers else None)
+        Mark(
+            row[x],
+            row[value],
+            f"{name}, {prefix}{row[x]}\n{mean_text(row, value, decimals)}",
+            y_ends=ends(row, value) if whiskers else None,
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     return Line(marks, name, index, dash)
 
 

@@ -24,17 +24,24 @@ RUBINSTEIN = (
     "2,423 subjects"
 )
 PEOPLE = pl.DataFrame(
-    [("1/2", 27.05, NAGEL), ("2/3", 36.73, NAGEL), ("4/3", 60.12, NAGEL),
-     ("2/3", 36.2, RUBINSTEIN)],
-    ("ratio", "first_round", "source"), orient="row",
-).with_columns(player=pl.lit("people"))  # fmt: skip
+    [
+        ("1/2", 27.05, NAGEL),
+        ("2/3", 36.73, NAGEL),
+        ("4/3", 60.12, NAGEL),
+        ("2/3", 36.2, RUBINSTEIN),
+    ],
+    ("ratio", "first_round", "source"),
+    orient="row",
+).with_columns(player=pl.lit("people"))
 """People's mean number in the first round, from 0 to 100, as cited by GAMA-Bench (section 4.3)."""
 GAME = "guess_the_average"
 NUMBERS = ("first_round", "mean_number")
 TOLD = {
-    "nothing": "nothing", "equilibrium": "(a) they always choose the equilibrium",
-    "smart": "(b) they are smart", "random": "(c) they choose at random",
-}  # fmt: skip
+    "nothing": "nothing",
+    "equilibrium": "(a) they always choose the equilibrium",
+    "smart": "(b) they are smart",
+    "random": "(c) they choose at random",
+}
 """Readable names of the information that players receive."""
 
 
@@ -57,16 +64,19 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     combined = pl.concat([averages.with_columns(source=pl.lit("")), human], how="diagonal")
     order = pl.Series([float(Fraction(ratio)) for ratio in combined["ratio"]])
     columns = (
-        Header("ratio", "Ratio"), Header("player", "Player"),
+        Header("ratio", "Ratio"),
+        Header("player", "Player"),
         Header("first_round", "First round", "mean", 1),
         Header("mean_number", "All rounds", "mean", 1),
         Header("source", "Source"),
-    )  # fmt: skip
+    )
     yield ReportTable(
-        "numbers-and-people", "Comparison with people",
-        combined.sort(order, pl.col("player") == "people", "player"), columns,
+        "numbers-and-people",
+        "Comparison with people",
+        combined.sort(order, pl.col("player") == "people", "player"),
+        columns,
         leads=lambda row: lead(frame.filter(ratio=row["ratio"]), GAME, row["player"]),
-    )  # fmt: skip
+    )
 
 
 def _alone(evidence: Evidence) -> pl.DataFrame:
@@ -102,7 +112,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         .agg((pl.col("choice") == pl.col("minimum")).all())
         .group_by("match_id", maintain_order=True)
         .agg(pl.col("choice").cast(pl.Int64).sum().alias("least"))
-    )  # fmt: skip
+    )
     by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
     joined = frame.join(
@@ -113,18 +123,23 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     averages = averages.sort("ratio", "player", order)
     shown = averages.with_columns(pl.col("told").replace_strict(TOLD))
     columns = (
-        Header("player", "Player"), Header("told", "Information"), Header("ratio", "Ratio"),
+        Header("player", "Player"),
+        Header("told", "Information"),
+        Header("ratio", "Ratio"),
         Header("first_round", "First round", "mean", 1),
         Header("mean_number", "All rounds", "mean", 1),
         Header("least", "All at the minimum", "rounds", 1),
-    )  # fmt: skip
+    )
     keys = {text: key for key, text in TOLD.items()}
     yield ReportTable(
-        "claims-about-others", "Information about other players", shown, columns,
+        "claims-about-others",
+        "Information about other players",
+        shown,
+        columns,
         leads=lambda row: lead(
             frame.filter(ratio=row["ratio"], told=keys[row["told"]]), GAME, row["player"]
         ),
-    )  # fmt: skip
+    )
     line = lines(seats, GAME, ["player", "ratio", "told"])
     pairs = line.group_by("player", "ratio", maintain_order=True)
     panels = [_panel(str(player), str(ratio), part) for (player, ratio), part in pairs]
@@ -134,7 +149,8 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def _panel(player: str, ratio: str, line: pl.DataFrame) -> Chart:
     layers = [
         drawing.line(key, line.filter(told=key).to_dicts(), index)
-        for index, key in enumerate(TOLD) if key in set(line["told"])
-    ]  # fmt: skip
+        for index, key in enumerate(TOLD)
+        if key in set(line["told"])
+    ]
     across, up = Axis("round", integer=True), Axis(zero=True)
     return Chart(f"{player}, ratio {ratio}", "", layers, across, up)

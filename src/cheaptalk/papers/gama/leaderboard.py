@@ -70,16 +70,22 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     order = wide["player"].to_list()
     yield _first(wide, leads)
     yield Charts(
-        "leaderboard", "Scores with their intervals",
-        [dots(TITLES[game], UNIT, means.filter(game=game).to_dicts(), order)
-         for game in [OVERALL, *games] if game in set(means["game"])],
+        "leaderboard",
+        "Scores with their intervals",
+        [
+            dots(TITLES[game], UNIT, means.filter(game=game).to_dicts(), order)
+            for game in [OVERALL, *games]
+            if game in set(means["game"])
+        ],
         "One dot per player, with the best overall player on top. 100 is the best possible score "
         "by the paper's formula, such as the equilibrium choice. Whiskers are 95 % confidence "
         "intervals, limited to possible scores; if all runs had the same score, they allow for "
         "unobserved variation.",
-    )  # fmt: skip
+    )
     yield ReportTable(
-        "leaderboard", "Leaderboard", wide,
+        "leaderboard",
+        "Leaderboard",
+        wide,
         (
             Header("player", "Player"),
             Header("rank", "Rank", "", 0),
@@ -88,7 +94,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
             *(RANK_COLUMNS if wide["sure"].count() else ()),
         ),
         notes=tuple(_notes(evidence, runs, wide)),
-    )  # fmt: skip
+    )
     yield from paper_tables.leaderboard(evidence, means, order)
 
 
@@ -137,30 +143,39 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     single = by_run(runs)
     wide = single.with_columns(pl.format("run {}", "run").alias("run")).pivot(
         "run", index=["player", "game"], values="score"
-    )  # fmt: skip
+    )
     frame = (
         means.join(wide, on=["player", "game"], how="left", maintain_order="left", validate="1:1")
         .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )
     columns = (
-        Header("title", "Game"), Header("player", "Player"),
-        Header("score", "Mean", UNIT, 1), Header("score.spread", "Spread", "s.d. over runs", 1),
+        Header("title", "Game"),
+        Header("player", "Player"),
+        Header("score", "Mean", UNIT, 1),
+        Header("score.spread", "Spread", "s.d. over runs", 1),
         *(Header(name, name.capitalize(), "", 1) for name in numbers[:SHOWN_RUNS]),
-    )  # fmt: skip
+    )
     note = f"The first {SHOWN_RUNS} of {len(numbers)} runs; the exported files contain all runs."
     yield ReportTable(
-        "scores-by-run", "Scores by run", frame, columns,
+        "scores-by-run",
+        "Scores by run",
+        frame,
+        columns,
         notes=(note,) if len(numbers) > SHOWN_RUNS else (),
         leads=lambda row: lead(runs, row["game"], row["player"]),
-    )  # fmt: skip
+    )
     yield from paper_tables.runs(evidence, means, single)
     yield Charts(
-        "runs", "Scores by run",
-        [_run_panel(game, single.filter(game=game)) for game in TITLES
-         if game in set(single["game"])],
+        "runs",
+        "Scores by run",
+        [
+            _run_panel(game, single.filter(game=game))
+            for game in TITLES
+            if game in set(single["game"])
+        ],
         "One line per player.",
-    )  # fmt: skip
+    )
 
 
 def _run_panel(game: str, single: pl.DataFrame) -> Chart:

@@ -49,15 +49,21 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     seatings = {game: seatings_of(evidence, game) for game in seats}
     frame = pl.concat([_mixed_rows(game, frame) for game, frame in seats.items()])
     columns = (
-        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
+        Header("title", "Game"),
+        Header("lineup", "Line-up"),
+        Header("player", "Player"),
         Header("payoff", "Payoff", "per seat", 1),
         Header("above", "Above the group", "per seat", 1),
-        Header("alone", "Alone", "per seat", 1), Header("score", "Group score", "0 to 100", 1),
-    )  # fmt: skip
+        Header("alone", "Alone", "per seat", 1),
+        Header("score", "Group score", "0 to 100", 1),
+    )
     yield ReportTable(
-        "mixed-groups", "Payoffs in mixed groups", frame, columns,
+        "mixed-groups",
+        "Payoffs in mixed groups",
+        frame,
+        columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
-    )  # fmt: skip
+    )
 
 
 def lineup(players: Mapping[str, str | None]) -> str:
@@ -88,8 +94,13 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     frame = evidence.scored(game)
     seats = places_in(frame)
     columns = [f"player_{seat}" for seat in seats]
-    frame = frame.join(seatings_of(evidence, game), on=columns, nulls_equal=True,
-                       maintain_order="left", validate="m:1")  # fmt: skip
+    frame = frame.join(
+        seatings_of(evidence, game),
+        on=columns,
+        nulls_equal=True,
+        maintain_order="left",
+        validate="m:1",
+    )
     columns_of_match = ["match_id", "configuration", "instance", "lineup", "score", "^game\\..*$"]
     parts = [
         frame.select(*columns_of_match, player=f"player_{seat}", payoff=f"payoff_{seat}")
@@ -154,15 +165,22 @@ def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         raise NoData(f"in the six simultaneous games, {NO_MIXED}")
     rows = pl.concat([_rows(game, frame) for game, frame in frames.items()])
     columns = (
-        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
-        Header("what", "Choice"), Header("choice", "In the group", "", 3),
-        Header("alone", "Alone", "", 3), Header("change", "Change", "95 % interval", 3),
-    )  # fmt: skip
+        Header("title", "Game"),
+        Header("lineup", "Line-up"),
+        Header("player", "Player"),
+        Header("what", "Choice"),
+        Header("choice", "In the group", "", 3),
+        Header("alone", "Alone", "", 3),
+        Header("change", "Change", "95 % interval", 3),
+    )
     seatings = {game: seatings_of(evidence, game) for game in frames}
     yield ReportTable(
-        "choices-in-mixed-groups", "Choices in mixed groups", rows, columns,
+        "choices-in-mixed-groups",
+        "Choices in mixed groups",
+        rows,
+        columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
-    )  # fmt: skip
+    )
     for game, frame in frames.items():
         series = series_of(game)
         alone = lines(frame.filter(~pl.col("mixed")), game, ["player"])

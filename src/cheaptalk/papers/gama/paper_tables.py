@@ -18,16 +18,25 @@ from cheaptalk.text import fixed, plain, readable
 
 PAPER = "gama"
 GAMES = {
-    "guess_the_average": "Guess 2/3 of the Average", "el_farol_bar": "El Farol Bar",
-    "divide_the_dollar": "Divide the Dollar", "public_goods": "Public Goods Game",
-    "diners_dilemma": "Diner's Dilemma", "sealed_bid_auction": "Sealed-Bid Auction",
-    "battle_royale": "Battle Royale", "pirate_game": "Pirate Game", OVERALL: "Overall",
-}  # fmt: skip
+    "guess_the_average": "Guess 2/3 of the Average",
+    "el_farol_bar": "El Farol Bar",
+    "divide_the_dollar": "Divide the Dollar",
+    "public_goods": "Public Goods Game",
+    "diners_dilemma": "Diner's Dilemma",
+    "sealed_bid_auction": "Sealed-Bid Auction",
+    "battle_royale": "Battle Royale",
+    "pirate_game": "Pirate Game",
+    OVERALL: "Overall",
+}
 """The paper's names of games, in the order of rows."""
 SPREAD = "In parentheses, the sample standard deviation over {}. Scores from 0 to 100."
 FIRST_TABLES = {
-    "voyage": 2, "runs": 4, "temperature": 5, "prompt version": 6, "reasoning strategy": 7,
-}  # fmt: skip
+    "voyage": 2,
+    "runs": 4,
+    "temperature": 5,
+    "prompt version": 6,
+    "reasoning strategy": 7,
+}
 """The numbers of GPT-3.5's tables by content."""
 ONLY_GPT = ("voyage", "reasoning strategy")
 """Contents of tables that the paper has only for GPT-3.5."""
@@ -96,10 +105,11 @@ def shown(evidence: Evidence, labels: Sequence[str]) -> dict[str, PaperModel | N
     models = {label: str(players.get(label, {}).get("model") or label) for label in labels}
     untreated = {models[label] for label in labels if by_default(players.get(label, {}))}
     included = [
-        label for label in labels
+        label
+        for label in labels
         if label in selected
         and (by_default(players.get(label, {})) or models[label] not in untreated)
-    ]  # fmt: skip
+    ]
     matching = [paper_model(models[label]) for label in included]
     return {
         label: model if matching.count(model) == 1 else None
@@ -122,14 +132,23 @@ def leaderboard(
     keys = {label: model.key if model else label for label, model in columns.items()}
     headers = (
         Header(keys[label], model.version, "", 1, group=model.family)
-        if model else Header(keys[label], label, "", 1)
+        if model
+        else Header(keys[label], label, "", 1)
         for label, model in columns.items()
-    )  # fmt: skip
+    )
     frame = _rows(_with_spread(means, keys))
-    yield as_printed(evidence, PAPER, ReportTable(
-        "table-1", "Scores of models", frame, (Header("title", "Game"), *headers),
-        SPREAD.format("runs"), printed="Table 1",
-    ))  # fmt: skip
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-1",
+            "Scores of models",
+            frame,
+            (Header("title", "Game"), *headers),
+            SPREAD.format("runs"),
+            printed="Table 1",
+        ),
+    )
 
 
 def _in_paper_order(players: Mapping[str, PaperModel | None]) -> dict[str, PaperModel | None]:
@@ -140,9 +159,11 @@ def _in_paper_order(players: Mapping[str, PaperModel | None]) -> dict[str, Paper
 
 def _with_spread(means: pl.DataFrame, keys: Mapping[str, str]) -> pl.DataFrame:
     selected = means.filter(pl.col("player").is_in(list(keys))).select(
-        "game", pl.col("player").replace_strict(keys), "score",
+        "game",
+        pl.col("player").replace_strict(keys),
+        "score",
         pl.col("score.spread").alias(f"score{ERROR}"),
-    )  # fmt: skip
+    )
     return side_by_side(selected, "score", "player")
 
 
@@ -176,14 +197,18 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
         frame = ballots.filter(who=label).select(
             pl.format("Round {}", "ballot").alias("ballot"),
             pl.col(pirates).str.replace("\u00a0", "").fill_null("-"),
-            "plan_distance", "vote_accuracy",
-        )  # fmt: skip
+            "plan_distance",
+            "vote_accuracy",
+        )
         name, printed = _table_number("voyage", model, label)
         yield ReportTable(
-            name, f"A voyage of {label}", frame, columns,
+            name,
+            f"A voyage of {label}",
+            frame,
+            columns,
             "S8P: the plan's distance from the optimal one, in coins. S8V: share of correct votes.",
             printed=printed,
-        )  # fmt: skip
+        )
 
 
 def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Iterator[ReportTable]:
@@ -199,22 +224,32 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
         numbers = sorted(scores["run"].unique())[:RUNS]
         wide = scores.filter(pl.col("run").is_in(numbers)).select(
             "game", pl.format("run {}", "run").alias("run"), "score"
-        )  # fmt: skip
+        )
         wide = side_by_side(wide, "score", "run").join(
             means.filter(player=label).select(
                 "game", average="score", **{f"average{ERROR}": pl.col("score.spread")}
             ),
-            on="game", how="left", validate="1:1", maintain_order="left",
-        )  # fmt: skip
+            on="game",
+            how="left",
+            validate="1:1",
+            maintain_order="left",
+        )
         titles = [f"T{number}" + " (Default)" * (number == 1) for number in numbers]
         pairs = zip(numbers, titles, strict=True)
         headers = [Header(f"run {number}", title, "", 1) for number, title in pairs]
         name, printed = _table_number("runs", model, label)
-        yield as_printed(evidence, PAPER, ReportTable(
-            name, f"Scores by run: {label}", _rows(wide),
-            (Header("title", "Game"), *headers, Header("average", "Average", "", 1)),
-            SPREAD.format("runs"), printed=printed,
-        ))  # fmt: skip
+        yield as_printed(
+            evidence,
+            PAPER,
+            ReportTable(
+                name,
+                f"Scores by run: {label}",
+                _rows(wide),
+                (Header("title", "Game"), *headers, Header("average", "Average", "", 1)),
+                SPREAD.format("runs"),
+                printed=printed,
+            ),
+        )
 
 
 def treatments(
@@ -232,17 +267,27 @@ def treatments(
     """
     reasoning, versions = setting == "reasoning strategy", setting == "prompt version"
     rows = frame.filter(pl.col("game") != OVERALL) if versions else frame
-    headers = [Header(key, _treatment_title(setting, value), "", 1, spread=False)
-               for key, value in values.items()]  # fmt: skip
+    headers = [
+        Header(key, _treatment_title(setting, value), "", 1, spread=False)
+        for key, value in values.items()
+    ]
     if not reasoning:
         headers.append(Header("average", "Average", "", 1))
     rows = _rows(rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"}))
     caption = "Scores from 0 to 100." if reasoning else SPREAD.format("the columns")
     table_name, printed = _table_number(setting, paper_model(name), name)
-    return as_printed(evidence, PAPER, ReportTable(
-        table_name, f"Scores by {setting}: {name}", rows, (Header("title", "Game"), *headers),
-        caption, printed=printed,
-    ))  # fmt: skip
+    return as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            table_name,
+            f"Scores by {setting}: {name}",
+            rows,
+            (Header("title", "Game"), *headers),
+            caption,
+            printed=printed,
+        ),
+    )
 
 
 def _treatment_title(setting: str, value: str) -> str:
@@ -328,8 +373,10 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
     selected = means.filter(
         pl.col("configuration").is_in(list(titles)), pl.col("player").is_in(list(players))
     )
-    columns = {titles[key]: f"{plain(setting.parameters[0])} {titles[key]}"
-               for key in selected["configuration"].unique(maintain_order=True)}  # fmt: skip
+    columns = {
+        titles[key]: f"{plain(setting.parameters[0])} {titles[key]}"
+        for key in selected["configuration"].unique(maintain_order=True)
+    }
     if len(columns) < 2:
         return
     names = {label: model.key if model else label for label, model in players.items()}
@@ -346,11 +393,18 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
         pl.when(complete).then(values.std()).alias(f"average{ERROR}"),
     )
     headers = (Header(key, title, "", 1, group=setting.symbol) for title, key in columns.items())
-    yield as_printed(evidence, PAPER, ReportTable(
-        f"table-8-{anchor(game.replace('_', '-'))}", f"Scores by setting: {GAMES[game]}", frame,
-        (Header("player", "Player"), *headers, Header("average", "Average", "", 1)),
-        SPREAD.format("settings"), printed="Table 8",
-    ))  # fmt: skip
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            f"table-8-{anchor(game.replace('_', '-'))}",
+            f"Scores by setting: {GAMES[game]}",
+            frame,
+            (Header("player", "Player"), *headers, Header("average", "Average", "", 1)),
+            SPREAD.format("settings"),
+            printed="Table 8",
+        ),
+    )
 
 
 def _setting_titles(evidence: Evidence, game: str) -> dict[str, str]:

@@ -142,12 +142,16 @@ def _shown(
     for setting in dict.fromkeys(family.setting for family, _ in results):
         group = [result for result in results if result[0].setting == setting]
         yield Charts(
-            anchor(setting), f"Scores by {group[0][0].title}",
-            [_panel(game, group) for game in TITLES
-             if any(game in set(means["game"]) for _, means in group)],
+            anchor(setting),
+            f"Scores by {group[0][0].title}",
+            [
+                _panel(game, group)
+                for game in TITLES
+                if any(game in set(means["game"]) for _, means in group)
+            ],
             "Whiskers are 95 % confidence intervals."
             + " One line per group of players." * (len(group) > 1),
-        )  # fmt: skip
+        )
 
 
 def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
@@ -177,9 +181,11 @@ def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> R
         mean=pl.when(complete).then(cells.mean()), spread=pl.when(complete).then(cells.std())
     )
     headers = (
-        Header("title", "Game"), *(Header(key, value, UNIT, 1) for key, value in keys.items()),
-        Header("mean", "Mean", UNIT, 1), Header("spread", "Spread", "s.d.", 1),
-    )  # fmt: skip
+        Header("title", "Game"),
+        *(Header(key, value, UNIT, 1) for key, value in keys.items()),
+        Header("mean", "Mean", UNIT, 1),
+        Header("spread", "Spread", "s.d.", 1),
+    )
     return ReportTable(_name(family), f"{family.title}: {family.name}", frame, headers)
 
 
@@ -203,28 +209,42 @@ def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Ite
         return
     named = selected.with_columns(pl.col("player").replace_strict(family.values))
     tests = pairwise_tests(
-        named, "score", "player", paired=False, cluster=["run"], draws=evidence.draws,
+        named,
+        "score",
+        "player",
+        paired=False,
+        cluster=["run"],
+        draws=evidence.draws,
         seed=evidence.seed,
-    )  # fmt: skip
+    )
     columns = (
-        Header("first", "Value"), Header("second", "Compared with"),
-        Header("difference", "Difference", "of means", 1), Header("p", "p", "", 3),
+        Header("first", "Value"),
+        Header("second", "Compared with"),
+        Header("difference", "Difference", "of means", 1),
+        Header("p", "p", "", 3),
         Header("p_holm", "p, corrected", "Holm", 3),
-        Header("n_first", "Runs", "", 0), Header("n_second", "Runs compared with", "", 0),
-    )  # fmt: skip
+        Header("n_first", "Runs", "", 0),
+        Header("n_second", "Runs compared with", "", 0),
+    )
     yield ReportTable(
-        f"{_name(family)}-tests", f"{family.title}: differences for {family.name}",
-        tests.frame, columns, "Two-sided unpaired permutation tests of the runs' mean scores.",
+        f"{_name(family)}-tests",
+        f"{family.title}: differences for {family.name}",
+        tests.frame,
+        columns,
+        "Two-sided unpaired permutation tests of the runs' mean scores.",
         tests.notes,
-    )  # fmt: skip
+    )
 
 
 def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
     layers = []
     for index, (family, means) in enumerate(results):
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
-        shown = [rows[label] | {"value": value} for label, value in family.values.items()
-                 if label in rows]  # fmt: skip
+        shown = [
+            rows[label] | {"value": value}
+            for label, value in family.values.items()
+            if label in rows
+        ]
         layers.append(marked_line(family.name, shown, index, "value"))
     values = dict.fromkeys(value for family, _ in results for value in family.values.values())
     return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(values)))
@@ -275,8 +295,11 @@ def _leaves(entry: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 
 
 def _common(settings: Mapping[str, str]) -> str:
-    identities = [value.rpartition("/")[2] for name, value in settings.items()
-           if name.rpartition(".")[2] in IDENTITY]  # fmt: skip
+    identities = [
+        value.rpartition("/")[2]
+        for name, value in settings.items()
+        if name.rpartition(".")[2] in IDENTITY
+    ]
     return identities[0] if len(set(identities)) == 1 else "scripted strategies"
 
 
@@ -298,8 +321,11 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     games count only with the feedback that the paper scores.
     """
     runs = scored(evidence) if evidence.players else _several(evidence)
-    several = [game for game in GAMES
-               if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1]  # fmt: skip
+    several = [
+        game
+        for game in GAMES
+        if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1
+    ]
     if not several:
         raise NoData(
             "no game was played with one player in all seats and two settings; run the preset "
@@ -331,10 +357,11 @@ def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.Dat
     values = varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
     order = sorted(values, key=lambda key: [_sortable(value) for value in values[key].values()])
     parts = [
-        scores(matches.filter(pl.col("configuration") == key)).filter(game=game)
+        scores(matches.filter(pl.col("configuration") == key))
+        .filter(game=game)
         .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(values[key])))
         for key in order
-    ]  # fmt: skip
+    ]
     return pl.concat(parts)
 
 
@@ -373,15 +400,19 @@ def _settings_table(game: str, means: pl.DataFrame) -> ReportTable:
         for title, statistic in (("mean over settings", pl.mean), ("spread over settings", pl.std))
     ]
     return ReportTable(
-        f"settings-{anchor(game.replace('_', '-'))}", GAMES[game],
+        f"settings-{anchor(game.replace('_', '-'))}",
+        GAMES[game],
         pl.concat([frame, *last], how="diagonal"),
         (
             Header("setting", "Setting"),
             *(Header(key, player, UNIT, 1) for player, key in keys.items()),
         ),
-        leads=lambda row: Lead(game, {"configuration": row["configuration"], "status": "finished"})
-        if row["configuration"] else None,
-    )  # fmt: skip
+        leads=lambda row: (
+            Lead(game, {"configuration": row["configuration"], "status": "finished"})
+            if row["configuration"]
+            else None
+        ),
+    )
 
 
 def _settings_panel(game: str, means: pl.DataFrame) -> Chart:

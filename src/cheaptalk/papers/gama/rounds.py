@@ -20,8 +20,16 @@ from cheaptalk.rules import Series, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
 
-TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
-         "vote_accuracy")  # fmt: skip
+TURNS = (
+    "target",
+    "hit",
+    "strongest",
+    "living",
+    "coins",
+    "accepted",
+    "plan_distance",
+    "vote_accuracy",
+)
 """The series of the games with alternating turns."""
 GAINS = ("distance", "gain", "valuation", "bid")
 """Series of the results of choices, and of private values."""
@@ -37,9 +45,13 @@ def _best_guess(values: Row) -> float | None:
 
 
 CHOICES = {
-    "guess_the_average": "number", "el_farol_bar": "attendance", "divide_the_dollar": "bid",
-    "public_goods": "contribution", "diners_dilemma": "cheap", "sealed_bid_auction": "bid_share",
-}  # fmt: skip
+    "guess_the_average": "number",
+    "el_farol_bar": "attendance",
+    "divide_the_dollar": "bid",
+    "public_goods": "contribution",
+    "diners_dilemma": "cheap",
+    "sealed_bid_auction": "bid_share",
+}
 """The series of players' choices in the games with simultaneous decisions."""
 AIMS: dict[str, Callable[[Row], float | None]] = {
     "guess_the_average": _best_guess,
@@ -124,8 +136,10 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         cut = f" The first {MAX_PANELS} of {len(groups)} are shown." * (len(groups) > MAX_PANELS)
         aim, reach = _aim(evidence, game, frames[game]), _reach(line)
         shown = list(groups.items())[:MAX_PANELS]
-        panels = [_panel(part, ", ".join(filter(None, map(str, names))), aim, reach)
-                  for names, part in shown]  # fmt: skip
+        panels = [
+            _panel(part, ", ".join(filter(None, map(str, names))), aim, reach)
+            for names, part in shown
+        ]
         title = f"{GAMES[game]}: {plain(series.name)} by round"
         yield Charts(f"rounds-{game.replace('_', '-')}", title, panels, f"{series.meaning}{cut}")
 
@@ -139,21 +153,31 @@ def _ends(averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTab
         end = line.filter(last).rename(names).drop("round", "last.spread")
         series = series_of(game)
         description = f"{capital(series.name)}, {series.unit}"
-        named = (pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(description).alias("what"),
-                 pl.lit(game).alias("game"))  # fmt: skip
+        named = (
+            pl.lit(GAMES[game]).alias("title"),
+            pl.all(),
+            pl.lit(description).alias("what"),
+            pl.lit(game).alias("game"),
+        )
         rows.append(first.join(end, on=LINE, validate="1:1", maintain_order="left").select(*named))
     columns = (
-        Header("title", "Game"), Header("player", "Player"), Header("variant", "Variant"),
+        Header("title", "Game"),
+        Header("player", "Player"),
+        Header("variant", "Variant"),
         Header("what", "Choice"),
-        Header("choice", "First round", "", 2), Header("last", "Last round", "", 2),
-    )  # fmt: skip
+        Header("choice", "First round", "", 2),
+        Header("last", "Last round", "", 2),
+    )
     by_variant = runs.with_columns(pl.col("variant").fill_null("")).partition_by(
         "variant", as_dict=True
     )
     return ReportTable(
-        "first-and-last-rounds", "First and last rounds", pl.concat(rows), columns,
+        "first-and-last-rounds",
+        "First and last rounds",
+        pl.concat(rows),
+        columns,
         leads=lambda row: lead(by_variant[(row["variant"],)], row["game"], row["player"]),
-    )  # fmt: skip
+    )
 
 
 def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:

@@ -15,19 +15,28 @@ from cheaptalk.rules import get_game
 from cheaptalk.statistics import INSTANCES, STRATA
 
 GAMES = {
-    "guess_the_average": "Guess the average", "el_farol_bar": "El Farol bar",
-    "divide_the_dollar": "Divide the dollar", "public_goods": "Public goods",
-    "diners_dilemma": "Diner's dilemma", "sealed_bid_auction": "Sealed-bid auction",
-    "battle_royale": "Battle royale", "pirate_game": "Pirate game",
-}  # fmt: skip
+    "guess_the_average": "Guess the average",
+    "el_farol_bar": "El Farol bar",
+    "divide_the_dollar": "Divide the dollar",
+    "public_goods": "Public goods",
+    "diners_dilemma": "Diner's dilemma",
+    "sealed_bid_auction": "Sealed-bid auction",
+    "battle_royale": "Battle royale",
+    "pirate_game": "Pirate game",
+}
 """The eight games with their titles, in the order of the paper's Table 1."""
 VARIANTS = {"el_farol_bar": "feedback", "sealed_bid_auction": "price"}
 """Parameters with a value that the paper scores, and another value that the paper only plots."""
 NUMBER = r"(\d+)(?:\+\d+)*$"
 """The number in an instance's key, without the suffix of replacement matches."""
 COLUMNS = ("configuration", "standard", "variant", "instance", "repeat", "match_id", "score")
-RANKS = {"rank": pl.Int64, "rank.low": pl.Int64, "rank.high": pl.Int64, "sure": pl.String,
-         "first": pl.Float64}  # fmt: skip
+RANKS = {
+    "rank": pl.Int64,
+    "rank.low": pl.Int64,
+    "rank.high": pl.Int64,
+    "sure": pl.String,
+    "first": pl.Float64,
+}
 """The columns of a player's rank; see :func:`ranked`."""
 TREATMENT = "treatment"
 """The key of imported players' settings that differ from the paper's defaults."""
@@ -106,9 +115,11 @@ def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
     standards = _standards(frame, game)
     joined = frame.join(standards, on="configuration", maintain_order="left", validate="m:1")
     return joined.select(
-        pl.lit(game).alias("game"), pl.coalesce(seats).alias("player"), *COLUMNS,
+        pl.lit(game).alias("game"),
+        pl.coalesce(seats).alias("player"),
+        *COLUMNS,
         pl.when(pl.coalesce(seats).is_in(not_alone)).then(labels.list.len()).alias("seats"),
-    )  # fmt: skip
+    )
 
 
 def varied(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
@@ -226,7 +237,7 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
         .join(single.agg(deviation), on="player", how="left", maintain_order="left", validate="1:1")
         .with_columns(pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100))
         .drop("games")
-    )  # fmt: skip
+    )
     combined = pl.concat([games, overall], how="diagonal")
     order = pl.col("game").replace_strict(list(TITLES), range(len(TITLES)))
     return combined.sort("player", order)

@@ -41,14 +41,20 @@ NUMBER, BID, SHADE = pl.col("number"), pl.col("bid"), pl.col("valuation") - pl.c
 DISH = pl.when(pl.col("cheap") == 1).then("game.cheap_price").otherwise("game.costly_price")
 VIEWS = {
     "guess_the_average": (
-        RoundView("numbers", "number", NUMBER, {
-            "average": NUMBER.mean(), "winning number": NUMBER.sort_by("distance").first(),
-        }),
+        RoundView(
+            "numbers",
+            "number",
+            NUMBER,
+            {"average": NUMBER.mean(), "winning number": NUMBER.sort_by("distance").first()},
+        ),
     ),
     "el_farol_bar": (
-        RoundView("players in the bar", "players", None, {
-            "players in the bar": pl.col("attendance").sum()
-        }),
+        RoundView(
+            "players in the bar",
+            "players",
+            None,
+            {"players in the bar": pl.col("attendance").sum()},
+        ),
     ),
     "divide_the_dollar": (
         _agents("bids", "share of the gold", BID),
@@ -59,16 +65,17 @@ VIEWS = {
         _agents("gains", "tokens", pl.col("gain")),
     ),
     "diners_dilemma": (
-        RoundView("costly dishes", "share of orders", None, {
-            "costly dishes": 1 - pl.col("cheap").mean()
-        }),
+        RoundView(
+            "costly dishes", "share of orders", None, {"costly dishes": 1 - pl.col("cheap").mean()}
+        ),
         _agents("utilities", "utility", pl.col("gain")),
         RoundView("average bill", "a player", None, {"average bill": DISH.mean()}),
     ),
     "sealed_bid_auction": (
-        _agents("valuation less bid", "a round", SHADE), _agents("bids", "a round", BID),
+        _agents("valuation less bid", "a round", SHADE),
+        _agents("bids", "a round", BID),
     ),
-}  # fmt: skip
+}
 """The plots of each game."""
 
 
@@ -121,5 +128,7 @@ def _panel(title: str, view: RoundView, rows: pl.DataFrame) -> Chart:
 
 def _marks(name: str, rows: pl.DataFrame) -> list[Mark]:
     values = rows.drop_nulls("value").select("round", "value").rows()
-    return [Mark(number, value, f"{name}, round {number}: {fixed(value, 2)}")
-            for number, value in values]  # fmt: skip
+    return [
+        Mark(number, value, f"{name}, round {number}: {fixed(value, 2)}")
+        for number, value in values
+    ]

@@ -69,9 +69,10 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     players = bars["who"].unique(maintain_order=True).to_list()[:MAX_PANELS]
     longest = int(bars["round"].n_unique())
     yield Charts(
-        "pirates", "Plan distance and correct votes by ballot",
+        "pirates",
+        "Plan distance and correct votes by ballot",
         [_double(label, bars.filter(who=label).to_dicts(), longest) for label in players],
-    )  # fmt: skip
+    )
     ballots_shown = _sample_ballots(frame, runs)
     yield ballots_shown
     yield from paper_tables.voyages(evidence, ballots_shown.frame)
@@ -108,9 +109,12 @@ def _means(
         for value, metric in metrics.items()
     )
     return ReportTable(
-        name, title, averages, (Header("who", "Player"), *columns),
+        name,
+        title,
+        averages,
+        (Header("who", "Player"), *columns),
         leads=lambda row: lead(runs, game, row["who"]),
-    )  # fmt: skip
+    )
 
 
 def _battle(label: str, match: pl.DataFrame) -> Chart:
@@ -146,22 +150,28 @@ def _arrows(
     shots: Sequence[Row], seats: list[str], name: str, shape: Shape, tone: int
 ) -> list[Line | Points]:
     targets = [seats[int(shot["target"]) - 1] for shot in shots]
-    ends = [(shot["round"], shot["seat"], shot["round"], target)
-            for shot, target in zip(shots, targets, strict=True)]  # fmt: skip
+    ends = [
+        (shot["round"], shot["seat"], shot["round"], target)
+        for shot, target in zip(shots, targets, strict=True)
+    ]
     starts = [Mark(shot["round"], shot["seat"], size=2.5) for shot in shots]
     return [
-        Line(_segments(ends), tone=tone, dots=False), Points(starts, tone=tone),
+        Line(_segments(ends), tone=tone, dots=False),
+        Points(starts, tone=tone),
         Points(_marks(shots, targets), name, tone, shape),
-    ]  # fmt: skip
+    ]
 
 
 def _marks(shots: Sequence[Row], y: list[str]) -> list[Mark]:
     texts = [
         f"round {shot['round']}: {plain(shot['seat'])} "
-        + ("misses intentionally" if shot["target"] is None
-           else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}")
+        + (
+            "misses intentionally"
+            if shot["target"] is None
+            else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}"
+        )
         for shot in shots
-    ]  # fmt: skip
+    ]
     return [
         Mark(shot["round"], seat, text) for shot, seat, text in zip(shots, y, texts, strict=True)
     ]
@@ -173,10 +183,13 @@ def _double(label: str, rows: Sequence[Row], ballots: int) -> Chart:
         (("vote_accuracy", "correct votes", -1), ("wrong", "plan distance", 1))
     ):
         heights = [
-            (row["round"], sign * row[value],
-             f"ballot {row['round']}, {name}: {row[value]:.0%} in {row[f'{value}.n']} matches")
+            (
+                row["round"],
+                sign * row[value],
+                f"ballot {row['round']}, {name}: {row[value]:.0%} in {row[f'{value}.n']} matches",
+            )
             for row in rows
-        ]  # fmt: skip
+        ]
         layers.append(columns(heights, name=name, tone=tone))
     ticks = tuple((tick, f"{abs(tick):.0%}") for tick in (-1, -0.5, 0, 0.5, 1))
     across = Axis("ballot", ends=(0.4, ballots + 0.6), integer=True)
@@ -198,15 +211,20 @@ def _sample_ballots(frame_by_round: pl.DataFrame, runs: pl.DataFrame) -> ReportT
     pirates = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))
     shown = list(pirates)[:MAX_PIRATES]
     columns = (
-        Header("who", "Player"), Header("ballot", "Ballot", "", 0),
+        Header("who", "Player"),
+        Header("ballot", "Ballot", "", 0),
         *(Header(pirate, pirate.removeprefix("pirate ")) for pirate in shown),
         Header("plan_distance", "Distance", "coins", 0),
         Header("vote_accuracy", "Correct votes", "share", 2),
-    )  # fmt: skip
+    )
     note = f"The first {MAX_PIRATES} of {len(pirates)} pirates are shown."
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return ReportTable(
-        "pirate-ballots", "One voyage per player", frame, columns,
+        "pirate-ballots",
+        "One voyage per player",
+        frame,
+        columns,
         "Coins for each pirate by rank; ✓ marks a vote for the plan, ✗ a vote against it.",
-        (note,) * (len(pirates) > MAX_PIRATES), lambda row: lead(runs, PIRATES, row["who"]),
-    )  # fmt: skip
+        (note,) * (len(pirates) > MAX_PIRATES),
+        lambda row: lead(runs, PIRATES, row["who"]),
+    )

@@ -22,7 +22,5 @@ def glee_small() -> Study:
     return Study.model_validate(study | small)
 
 
-PRESETS: dict[str, Preset] = {
-    **FILES, "glee-human": glee_human, "glee-small": glee_small,
-}  # fmt: skip
+PRESETS: dict[str, Preset] = {**FILES, "glee-human": glee_human, "glee-small": glee_small}
 ROSTERS = yaml_files(__file__, "rosters")

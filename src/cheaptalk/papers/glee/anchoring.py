@@ -49,11 +49,12 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     if frame.is_empty():
         raise NoData("no match of bargaining or negotiation has finished; run the preset glee")
     yield Charts(
-        "anchoring-figures", "Alice's gain by her first offer",
+        "anchoring-figures",
+        "Alice's gain by her first offer",
         [_panel(game, part) for (game,), part in frame.group_by("game", maintain_order=True)],
         f"First offers are grouped in {BINS} equal steps from the minimum to the maximum. A dot is "
         "the mean of a step's matches; larger dots have more matches. Colours show Bob's kind.",
-    )  # fmt: skip
+    )
     rows = [
         _row(str(game), alice, bob, part)
         for (game,), family in frame.group_by("game", maintain_order=True)
@@ -62,15 +63,21 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     players = set(frame["player"])
     table = pl.DataFrame(rows, infer_schema_length=None)
     yield ReportTable(
-        "anchoring", "Correlation of Alice's first offer with her gain", table,
-        (Header("family", "Family"), Header("alice", "Alice is"), Header("bob", "Bob is"),
-         *(Header(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
+        "anchoring",
+        "Correlation of Alice's first offer with her gain",
+        table,
+        (
+            Header("family", "Family"),
+            Header("alice", "Alice is"),
+            Header("bob", "Bob is"),
+            *(Header(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS),
+        ),
         "95 % confidence intervals. The correlation is undefined if offers or gains do not vary.",
         leads=lambda row: Lead(
             row["family"].lower(),
             {"status": "finished"} | ({"player_bob": row["bob"]} if row["bob"] in players else {}),
         ),
-    )  # fmt: skip
+    )
 
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
@@ -84,13 +91,16 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
             offered = family.frame.with_columns(pl.Series("first", moves, dtype=pl.Float64))
             parts.append(
                 offered.drop_nulls("first").select(
-                    pl.lit(family.game).alias("game"), "match_id", *CLUSTER,
+                    pl.lit(family.game).alias("game"),
+                    "match_id",
+                    *CLUSTER,
                     pl.col("Alice").replace_strict(labels).alias("alice"),
                     pl.col("Bob").replace_strict(labels).alias("bob"),
                     pl.col("Bob").alias("player"),
-                    offer.alias("offer"), pl.col("alice_gain").alias("gain"),
+                    offer.alias("offer"),
+                    pl.col("alice_gain").alias("gain"),
                 )
-            )  # fmt: skip
+            )
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
@@ -115,15 +125,21 @@ def _row(game: str, alice: str, bob: str, part: pl.DataFrame) -> dict[str, Any]:
         return row
     low, high, clusters = _clustered(part, plain.estimate)
     return row | {
-        "r": plain.estimate, f"r{LOW}": plain.low, f"r{HIGH}": plain.high,
-        "r clustered": plain.estimate, f"r clustered{LOW}": low, f"r clustered{HIGH}": high,
+        "r": plain.estimate,
+        f"r{LOW}": plain.low,
+        f"r{HIGH}": plain.high,
+        "r clustered": plain.estimate,
+        f"r clustered{LOW}": low,
+        f"r clustered{HIGH}": high,
         f"r clustered{CLUSTERS}": clusters,
-    }  # fmt: skip
+    }
 
 
 def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None, int]:
-    a, b = ((pl.col(name) - pl.col(name).mean()) / pl.col(name).std(ddof=0)
-            for name in ("offer", "gain"))  # fmt: skip
+    a, b = (
+        (pl.col(name) - pl.col(name).mean()) / pl.col(name).std(ddof=0)
+        for name in ("offer", "gain")
+    )
     influence = part.select(*CLUSTER, (a * b - r * (a**2 + b**2) / 2).alias("influence"))
     mean = mean_intervals(influence, ["influence"], cluster=CLUSTER).row(0, named=True)
     error, clusters = mean["error"], mean["clusters"]
@@ -145,15 +161,19 @@ def _panel(game: object, part: pl.DataFrame) -> Chart:
 
 
 def _line(part: pl.DataFrame, bob: str, tone: int) -> Line:
-    cells = part.group_by("bin", maintain_order=True).agg(
-        pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n")
-    ).sort("bin")  # fmt: skip
+    cells = (
+        part.group_by("bin", maintain_order=True)
+        .agg(pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n"))
+        .sort("bin")
+    )
     maximum = max(cells["n"])
     marks = [
         Mark(
-            offer, gain, f"Bob is {bob}\noffer {offer:.2f}, gain {gain:.2f}\n{counted(n, 'match')}",
+            offer,
+            gain,
+            f"Bob is {bob}\noffer {offer:.2f}, gain {gain:.2f}\n{counted(n, 'match')}",
             size=2 + 5 * (n / maximum) ** 0.5,
         )
         for offer, gain, n in cells.select("offer", "gain", "n").iter_rows()
-    ]  # fmt: skip
+    ]
     return Line(marks, bob, tone, width=1)

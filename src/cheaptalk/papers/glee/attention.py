@@ -38,25 +38,37 @@ def attention(evidence: Evidence) -> Iterator[Shown]:
         f"{both['failed']:,} of {counted(both['answered'], 'participant')} "
         f"({fixed(both['failing'], 1)} %) failed a check, and {both['kept']:,} passed."
     )
-    yield as_printed(evidence, PAPER, ReportTable(
-        "attention-checks", "Attention checks", table,
-        (
-            Header("check", "Check"), Header("answered", "Answered", "people", 0),
-            Header("failed", "Failed", "people", 0), Header("failing", "Failed", "%", 1),
-            Header("kept", "Passed", "people", 0), Header("seconds", "Time", "seconds", 0),
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "attention-checks",
+            "Attention checks",
+            table,
+            (
+                Header("check", "Check"),
+                Header("answered", "Answered", "people", 0),
+                Header("failed", "Failed", "people", 0),
+                Header("failing", "Failed", "%", 1),
+                Header("kept", "Passed", "people", 0),
+                Header("seconds", "Time", "seconds", 0),
+            ),
         ),
-    ))  # fmt: skip
+    )
     times = _times(evidence)
     if times.height:
         yield ReportTable(
-            "people-times", "Response times", times,
+            "people-times",
+            "Response times",
+            times,
             (
-                Header("step", "Step"), Header("people", "People", "", 0),
+                Header("step", "Step"),
+                Header("people", "People", "", 0),
                 Header("quarter", "First quartile", "seconds", 0),
                 Header("median", "Median", "seconds", 0),
                 Header("three_quarters", "Third quartile", "seconds", 0),
             ),
-        )  # fmt: skip
+        )
 
 
 def checked(evidence: Evidence) -> pl.DataFrame:
@@ -95,11 +107,13 @@ def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
     failed = int(by_person["failed"].sum())
     median = by_person["seconds"].median()
     return {
-        "check": check, "answered": by_person.height, "failed": failed,
+        "check": check,
+        "answered": by_person.height,
+        "failed": failed,
         "failing": 100 * failed / by_person.height if by_person.height else None,
         "kept": by_person.height - failed,
         "seconds": finite(median) if isinstance(median, float) else None,
-    }  # fmt: skip
+    }
 
 
 def _times(evidence: Evidence) -> pl.DataFrame:
@@ -126,10 +140,13 @@ def _times(evidence: Evidence) -> pl.DataFrame:
         .drop_nulls("took")
         .group_by("step", maintain_order=True)
         .agg(
-            pl.col("participant").n_unique().alias("people"), pl.col("number").min(),
-            *(pl.col("took").quantile(level, "linear").alias(name)
-              for name, level in quantiles.items()),
+            pl.col("participant").n_unique().alias("people"),
+            pl.col("number").min(),
+            *(
+                pl.col("took").quantile(level, "linear").alias(name)
+                for name, level in quantiles.items()
+            ),
         )
         .sort("number", nulls_last=True, maintain_order=True)
         .with_columns(pl.col("step").map_elements(capital, pl.String))
-    )  # fmt: skip
+    )

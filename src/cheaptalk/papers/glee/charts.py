@@ -36,11 +36,16 @@ def dots(
     names, rows = frame[labels].to_list(), frame.to_dicts()
     layers = [
         points(
-            names, rows, key, [f"{series[key]}\n{number_text(row, key)}" for row in rows], leads,
-            name=series[key] if len(series) > 1 else "", tone=tone,
+            names,
+            rows,
+            key,
+            [f"{series[key]}\n{number_text(row, key)}" for row in rows],
+            leads,
+            name=series[key] if len(series) > 1 else "",
+            tone=tone,
         )
         for tone, key in enumerate(series)
-    ]  # fmt: skip
+    ]
     return Chart(title, "", layers, Axis("points"), Axis(axis, names=tuple(names)))
 
 
@@ -73,6 +78,12 @@ def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Chart:
         return Cell(row[key], text, Lead(game, query))
 
     return cells(
-        title, "points", ("Alice", down), ("Bob", across), cell,
-        decimals=0 if maximum >= WIDE else 1, middle=True, printed=MAX_PRINTED,
-    )  # fmt: skip
+        title,
+        "points",
+        ("Alice", down),
+        ("Bob", across),
+        cell,
+        decimals=0 if maximum >= WIDE else 1,
+        middle=True,
+        printed=MAX_PRINTED,
+    )

@@ -60,16 +60,19 @@ def configurations(evidence: Evidence) -> Iterator[ReportTable]:
         (pl.col("type") != TYPES[-1]) | (pl.col("played") > 0)
     )
     yield ReportTable(
-        "people-configurations", "Configurations played by people", frame.drop("game"),
+        "people-configurations",
+        "Configurations played by people",
+        frame.drop("game"),
         (
-            Header("family", "Family"), Header("type", "Type"),
+            Header("family", "Family"),
+            Header("type", "Type"),
             Header("played", "Played", "configurations", 0),
             Header("planned", "Planned", "configurations", 0),
             Header("least", "Minimum of games", "per configuration", 0),
             Header("games_planned", "Planned games", "per configuration", 0),
             Header("games", "Total games", "", 0),
         ),
-    )  # fmt: skip
+    )
     yield as_printed(evidence, PAPER, _table_7(frame))
 
 
@@ -77,21 +80,27 @@ def _table_7(frame: pl.DataFrame) -> ReportTable:
     types = pl.DataFrame({"type": TYPES[:-1]})
     for game in GAMES:
         counts = frame.filter(game=game).select(
-            "type", pl.col("played").alias(f"{game} configurations"),
+            "type",
+            pl.col("played").alias(f"{game} configurations"),
             pl.col("least").alias(f"{game} games"),
-        )  # fmt: skip
+        )
         types = types.join(counts, on="type", how="left", maintain_order="left", validate="1:1")
     return ReportTable(
-        "table-7", "Configurations played by people", types,
+        "table-7",
+        "Configurations played by people",
+        types,
         (
             Header("type", "Type"),
-            *(Header(f"{game} {key}", f"# {title}", "", 0, group=capital(game))
-              for game in GAMES for key, title in (("configurations", "config."),
-                                                   ("games", "games"))),
+            *(
+                Header(f"{game} {key}", f"# {title}", "", 0, group=capital(game))
+                for game in GAMES
+                for key, title in (("configurations", "config."), ("games", "games"))
+            ),
         ),
         "Configurations count once per role that people have; games are the minimum over "
-        "configurations and roles.", printed="Table 7",
-    )  # fmt: skip
+        "configurations and roles.",
+        printed="Table 7",
+    )
 
 
 def by_configuration(evidence: Evidence) -> pl.DataFrame:
@@ -126,10 +135,12 @@ def _counts(collected: pl.DataFrame, game: str, type_: str) -> dict[str, int | N
     games = collected["games"].to_list()
     missing = [0] if len(games) < size else []
     return {
-        "played": len(games), "planned": size or None,
+        "played": len(games),
+        "planned": size or None,
         "least": min([*games, *missing], default=None),
-        "games_planned": entries[0].games if entries else None, "games": sum(games),
-    }  # fmt: skip
+        "games_planned": entries[0].games if entries else None,
+        "games": sum(games),
+    }
 
 
 @cache

@@ -76,13 +76,19 @@ def _table(fits: Fits, notes: tuple[str, ...]) -> ReportTable:
     terms = [term for term in played.terms if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
     return ReportTable(
-        f"market-{played.game}", f"{capital(played.game)}: effect of the market",
+        f"market-{played.game}",
+        f"{capital(played.game)}: effect of the market",
         frame.drop("reference"),
-        (Header("market", "Market", about=f"{about}. The reference is {_reference_market(fits)}."),
-         *columns({name: METRICS[name] for name in SHOWN}, frame)),
-        METHODS, (*_unplayed(fits), *fits.notes, *notes),
+        (
+            Header(
+                "market", "Market", about=f"{about}. The reference is {_reference_market(fits)}."
+            ),
+            *columns({name: METRICS[name] for name in SHOWN}, frame),
+        ),
+        METHODS,
+        (*_unplayed(fits), *fits.notes, *notes),
         leads=lambda row: played.lead(*(pl.col(name) == row[name] for name in played.market)),
-    )  # fmt: skip
+    )
 
 
 def _reference_market(fits: Fits) -> str:
@@ -98,10 +104,12 @@ def _market_rows(fits: Fits) -> pl.DataFrame:
     market = fits.played.market
     texts = fits.played.frame.select(market).unique(maintain_order=True)
     texts = texts.with_columns(level_texts(texts, market).alias("level")).select(
-        pl.concat_str([pl.concat_str(pl.lit(f"{name} "), pl.col(name)) for name in market],
-                      separator=", ").alias("market"),
-        pl.col(market).cast(pl.String), "level",
-    )  # fmt: skip
+        pl.concat_str(
+            [pl.concat_str(pl.lit(f"{name} "), pl.col(name)) for name in market], separator=", "
+        ).alias("market"),
+        pl.col(market).cast(pl.String),
+        "level",
+    )
     effects = _beside(fits)
     first = next(name for name in SHOWN if name in effects.columns)
     rows = texts.join(effects, on="level", validate="1:1", maintain_order="left").drop("level")
@@ -111,8 +119,11 @@ def _market_rows(fits: Fits) -> pl.DataFrame:
 def _unplayed(fits: Fits) -> list[str]:
     market = list(fits.played.market)
     present = set(fits.played.frame.select(pl.col(market).cast(pl.String)).unique().iter_rows())
-    missing = [levels for levels in product(*map(fits.played.levels.__getitem__, market))
-               if levels not in present]  # fmt: skip
+    missing = [
+        levels
+        for levels in product(*map(fits.played.levels.__getitem__, market))
+        if levels not in present
+    ]
     texts = [", ".join(map("=".join, zip(market, levels, strict=True))) for levels in missing]
     return [f"Never played: {'; '.join(texts)}."] if missing else []
 
@@ -147,15 +158,20 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield Charts("self-gain-figures", "Gain relative to the reference player", panels, caption)
     named = {_name(fits, role): (capital(fits.played.game), ROLES[role]) for fits, role in sides}
     titles = {key: f"{family}: {role}" for key, (family, role) in named.items()}
-    games = {label: fits.played.game for fits, role in reversed(sides)
-             for label in fits.played.frame[ROLES[role]].unique()}  # fmt: skip
+    games = {
+        label: fits.played.game
+        for fits, role in reversed(sides)
+        for label in fits.played.frame[ROLES[role]].unique()
+    }
     yield ReportTable(
-        "self-gain", "Self-gain by player, role and family", frame,
+        "self-gain",
+        "Self-gain by player, role and family",
+        frame,
         (Header("player", "Player"), Header("kind", "Kind"), *columns(titles, frame)),
         f"{METHODS} {_references(sides)}",
         tuple(dict.fromkeys(note for fits in fitted for note in fits.notes)),
         leads=lambda row: Lead(games[row["player"]], {"player": row["player"]}),
-    )  # fmt: skip
+    )
     yield from gain_table(evidence, frame, named)
 
 
@@ -212,12 +228,20 @@ def references(evidence: Evidence) -> Iterator[ReportTable]:
     played = evidence.once(families)
     frame = pl.DataFrame([row for family in played for row in _rows(family)])
     yield ReportTable(
-        "references", "Reference levels", frame,
-        (Header("family", "Family"), Header("parameter", "Parameter"), Header("title", "Meaning"),
-         Header("paper", "Paper's reference"), Header("reference", "Reference here"),
-         Header("levels", "Levels", "with matches"), Header("market", "Part of the market")),
+        "references",
+        "Reference levels",
+        frame,
+        (
+            Header("family", "Family"),
+            Header("parameter", "Parameter"),
+            Header("title", "Meaning"),
+            Header("paper", "Paper's reference"),
+            Header("reference", "Reference here"),
+            Header("levels", "Levels", "with matches"),
+            Header("market", "Part of the market"),
+        ),
         notes=tuple(note for family in played for note in family.notes),
-    )  # fmt: skip
+    )
     yield reference_table(played)
 
 
@@ -225,18 +249,25 @@ def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
     family = capital(played.game)
     for term in played.terms:
         yield {
-            "family": family, "parameter": term.name, "title": term.title,
+            "family": family,
+            "parameter": term.name,
+            "title": term.title,
             "paper": level(term.default),
             "reference": played.references.get(term.name, "one level only"),
-            "levels": _levels(played, term), "market": "yes" if term.market else "no",
-        }  # fmt: skip
+            "levels": _levels(played, term),
+            "market": "yes" if term.market else "no",
+        }
     for title in ROLES.values():
         players = played.frame[title].n_unique()
         yield {
-            "family": family, "parameter": title, "title": f"player in the role of {title}",
-            "paper": REFERENCE, "reference": played.references[title],
-            "levels": f"{players} players", "market": "no",
-        }  # fmt: skip
+            "family": family,
+            "parameter": title,
+            "title": f"player in the role of {title}",
+            "paper": REFERENCE,
+            "reference": played.references[title],
+            "levels": f"{players} players",
+            "market": "no",
+        }
 
 
 def _levels(played: FamilyMatches, term: Term) -> str:
@@ -264,19 +295,30 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     played = {capital(fits.played.game): fits.played for fits in fitted}
     panels = [_impact_panel(fits, metric, effects) for fits in fitted for metric in fits.found]
     yield Charts(
-        "impact-figures", "Effect of each level", [panel for panel in panels if not panel.empty],
+        "impact-figures",
+        "Effect of each level",
+        [panel for panel in panels if not panel.empty],
         "Dots are effects relative to the reference level, in points; whiskers are clustered "
         "intervals.",
-    )  # fmt: skip
+    )
     frame = effects.filter(~pl.col("reference")).drop("reference")
     yield ReportTable(
-        "impact", "Effect of every level", frame,
-        (Header("name", "Level"), Header("over", "Relative to"), Header("family", "Family"),
-         Header("metric", "Metric"), *columns({"effect": "Effect"}, frame),
-         Header("p", "p", "two-sided, clustered", 3), Header("parameter", "Parameter")),
-        METHODS, (*(note for fits in fitted for note in fits.notes), *left_out(all_fits)),
+        "impact",
+        "Effect of every level",
+        frame,
+        (
+            Header("name", "Level"),
+            Header("over", "Relative to"),
+            Header("family", "Family"),
+            Header("metric", "Metric"),
+            *columns({"effect": "Effect"}, frame),
+            Header("p", "p", "two-sided, clustered", 3),
+            Header("parameter", "Parameter"),
+        ),
+        METHODS,
+        (*(note for fits in fitted for note in fits.notes), *left_out(all_fits)),
         leads=lambda row: played[row["family"]].lead(pl.col(row["parameter"]) == row["level"]),
-    )  # fmt: skip
+    )
 
 
 def _impacts(fits: Fits, metric: str) -> pl.DataFrame:
@@ -301,11 +343,13 @@ def _impacts(fits: Fits, metric: str) -> pl.DataFrame:
 
 def _impact_panel(fits: Fits, metric: str, frame: pl.DataFrame) -> Chart:
     family = capital(fits.played.game)
-    rows = frame.filter(
-        family=family, metric=capital(METRICS[metric])
-    ).filter(pl.col("parameter").is_in(list(fits.played.levels))).with_columns(
-        pl.col("name") + pl.when("reference").then(pl.lit(" (reference)")).otherwise(pl.lit(""))
-    )  # fmt: skip
+    rows = (
+        frame.filter(family=family, metric=capital(METRICS[metric]))
+        .filter(pl.col("parameter").is_in(list(fits.played.levels)))
+        .with_columns(
+            pl.col("name") + pl.when("reference").then(pl.lit(" (reference)")).otherwise(pl.lit(""))
+        )
+    )
     leads = [fits.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
     series = {"effect clustered": "Effect"}
     return dots(f"{family}: {METRICS[metric]}", rows, "name", series, leads=leads)
@@ -322,17 +366,28 @@ def encoding(evidence: Evidence) -> Iterator[ReportTable]:
     design = next(iter(fits.found.values())).classical.design
     match = fits.played.frame.head(1)
     rows = [
-        {"parameter": factor.name, "level": level, "value": int(level == own),
-         "reference": "yes" if level == factor.reference else "no"}
+        {
+            "parameter": factor.name,
+            "level": level,
+            "value": int(level == own),
+            "reference": "yes" if level == factor.reference else "no",
+        }
         for factor in design.factors
         for own in level_texts(match, factor.columns)
         for level in factor.levels
-    ]  # fmt: skip
+    ]
     if not rows:
         raise NoData("no parameter varies, and no role has two players; vary one of them")
     yield ReportTable(
-        "figure-20", f"{capital(fits.played.game)}: encoding of a match", pl.DataFrame(rows),
-        (Header("parameter", "Parameter"), Header("level", "Level"),
-         Header("value", "In this match", "", 0), Header("reference", "Reference")),
-        f"The match is {match['match_id'].item()}.", printed="Figure 20",
-    )  # fmt: skip
+        "figure-20",
+        f"{capital(fits.played.game)}: encoding of a match",
+        pl.DataFrame(rows),
+        (
+            Header("parameter", "Parameter"),
+            Header("level", "Level"),
+            Header("value", "In this match", "", 0),
+            Header("reference", "Reference"),
+        ),
+        f"The match is {match['match_id'].item()}.",
+        printed="Figure 20",
+    )

@@ -244,10 +244,12 @@ def _joined(terms: Sequence[Term], parameter: str) -> tuple[Term, ...]:
     if not parts:
         return tuple(terms)
     joint = Term(
-        " and ".join(part.name for part in parts), " and ".join(part.title for part in parts),
-        parameter, tuple(part.default for part in parts),
+        " and ".join(part.name for part in parts),
+        " and ".join(part.title for part in parts),
+        parameter,
+        tuple(part.default for part in parts),
         read=lambda value: tuple(part.read(value) for part in parts),
-    )  # fmt: skip
+    )
     return tuple(joint if term is parts[0] else term for term in terms if term not in parts[1:])
 
 

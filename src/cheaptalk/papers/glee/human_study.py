@@ -27,8 +27,10 @@ LONG = {"rounds": 99, "hidden": True}
 AVERAGE_CENTS = (5, 15, 25)
 """The bonus for an average game at each scale, which participants know."""
 AVERAGE_GAINS = {
-    "bargaining": ("money", 0.4), "negotiation": ("scale", 0.2), "persuasion": ("price", 0.4),
-}  # fmt: skip
+    "bargaining": ("money", 0.4),
+    "negotiation": ("scale", 0.2),
+    "persuasion": ("price", 0.4),
+}
 """The parameter that scales a game's amounts, and an average gain, which is our choice: half the
 money minus the cost of waiting, half the surplus of the main configuration, and between a half and
 a quarter of the price of all products sold."""
@@ -91,8 +93,11 @@ FAMILIES = (
     StudyFamily(
         "bargaining",
         {
-            "discounts": [0.9, 0.9], "money": 10_000, "horizon": LONG,
-            "complete_information": True, "messages": True,
+            "discounts": [0.9, 0.9],
+            "money": 10_000,
+            "horizon": LONG,
+            "complete_information": True,
+            "messages": True,
         },
         {
             "discounts": [list(pair) for pair in product(RATES, RATES)],
@@ -106,8 +111,12 @@ FAMILIES = (
     StudyFamily(
         "negotiation",
         {
-            "seller_factor": 0.8, "buyer_factor": 1.2, "scale": 10_000, "horizon": 10,
-            "complete_information": True, "messages": True,
+            "seller_factor": 0.8,
+            "buyer_factor": 1.2,
+            "scale": 10_000,
+            "horizon": 10,
+            "complete_information": True,
+            "messages": True,
         },
         {
             "seller_factor": FACTORS,
@@ -123,8 +132,12 @@ FAMILIES = (
         StudyFamily(
             "persuasion",
             {
-                "prior": 0.5, "value": 2, "price": 10_000, "seller_knows_values": True,
-                "signal": "text", "myopic": myopic,
+                "prior": 0.5,
+                "value": 2,
+                "price": 10_000,
+                "seller_knows_values": True,
+                "signal": "text",
+                "myopic": myopic,
             },
             {
                 "prior": [1 / 3, 0.5, 0.8],
@@ -139,7 +152,7 @@ FAMILIES = (
         )
         for myopic in (False, True)
     ),
-)  # fmt: skip
+)
 
 
 def variants(family: StudyFamily) -> list[dict[str, Any]]:

@@ -51,8 +51,11 @@ PEOPLE = ("otree", "terminal")
 """Player types of people."""
 STUDY_MODEL = "gemini-1.5-flash"
 """The model behind ``otree_LLM``, the opponent in the human study (GLEE section 4)."""
-JOHN = {f"{verb}J{spelt}n": "john" for verb in ("SellTo", "BuyFrom", "DealWith")
-        for spelt in ("ho", "oh")}  # fmt: skip
+JOHN = {
+    f"{verb}J{spelt}n": "john"
+    for verb in ("SellTo", "BuyFrom", "DealWith")
+    for spelt in ("ho", "oh")
+}
 REPLIES = {"AcceptOffer": "accept", "RejectOffer": "reject"} | JOHN
 MARKS = {"config.json", "game.csv", "failure_report.txt"}
 """Files that identify the folder of a game."""
@@ -105,8 +108,10 @@ class Config(_Form):
         return {role: name for role, name in names.items() if name != role.capitalize()}
 
     def seats(self) -> dict[str, ImportedSeat]:
-        return {role: _seat(number, *self.players[role])
-                for number, role in enumerate(self.players, start=1)}  # fmt: skip
+        return {
+            role: _seat(number, *self.players[role])
+            for number, role in enumerate(self.players, start=1)
+        }
 
     def game(self, named: bool) -> Game:
         """Return the game with its parameters and, if ``named``, the players' public names."""
@@ -316,8 +321,11 @@ def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> Foreign
         roles = {"Alice": "alice", "Bob": "bob", "the buyer": "bob"} | named
         redactions = 0
         if hidden is not None:
-            messages = [(roles[row.player], row.cells["message"]) for row in rows
-                        if row.player in roles and "message" in row.cells]  # fmt: skip
+            messages = [
+                (roles[row.player], row.cells["message"])
+                for row in rows
+                if row.player in roles and "message" in row.cells
+            ]
             names = {*hidden, *config.names().values(), *names_said(messages, people)}
             rows, redactions = _redacted(rows, names)
             data = _map_text(data, lambda text: redact(text, names)[0])
@@ -326,9 +334,14 @@ def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> Foreign
         table = Table(game, instance, f"{SYSTEM}/{id_}")
         unused = _replay(table, moves, roles, config.decisions)
         source = {
-            "system": SYSTEM, "id": id_, "folder": location, "date": config.date,
-            "commit": config.commit, "config": data, "unused": unused,
-        }  # fmt: skip
+            "system": SYSTEM,
+            "id": id_,
+            "folder": location,
+            "date": config.date,
+            "commit": config.commit,
+            "config": data,
+            "unused": unused,
+        }
         return ForeignGame(id_, location, table, seats, source, redactions)
     except Unfit as reason:
         return Skipped(location, str(reason))
@@ -437,8 +450,10 @@ def _replay(
             raise row.unfit("the game has already ended")
         due = (seats[ask.actor], request // 2 + 1)
         if (roles.get(row.player), row.round) != due:
-            raise row.unfit(f'is round {row.round} of "{row.player}"; round {due[1]} of '
-                            f"{due[0].capitalize()} is due")  # fmt: skip
+            raise row.unfit(
+                f'is round {row.round} of "{row.player}"; round {due[1]} of '
+                f"{due[0].capitalize()} is due"
+            )
         fields = {name: row.cells[name] for name in ask.action.model_fields if name in row.cells}
         if "message" in ask.action.model_fields:
             fields.setdefault("message", "")

@@ -48,8 +48,9 @@ def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
     yield Answer(". ".join(f"{title}: {each.short}" for title, each in answers.items()) + ".")
     gains = [
         replace(panel, title=f"{game_title(game.name)}: {panel.title}")
-        for game in games for panel in figures.gains(game)
-    ]  # fmt: skip
+        for game in games
+        for panel in figures.gains(game)
+    ]
     texts = " ".join(f"{title}: {each.text}" for title, each in answers.items())
     yield Charts(
         "gains", "Players' gains", gains, f"Whiskers are 95 % confidence intervals. {texts}"
@@ -66,13 +67,17 @@ def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
         parts += [means(rows, list(METRICS), by, bounds=bounds, strata=STRATA) for rows in frames]
     frame = pl.concat(parts)
     yield ReportTable(
-        "outcomes", "Metrics by family", frame,
-        (Header("family", "Family"),
-         *(Header(role, f"{title} is") for role, title in ROLES.items()),
-         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
+        "outcomes",
+        "Metrics by family",
+        frame,
+        (
+            Header("family", "Family"),
+            *(Header(role, f"{title} is") for role, title in ROLES.items()),
+            *(Header(key, capital(title), "", 3) for key, title in METRICS.items()),
+        ),
         INTERVALS,
         leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
-    )  # fmt: skip
+    )
 
 
 def definitions(evidence: Evidence) -> Iterator[ReportTable]:
@@ -96,14 +101,18 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     bounds = {"paper": gain, "code": gain, "difference": (-1.0, 1.0)}
     rows = means(frame.sort(*ROLES), [*bounds], [*ROLES], bounds=bounds, strata=STRATA)
     yield ReportTable(
-        "bob-gain", "Bob's gain in persuasion, by both definitions", rows,
-        (*(Header(role, f"{title} is") for role, title in ROLES.items()),
-         Header("paper", "Paper", "prices per round", 3),
-         Header("code", "Released code", "prices per round", 3),
-         Header("difference", "Code minus paper", "prices per round", 3)),
+        "bob-gain",
+        "Bob's gain in persuasion, by both definitions",
+        rows,
+        (
+            *(Header(role, f"{title} is") for role, title in ROLES.items()),
+            Header("paper", "Paper", "prices per round", 3),
+            Header("code", "Released code", "prices per round", 3),
+            Header("difference", "Code minus paper", "prices per round", 3),
+        ),
         INTERVALS,
         leads=lambda _: Lead("persuasion", {"status": "finished"}),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -144,23 +153,35 @@ def distributions(evidence: Evidence) -> Iterator[ReportTable]:
     played = evidence.once(families)
     rows = [row for family in played for row in _by_distribution(family)]
     yield ReportTable(
-        "distributions", "Metrics by distribution of configurations",
+        "distributions",
+        "Metrics by distribution of configurations",
         pl.concat(rows, how="diagonal"),
-        (Header("family", "Family"), Header("weights", "Configurations"),
-         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
+        (
+            Header("family", "Family"),
+            Header("weights", "Configurations"),
+            *(Header(key, capital(title), "", 3) for key, title in METRICS.items()),
+        ),
         INTERVALS,
         leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
-    )  # fmt: skip
+    )
     gains = pl.concat([_by_player(family, role) for family in played for role in ROLES])
     yield ReportTable(
-        "player-distributions", "Players' gains, plain and with equal weights", gains,
-        (Header("player", "Player"), Header("family", "Family"), Header("role", "Role"),
-         Header("plain", "Plain mean", "", 3), Header("alike", "Equal weights", "", 3),
-         Header("alike.covered", "Configurations met", "share", 2)),
+        "player-distributions",
+        "Players' gains, plain and with equal weights",
+        gains,
+        (
+            Header("player", "Player"),
+            Header("family", "Family"),
+            Header("role", "Role"),
+            Header("plain", "Plain mean", "", 3),
+            Header("alike", "Equal weights", "", 3),
+            Header("alike.covered", "Configurations met", "share", 2),
+        ),
         INTERVALS,
-        leads=lambda row: Lead(row["family"].lower(),
-                               {f"player_{row['role'].lower()}": row["player"]}),
-    )  # fmt: skip
+        leads=lambda row: Lead(
+            row["family"].lower(), {f"player_{row['role'].lower()}": row["player"]}
+        ),
+    )
 
 
 def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
@@ -169,9 +190,12 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
     frame = played.frame.with_columns(family=pl.lit(family))
     bounds = played.bounds
     yield means(
-        frame.with_columns(weights=pl.lit("as played")), list(METRICS), ["family", "weights"],
-        bounds=bounds, strata=STRATA,
-    )  # fmt: skip
+        frame.with_columns(weights=pl.lit("as played")),
+        list(METRICS),
+        ["family", "weights"],
+        bounds=bounds,
+        strata=STRATA,
+    )
     groups = {"equal weights": frame["configuration"].unique(maintain_order=True)}
     if DISCOUNTS in frame.columns:
         rates = pl.col(DISCOUNTS).str.json_decode(pl.List(pl.Float64))
@@ -192,12 +216,16 @@ def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     frame = played.frame.sort(title)
     plain = means(frame, [gain], [title], bounds=bounds, strata=STRATA)
     alike = reweighted(frame, [gain], [title], weights, bounds=bounds)
-    plain, alike = (rows.rename({key: key.replace(gain, name) for key in rows.columns})
-                    for rows, name in ((plain, "plain"), (alike, "alike")))  # fmt: skip
+    plain, alike = (
+        rows.rename({key: key.replace(gain, name) for key in rows.columns})
+        for rows, name in ((plain, "plain"), (alike, "alike"))
+    )
     return plain.join(alike, on=title, maintain_order="left", validate="1:1").select(
-        pl.col(title).alias("player"), pl.lit(capital(played.game)).alias("family"),
-        pl.lit(title).alias("role"), pl.exclude(title),
-    )  # fmt: skip
+        pl.col(title).alias("player"),
+        pl.lit(capital(played.game)).alias("family"),
+        pl.lit(title).alias("role"),
+        pl.exclude(title),
+    )
 
 
 def reweighted(

@@ -103,17 +103,22 @@ def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         frame = _relative(pairs)
         rows = frame.to_dicts()
         shown = {name: title for name, title in METRICS.items() if name in frame.columns}
-        panels = [heat(capital(title), pairs.game, rows, under(name, "clustered"))
-                  for name, title in shown.items()]  # fmt: skip
+        panels = [
+            heat(capital(title), pairs.game, rows, under(name, "clustered"))
+            for name, title in shown.items()
+        ]
         title = f"{capital(pairs.game)}: effects of pairs"
         caption = "Rows are Alice, columns Bob; 0 is the mean of all pairs."
         yield Charts(f"pairs-{pairs.game}-figures", title, panels, caption)
         yield ReportTable(
-            f"pairs-{pairs.game}", f"{title} in numbers", frame,
+            f"pairs-{pairs.game}",
+            f"{title} in numbers",
+            frame,
             (*(Header(name, name) for name in PLAYERS), *columns(shown, frame)),
-            METHODS, (*pairs.fits.notes, *notes),
+            METHODS,
+            (*pairs.fits.notes, *notes),
             leads=partial(pair_lead, pairs.game),
-        )  # fmt: skip
+        )
 
 
 def pair_lead(game: str, row: Mapping[str, Any]) -> Lead:
@@ -150,11 +155,18 @@ def same_player(evidence: Evidence) -> Iterator[ReportTable]:
     frame = with_holm(pl.DataFrame(rows, infer_schema_length=None), "corrected")
     titles = {"difference": "Difference", "given": "Controlling for players"}
     yield ReportTable(
-        "same-player", "Copies of a player compared with different players", frame,
-        (Header("family", "Family"), Header("metric", "Metric"), *columns(titles, frame),
-         Header("p", "p", "two-sided", 3), Header("corrected", "p, corrected", "Holm", 3)),
+        "same-player",
+        "Copies of a player compared with different players",
+        frame,
+        (
+            Header("family", "Family"),
+            Header("metric", "Metric"),
+            *columns(titles, frame),
+            Header("p", "p", "two-sided", 3),
+            Header("corrected", "p, corrected", "Holm", 3),
+        ),
         METHODS,
-    )  # fmt: skip
+    )
 
 
 def _contrasts(who: pl.DataFrame) -> Floats | None:
@@ -233,12 +245,14 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
     texts = dict.fromkeys(("family", *PLAYERS, "estimates"), pl.String)
     schema = texts | dict.fromkeys(NUMBERS, pl.Float64)
     yield ReportTable(
-        "player-choice", "Equilibrium pairs of players",
+        "player-choice",
+        "Equilibrium pairs of players",
         pl.DataFrame(rows, schema=schema),
-        COLUMNS, "Gains and regrets are in points; gains are relative to the mean of all pairs.",
+        COLUMNS,
+        "Gains and regrets are in points; gains are relative to the mean of all pairs.",
         tuple(note for choice in found for note in notes_of(choice)) + tuple(problems),
         leads=lambda row: pair_lead(row["family"].lower(), row),
-    )  # fmt: skip
+    )
 
 
 def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
@@ -256,8 +270,9 @@ def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
     left_out = [
         f"{label} as {role}"
         for role, side, included in zip(PLAYERS, sides, selected, strict=True)
-        for label in side if label not in included
-    ]  # fmt: skip
+        for label in side
+        if label not in included
+    ]
     estimates, draw_gains = gains(pairs, evidence)
     payoffs = (estimates[0][cells], estimates[1][cells])
     draws = (draw_gains[0][:, cells], draw_gains[1][:, cells]) if draw_gains else None
@@ -314,12 +329,16 @@ def _choice_rows(choice: PlayerChoice) -> Iterator[dict[str, Any]]:
     cells = sorted(stable | supported, key=lambda cell: (cell not in stable, -support[cell], cell))
     for i, j in cells:
         yield {
-            "family": capital(choice.pairs.game), "Alice": result.rows[i], "Bob": result.columns[j],
+            "family": capital(choice.pairs.game),
+            "Alice": result.rows[i],
+            "Bob": result.columns[j],
             "estimates": "an equilibrium" if (i, j) in stable else "none",
-            "alice_gain": a[i, j], "bob_gain": b[i, j],
-            "alice_regret": a[:, j].max() - a[i, j], "bob_regret": b[i].max() - b[i, j],
+            "alice_gain": a[i, j],
+            "bob_gain": b[i, j],
+            "alice_regret": a[:, j].max() - a[i, j],
+            "bob_regret": b[i].max() - b[i, j],
             "support": None if result.support is None else 100 * support[i, j],
-        }  # fmt: skip
+        }
 
 
 def notes_of(choice: PlayerChoice) -> Iterator[str]:

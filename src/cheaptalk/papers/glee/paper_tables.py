@@ -40,29 +40,38 @@ def market_table(
     """
     terms = [term for term in played.terms if term.market]
     metrics = {key: title for key, title in EFFECTS.items() if key in effects.columns}
-    halves = {key: effects.select((pl.col(key + HIGH) - pl.col(key + LOW)).max() / 2).item()
-              for key in metrics}  # fmt: skip
+    halves = {
+        key: effects.select((pl.col(key + HIGH) - pl.col(key + LOW)).max() / 2).item()
+        for key in metrics
+    }
     rows = effects.select(
         *(_marked(played, term) for term in terms),
         *(key + end for key in metrics for end in ("", LOW, HIGH)),
-        *((pl.col(key) >= pl.col(key).max() - (halves[key] or 0)).alias(key + BOLD)
-          for key in metrics),
-    )  # fmt: skip
+        *(
+            (pl.col(key) >= pl.col(key).max() - (halves[key] or 0)).alias(key + BOLD)
+            for key in metrics
+        ),
+    )
     last = pl.DataFrame({terms[0].name: "Conf. Int. ±", **halves})
     panel = PANELS[played.game]
     heads = {term.name: HEADS.get(term.name, term.name) for term in terms}
     meanings = "; ".join(f"{heads[term.name]}: {term.title}" for term in terms)
     table = ReportTable(
-        f"table-2{panel}", f"{capital(played.game)}: effect of the market on the game",
+        f"table-2{panel}",
+        f"{capital(played.game)}: effect of the market on the game",
         pl.concat([rows, last], how="diagonal_relaxed"),
-        (*(Header(key, head) for key, head in heads.items()),
-         *(Header(key, title, "", 1, f"Effect on {key}, in points.", spread=False)
-           for key, title in metrics.items())),
+        (
+            *(Header(key, head) for key, head in heads.items()),
+            *(
+                Header(key, title, "", 1, f"Effect on {key}, in points.", spread=False)
+                for key, title in metrics.items()
+            ),
+        ),
         f"{meanings}. A check mark means yes, or text messages. Effects are in points relative to "
         f"the market {reference}. The last row is half the width of the widest classical 95 % "
         "interval; bold are the highest effect and those within that distance of it.",
         printed=f"Table 2 ({panel})",
-    )  # fmt: skip
+    )
     return as_printed(evidence, PAPER, table)
 
 
@@ -88,16 +97,18 @@ def gain_table(
         return
     halves = (
         ((pl.col(key + HIGH) - pl.col(key + LOW)) / 2)
-        .fill_null(pl.when(pl.col(key) == 0).then(0.0)).alias(key + HALF)
+        .fill_null(pl.when(pl.col(key) == 0).then(0.0))
+        .alias(key + HALF)
         for key in sides
-    )  # fmt: skip
+    )
     table = ReportTable(
-        "table-3", "Effect of the player on its own gain",
+        "table-3",
+        "Effect of the player on its own gain",
         rows.select("player", *(key + end for key in sides for end in ("", LOW, HIGH)), *halves),
         (Header("player", "Model"), *_plus_minus(sides)),
         "In points; ± is half the width of a classical 95 % confidence interval.",
         printed="Table 3",
-    )  # fmt: skip
+    )
     yield as_printed(evidence, PAPER, table)
 
 
@@ -143,11 +154,15 @@ def collected(evidence: Evidence) -> Iterator[ReportTable]:
     counted = pl.DataFrame(rows, ["family", *COUNTS], orient="row")
     total = counted.select(pl.lit("Total").alias("family"), pl.col(*COUNTS).sum())
     table = ReportTable(
-        "table-6", "Collected games by family", pl.concat([counted, total]),
-        (Header("family", "Game Type"),
-         *(Header(key, title, "", 0) for key, title in COUNTS.items())),
+        "table-6",
+        "Collected games by family",
+        pl.concat([counted, total]),
+        (
+            Header("family", "Game Type"),
+            *(Header(key, title, "", 0) for key, title in COUNTS.items()),
+        ),
         printed="Table 6",
-    )  # fmt: skip
+    )
     yield as_printed(evidence, PAPER, table)
 
 
@@ -165,19 +180,26 @@ def reference_table(played: Sequence[FamilyMatches]) -> ReportTable:
     """Return Table 8: the reference level of each parameter of each family."""
     sides = [[_default(family, term) for term in _in_order(family)] for family in played]
     rows = [
-        {f"{family.game} {part}": text
-         for family, (name, value) in zip(played, line, strict=True)
-         for part, text in (("parameter", name), ("default", value))}
+        {
+            f"{family.game} {part}": text
+            for family, (name, value) in zip(played, line, strict=True)
+            for part, text in (("parameter", name), ("default", value))
+        }
         for line in zip_longest(*sides, fillvalue=("", ""))
-    ]  # fmt: skip
+    ]
     columns = [
         Header(f"{family.game} {part}", capital(part), group=capital(family.game))
-        for family in played for part in ("parameter", "default")
-    ]  # fmt: skip
+        for family in played
+        for part in ("parameter", "default")
+    ]
     return ReportTable(
-        "table-8", "Default parameter values", pl.DataFrame(rows), tuple(columns),
-        "The paper's own reference levels are in the table of reference levels.", printed="Table 8",
-    )  # fmt: skip
+        "table-8",
+        "Default parameter values",
+        pl.DataFrame(rows),
+        tuple(columns),
+        "The paper's own reference levels are in the table of reference levels.",
+        printed="Table 8",
+    )
 
 
 def _in_order(played: FamilyMatches) -> list[Term]:
@@ -192,9 +214,11 @@ def _default(played: FamilyMatches, term: Term) -> tuple[str, str]:
 
 
 GAINS_FIRST = {
-    "alice_gain": "Alice Self Gain", "bob_gain": "Bob Self Gain", "efficiency": "Efficiency",
+    "alice_gain": "Alice Self Gain",
+    "bob_gain": "Bob Self Gain",
+    "efficiency": "Efficiency",
     "fairness": "Fairness",
-}  # fmt: skip
+}
 """The metrics in the order of Table 9."""
 
 
@@ -210,12 +234,14 @@ def prediction_table(
     """
     titles = {capital(METRICS[key]): title for key, title in GAINS_FIRST.items()}
     names = list(titles.values())
-    rows = errors.with_columns(pl.col("metric").replace(titles)).rename(
-        {key + ERROR: key + HALF for key in learners}
-    ).sort(
-        "family",  # alphabetical, as in the paper
-        pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64),
-    )  # fmt: skip
+    rows = (
+        errors.with_columns(pl.col("metric").replace(titles))
+        .rename({key + ERROR: key + HALF for key in learners})
+        .sort(
+            "family",  # alphabetical, as in the paper
+            pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64),
+        )
+    )
     columns = [
         header
         for key, title in learners.items()
@@ -225,8 +251,11 @@ def prediction_table(
         )
     ]
     table = ReportTable(
-        "table-9", "Root mean squared error out of sample, by model", rows,
-        (Header("family", "Family"), Header("metric", "Metric"), *columns), caption,
+        "table-9",
+        "Root mean squared error out of sample, by model",
+        rows,
+        (Header("family", "Family"), Header("metric", "Metric"), *columns),
+        caption,
         printed="Table 9",
-    )  # fmt: skip
+    )
     return as_printed(evidence, PAPER, table)

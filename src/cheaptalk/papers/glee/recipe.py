@@ -3,13 +3,7 @@
 from cheaptalk.papers.glee.anchoring import anchoring
 from cheaptalk.papers.glee.attention import attention
 from cheaptalk.papers.glee.coverage import configurations, has_people
-from cheaptalk.papers.glee.effects import (
-    encoding,
-    impact,
-    market_effects,
-    references,
-    self_gains,
-)
+from cheaptalk.papers.glee.effects import encoding, impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN, COMPOSITE
 from cheaptalk.papers.glee.outcomes import BobGains, definitions, distributions, outcomes
 from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player

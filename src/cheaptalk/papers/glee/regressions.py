@@ -127,8 +127,15 @@ class Fits:
             if metric in self.found and self.found[metric].tells(factor):
                 effects = self.found[metric].effects(factor).drop("p")
                 named = effects.rename({key: under(name, key) for key in effects.columns})
-                joined = joined.join(named, on="level", how="full", coalesce=True, suffix=" new",
-                                   maintain_order="right_left", validate="1:1")  # fmt: skip
+                joined = joined.join(
+                    named,
+                    on="level",
+                    how="full",
+                    coalesce=True,
+                    suffix=" new",
+                    maintain_order="right_left",
+                    validate="1:1",
+                )
                 reference = pl.coalesce("reference", "reference new").alias("reference")
                 joined = joined.with_columns(reference).drop("reference new")
         return joined
@@ -150,8 +157,10 @@ def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]
     """Return the headers of the columns with effects, using the metrics' titles in ``names``."""
     return tuple(
         Header(under(name, kind), f"{capital(title)}, {kind}", "points", 1)
-        for name, title in names.items() if name in frame.columns for kind in KINDS
-    )  # fmt: skip
+        for name, title in names.items()
+        if name in frame.columns
+        for kind in KINDS
+    )
 
 
 def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
@@ -188,9 +197,10 @@ def _fitted(
     joined = {MARKET: played.market, PAIR: PLAYERS}
     columns_by_factor = {name: joined.get(name, (name,)) for name in factors}
     used = {
-        name: columns for name, columns in columns_by_factor.items()
+        name: columns
+        for name, columns in columns_by_factor.items()
         if columns and frame.select(columns).n_unique() > 1
-    }  # fmt: skip
+    }
     width = 1 + sum(frame.select(columns).n_unique() - 1 for columns in used.values())
     for outcome in outcomes:
         observed = frame.height - frame[outcome].null_count()
@@ -203,8 +213,16 @@ def _fitted(
         name: _present(frame, columns, played.references) for name, columns in used.items()
     }
     try:
-        results = regressions(frame, outcomes, list(used), reference=reference, composites=used,
-                            errors=ERRORS, cluster=CLUSTER, partial=True)  # fmt: skip
+        results = regressions(
+            frame,
+            outcomes,
+            list(used),
+            reference=reference,
+            composites=used,
+            errors=ERRORS,
+            cluster=CLUSTER,
+            partial=True,
+        )
     except StatisticsError as error:
         raise NoData(f"{played.game}: {error}") from None
     return {outcome: Fit(*(results[outcome, kind] for kind in ERRORS)) for outcome in outcomes}
@@ -305,11 +323,17 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     frame = pl.DataFrame(rows, infer_schema_length=None)
     over = f"Over {counted(splits, 'random split')}"
     yield ReportTable(
-        "predictions", "Root mean squared error out of sample", frame,
-        (Header("family", "Family"), Header("metric", "Metric"),
-         *(Header(key, title, "RMSE", 3) for key, title in LEARNERS.items())),
-        f"{over}; standard deviations in parentheses.", tuple(notes),
-    )  # fmt: skip
+        "predictions",
+        "Root mean squared error out of sample",
+        frame,
+        (
+            Header("family", "Family"),
+            Header("metric", "Metric"),
+            *(Header(key, title, "RMSE", 3) for key, title in LEARNERS.items()),
+        ),
+        f"{over}; standard deviations in parentheses.",
+        tuple(notes),
+    )
     yield prediction_table(evidence, frame, LEARNERS, f"{over}; ± is the standard deviation.")
 
 

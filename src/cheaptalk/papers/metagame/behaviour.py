@@ -24,9 +24,14 @@ from cheaptalk.statistics.limits import Bounds
 
 GAME = "item_bargaining"
 OWN = (
-    "own_mistakes", "bad_acceptance", "bad_acceptance_by_turn", "bad_offer_accepted",
-    "utility_given", "concession", "false_holdings_stated",
-)  # fmt: skip
+    "own_mistakes",
+    "bad_acceptance",
+    "bad_acceptance_by_turn",
+    "bad_offer_accepted",
+    "utility_given",
+    "concession",
+    "false_holdings_stated",
+)
 """Metrics of each player."""
 SHARED = ("rounds", "agreement", "ef1")
 """Metrics of the whole match."""
@@ -38,12 +43,22 @@ MANNER = (
     Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches without an agreement."),
     Header("agreement", "Agreement", "share", 3),
     Header("own", "Own payoff", "points, discounted", 1),
-    Header("utility_given", "Given", "points, own values", 1,
-           "The mean value, to the player, of the items that its offers give away."),
-    Header("concession", "Concession", "points, own values", 1,
-           "The value given away by the last offer minus the first; in matches with two offers."),
+    Header(
+        "utility_given",
+        "Given",
+        "points, own values",
+        1,
+        "The mean value, to the player, of the items that its offers give away.",
+    ),
+    Header(
+        "concession",
+        "Concession",
+        "points, own values",
+        1,
+        "The value given away by the last offer minus the first; in matches with two offers.",
+    ),
     Header("own_mistakes", "Mistakes", "per match", 2, "The sum of M1 to M5."),
-)  # fmt: skip
+)
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
@@ -62,7 +77,10 @@ def seats(evidence: Evidence) -> pl.DataFrame:
     frame = scored(evidence)
     return pl.concat(
         frame.select(
-            "match_id", "configuration", "instance", NAME,
+            "match_id",
+            "configuration",
+            "instance",
+            NAME,
             pl.lit(seat).alias("seat"),
             pl.col(f"player_{seat}").alias("player"),
             pl.col(f"player_{opponent}").alias("opponent"),
@@ -74,7 +92,7 @@ def seats(evidence: Evidence) -> pl.DataFrame:
     ).with_columns(
         rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds")),
         rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds")),
-    )  # fmt: skip
+    )
 
 
 def _bounds() -> dict[str, Bounds]:
@@ -104,18 +122,20 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
     )
     pairs = means(frame, values, ["player", "opponent"], bounds=bounds, strata=STRATA)
     yield ReportTable(
-        "behaviour-by-opponent", "By strategy and opponent", pairs.sort("player", "opponent"),
+        "behaviour-by-opponent",
+        "By strategy and opponent",
+        pairs.sort("player", "opponent"),
         (Header("player", "Strategy"), Header("opponent", "Opponent"), *MANNER),
         "Behaviour of a strategy against each opponent, in both seats.",
-    )  # fmt: skip
+    )
     games = means(frame, values, [NAME, "player"], bounds=bounds, strata=STRATA)
     if games[NAME].n_unique() > 1:
         yield ReportTable(
-            "behaviour-by-game", "By game and strategy", games.sort(NAME, "player").select(
-                "player", pl.exclude("player")
-            ),
+            "behaviour-by-game",
+            "By game and strategy",
+            games.sort(NAME, "player").select("player", pl.exclude("player")),
             (Header("player", "Strategy"), Header(NAME, "Game"), *MANNER),
-        )  # fmt: skip
+        )
 
 
 def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
@@ -129,9 +149,10 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
     frame = seats(evidence)
     tough = _playing(evidence, TOUGH)
     frame = frame.with_columns(
-        against=pl.when(pl.col("opponent").is_in(tough)).then(pl.lit("vs tough"))
+        against=pl.when(pl.col("opponent").is_in(tough))
+        .then(pl.lit("vs tough"))
         .otherwise(pl.lit("vs others"))
-    )  # fmt: skip
+    )
     counts = {
         "bad_acceptance_by_turn": "turns with an offer",
         "bad_offer_accepted": "low offers",
@@ -139,21 +160,28 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
     }
     percent = frame.with_columns(pl.col(list(counts)) * 100)
     rates = means(
-        percent, list(counts), ["player", "against"], strata=STRATA,
+        percent,
+        list(counts),
+        ["player", "against"],
+        strata=STRATA,
         bounds=dict.fromkeys(counts, (0.0, 100.0)),
-    )  # fmt: skip
+    )
     for key, denominator in counts.items():
         rate = rates.select("player", "against", f"^{key}(\\..*)?$")
         wide = side_by_side(rate, key, "against").sort("player")
         columns = [
             Header(name, name.capitalize(), f"% of {denominator}", 1)
-            for name in ("vs tough", "vs others") if name in wide.columns
-        ]  # fmt: skip
+            for name in ("vs tough", "vs others")
+            if name in wide.columns
+        ]
         yield ReportTable(
-            f"low-acceptances-{key.replace('_', '-')}", f"Share of {denominator}", wide,
-            (Header("player", "Strategy"), *columns), leads=_leads,
+            f"low-acceptances-{key.replace('_', '-')}",
+            f"Share of {denominator}",
+            wide,
+            (Header("player", "Strategy"), *columns),
+            leads=_leads,
             notes=() if tough else ("No player uses the strategy tough.",),
-        )  # fmt: skip
+        )
     offered = pl.col("bad_offer_accepted").is_not_null()
     shares = percent.group_by("player", "against", maintain_order=True).agg(
         pl.col("bad_offer_accepted").mean().alias("turn"),
@@ -173,16 +201,23 @@ def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
         raise NoData("no player's reasoning mentions the bundle of an accepted offer")
     frame = frame.with_columns(pl.col("false_holdings_stated") * 100)
     rates = means(
-        frame, ["false_holdings_stated"], ["player"], strata=STRATA,
+        frame,
+        ["false_holdings_stated"],
+        ["player"],
+        strata=STRATA,
         bounds={"false_holdings_stated": (0.0, 100.0)},
-    )  # fmt: skip
+    )
     yield ReportTable(
-        "false-holdings", "False holdings", rates.sort("player"),
-        (Header("player", "Player"),
-         Header("false_holdings_stated", "False", "% of acceptances", 1),
-         Header("false_holdings_stated.n", "Acceptances", "with holdings stated", 0)),
+        "false-holdings",
+        "False holdings",
+        rates.sort("player"),
+        (
+            Header("player", "Player"),
+            Header("false_holdings_stated", "False", "% of acceptances", 1),
+            Header("false_holdings_stated.n", "Acceptances", "with holdings stated", 0),
+        ),
         leads=_leads,
-    )  # fmt: skip
+    )
 
 
 def _playing(evidence: Evidence, strategy: str) -> list[str]:
@@ -209,9 +244,11 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
     if not panels:
         raise NoData("the matches were played with another version of the rules")
     yield Charts(
-        "opposition", "Opposition levels", sorted(panels, key=lambda panel: panel.title),
+        "opposition",
+        "Opposition levels",
+        sorted(panels, key=lambda panel: panel.title),
         "The number of instances by level; each instance counts once.",
-    )  # fmt: skip
+    )
 
 
 CIRCLE = re.compile(r"circle_(\d+)")
@@ -252,26 +289,39 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     circles = [circled(spec) or (None, None) for spec in players]
     schema = {"model": pl.String, "circle": pl.Int64}
     mistakes = mistakes.hstack(pl.DataFrame(circles, schema, orient="row")).with_columns(
-        fewest=pl.when(pl.col("model").is_not_null())
-        .then(pl.when(pl.col("mistakes") == pl.col("mistakes").min().over("model"))
-              .then(pl.lit("fewest")).otherwise(pl.lit("")))
-    )  # fmt: skip
+        fewest=pl.when(pl.col("model").is_not_null()).then(
+            pl.when(pl.col("mistakes") == pl.col("mistakes").min().over("model"))
+            .then(pl.lit("fewest"))
+            .otherwise(pl.lit(""))
+        )
+    )
     if mistakes["model"].is_not_null().any():
         mistakes = mistakes.sort("model", "circle", "player", nulls_last=True)
     with_circles = mistakes["circle"].is_not_null().any()
     prompts = (
-        Header("model", "Model"), Header("circle", "Circle", "", 0),
-        Header("fewest", "Within the model"),
-    ) if with_circles else ()  # fmt: skip
+        (
+            Header("model", "Model"),
+            Header("circle", "Circle", "", 0),
+            Header("fewest", "Within the model"),
+        )
+        if with_circles
+        else ()
+    )
     yield ReportTable(
-        "mistakes", "Mistakes in self-play", mistakes,
+        "mistakes",
+        "Mistakes in self-play",
+        mistakes,
         (Header("player", "Player"), *prompts, Header("mistakes", "All", "per match", 2), *KINDS),
         notes=() if with_circles else ("No player has a prompt circle.",),
-        leads=lambda row: Lead(GAME, {
-            "player_player_1": row["player"], "player_player_2": row["player"],
-            "status": "finished",
-        }),
-    )  # fmt: skip
+        leads=lambda row: Lead(
+            GAME,
+            {
+                "player_player_1": row["player"],
+                "player_player_2": row["player"],
+                "status": "finished",
+            },
+        ),
+    )
     yield Charts("mistake-radars", "Mistakes by kind", list(_radars(mistakes)))
 
 

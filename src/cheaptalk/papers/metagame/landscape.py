@@ -67,11 +67,15 @@ def _figures(analysis: Analysis, among: str = "") -> Iterator[Charts | Drawing]:
     """Yield charts of a game's equilibrium and best responses."""
     name = anchor(f"{analysis.name}{among}")
     yield Charts(
-        f"equilibrium-{name}", f"Equilibrium of {analysis.name}{among}",
-        [figures.mixture_bars(analysis), figures.regret_ranking(analysis),
-        figures.payoff_map(analysis)],
+        f"equilibrium-{name}",
+        f"Equilibrium of {analysis.name}{among}",
+        [
+            figures.mixture_bars(analysis),
+            figures.regret_ranking(analysis),
+            figures.payoff_map(analysis),
+        ],
         parts.HOW_DRAWN if analysis.draws else "",
-    )  # fmt: skip
+    )
     drawing = parts.best_responses(analysis, tones_of(analysis.labels), name)
     yield drawing._replace(title=f"Best responses in {analysis.name}{among}")
 

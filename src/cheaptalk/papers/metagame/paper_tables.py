@@ -19,15 +19,31 @@ GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
 SMALL, LARGE = ("BG4", "BG5", "BG6", "BGS0"), ("BG1", "BG2", "BG3", "BGL0")
 LLM_ONLY, WITH_BASELINES = "LLM-only", "LLM+baselines"
 AGENTS = (
-    "sonnet-3.7-c-5", "sonnet-3.7-c-6", "sonnet-3.7-r-c-0", "gem-2.0-f-c-2", "gem-2.0-f-c-5",
-    "4o-c-4", "4o-c-5", "4o-c-6", "o3-mini-c-0", "nfsp", "rnad", "aspire", "soft", "tough", "walk",
-)  # fmt: skip
+    "sonnet-3.7-c-5",
+    "sonnet-3.7-c-6",
+    "sonnet-3.7-r-c-0",
+    "gem-2.0-f-c-2",
+    "gem-2.0-f-c-5",
+    "4o-c-4",
+    "4o-c-5",
+    "4o-c-6",
+    "o3-mini-c-0",
+    "nfsp",
+    "rnad",
+    "aspire",
+    "soft",
+    "tough",
+    "walk",
+)
 """The paper's agents in the order of the tables."""
 REGRET = "regret"
 METRICS = {
-    REGRET: ("MENE regret", "points"), "nw": ("NW", "%"), "nw_plus": ("NW+", "%"),
-    "uw": ("UW", "%"), "ef1": ("EF1", "%"),
-}  # fmt: skip
+    REGRET: ("MENE regret", "points"),
+    "nw": ("NW", "%"),
+    "nw_plus": ("NW+", "%"),
+    "uw": ("UW", "%"),
+    "ef1": ("EF1", "%"),
+}
 """The columns of every game, with their units."""
 SIGNIFICANT = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 """The stars of a lead, by p-value."""
@@ -91,25 +107,44 @@ def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
         .sort(NAME)
     )
     rows = [
-        {"class": _pool_class(row[NAME]), "kinds": kinds, "quantities": quantities,
-         "game": row[NAME], "discount": row["game.discount"], "rounds": row["game.rounds"],
-         "settings": row["settings"]}
+        {
+            "class": _pool_class(row[NAME]),
+            "kinds": kinds,
+            "quantities": quantities,
+            "game": row[NAME],
+            "discount": row["game.discount"],
+            "rounds": row["game.rounds"],
+            "settings": row["settings"],
+        }
         for row in games.iter_rows(named=True)
         for kinds, quantities in [_pool(decoded(row["game.quantities"]))]
-    ]  # fmt: skip
+    ]
     total = pl.col("settings").sum().over("class", "kinds", "quantities")
     first = pl.int_range(pl.len()).over("class", "kinds", "quantities") == 0
     table = pl.DataFrame(rows).with_columns(pl.when(first).then(total).alias("total"))
     columns = (
-        Header("class", "Game class"), Header("kinds", "T"), Header("quantities", "q"),
-        Header("game", "Game"), Header("discount", GAMMA, "", 2), Header("rounds", "R", "", 0),
-        Header("settings", "Settings in cohort", "", 0), Header("total", "Settings", "total", 0),
-    )  # fmt: skip
-    return as_printed(evidence, PAPER, ReportTable(
-        "table-1", "Instances of the games", table, columns,
-        f"T: kinds of items; q: items of each kind; {GAMMA}: discount factor; R: rounds. A setting "
-        "is one instance for one pair of agents.", printed="Table 1",
-    ))  # fmt: skip
+        Header("class", "Game class"),
+        Header("kinds", "T"),
+        Header("quantities", "q"),
+        Header("game", "Game"),
+        Header("discount", GAMMA, "", 2),
+        Header("rounds", "R", "", 0),
+        Header("settings", "Settings in cohort", "", 0),
+        Header("total", "Settings", "total", 0),
+    )
+    return as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-1",
+            "Instances of the games",
+            table,
+            columns,
+            f"T: kinds of items; q: items of each kind; {GAMMA}: discount factor; R: rounds. A setting "
+            "is one instance for one pair of agents.",
+            printed="Table 1",
+        ),
+    )
 
 
 def _pool_class(game: str) -> str:
@@ -136,8 +171,12 @@ def landscapes(
         analyses: the analyses of the games, by set of agents.
     """
     for table in TABLES:
-        games = [analysis for game in table.games for analysis in analyses.get(table.agents, ())
-                 if analysis.name == game]  # fmt: skip
+        games = [
+            analysis
+            for game in table.games
+            for analysis in analyses.get(table.agents, ())
+            if analysis.name == game
+        ]
         if games:
             yield as_printed(evidence, PAPER, _side_by_side(table, games))
 
@@ -152,15 +191,17 @@ def _side_by_side(table: PaperTable, games: Sequence[Analysis]) -> ReportTable:
     order = sorted(rows, key=lambda label: AGENTS.index(label) if label in AGENTS else len(AGENTS))
     headers = (
         Header(f"{analysis.name} {metric}", title, unit, 2, group=analysis.name)
-        for analysis in games for metric, (title, unit) in METRICS.items()
-    )  # fmt: skip
+        for analysis in games
+        for metric, (title, unit) in METRICS.items()
+    )
     return ReportTable(
-        table.name, f"Regret and welfare, {table.agents}",
+        table.name,
+        f"Regret and welfare, {table.agents}",
         pl.DataFrame([rows[label] for label in order], infer_schema_length=None),
         (Header("agent", "Agent"), *headers),
         "".join(map(_parameters, games)) + CAPTION + FIGURE_CAPTION * table.stars,
         printed=table.printed,
-    )  # fmt: skip
+    )
 
 
 def _parameters(analysis: Analysis) -> str:
@@ -217,15 +258,22 @@ def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTabl
     )
     headers = (
         Header(f"{level} {kind}", kind, "%", 1, group=title)
-        for level, title in levels.items() for kind in kinds
-    )  # fmt: skip
-    yield as_printed(evidence, PAPER, ReportTable(
-        "table-12", "Accepting less than the outside option", wide.sort(position, "player"),
-        (Header("player", "Agent"), *headers),
-        "Turn level: share of offers below the outside option. Game level: share of matches with "
-        "such offers.",
-        printed="Table 12",
-    ))  # fmt: skip
+        for level, title in levels.items()
+        for kind in kinds
+    )
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "table-12",
+            "Accepting less than the outside option",
+            wide.sort(position, "player"),
+            (Header("player", "Agent"), *headers),
+            "Turn level: share of offers below the outside option. Game level: share of matches with "
+            "such offers.",
+            printed="Table 12",
+        ),
+    )
 
 
 def providers(evidence: Evidence, analysis: Analysis) -> Iterator[ReportTable]:
@@ -234,29 +282,46 @@ def providers(evidence: Evidence, analysis: Analysis) -> Iterator[ReportTable]:
     Args:
         analysis: the analysis of all configurations with equal weight.
     """
-    readings = [reading for reading in (analysis.providers.readings if analysis.providers else ())
-                if reading.name == "mixtures"]  # fmt: skip
+    readings = [
+        reading
+        for reading in (analysis.providers.readings if analysis.providers else ())
+        if reading.name == "mixtures"
+    ]
     for reading in readings:
         assert analysis.providers is not None
         names = list(analysis.providers.members)
         if reading.value_given is not None:
-            given = [spread.estimate if spread.mean is None else spread.mean
-                     for spread in reading.value_given]  # fmt: skip
+            given = [
+                spread.estimate if spread.mean is None else spread.mean
+                for spread in reading.value_given
+            ]
             errors = [spread.error for spread in reading.value_given]
-            yield as_printed(evidence, PAPER, ReportTable(
-                "table-13", "Value given in equilibrium",
-                pl.DataFrame({"provider": names, "given": given, f"given{ERROR}": errors}),
-                (Header("provider", "Family"), Header("given", "Mean", "points", 2)),
-                f"{reading.about} In parentheses, the standard deviation over draws.",
-                printed="Table 13",
-            ))  # fmt: skip
+            yield as_printed(
+                evidence,
+                PAPER,
+                ReportTable(
+                    "table-13",
+                    "Value given in equilibrium",
+                    pl.DataFrame({"provider": names, "given": given, f"given{ERROR}": errors}),
+                    (Header("provider", "Family"), Header("given", "Mean", "points", 2)),
+                    f"{reading.about} In parentheses, the standard deviation over draws.",
+                    printed="Table 13",
+                ),
+            )
         columns = zip(*reading.responses, strict=True)
         replies = {f"reply {name}": column for name, column in zip(names, columns, strict=True)}
-        yield as_printed(evidence, PAPER, ReportTable(
-            "table-14", "Best responses among providers",
-            pl.DataFrame({"provider": names, **replies}),
-            (Header("provider", "Best response"),
-             *(Header(f"reply {name}", name, "", 2, group="Response to") for name in names)),
-            f"{reading.about} Shares of draws in which the row is a best response to the column.",
-            printed="Table 14",
-        ))  # fmt: skip
+        yield as_printed(
+            evidence,
+            PAPER,
+            ReportTable(
+                "table-14",
+                "Best responses among providers",
+                pl.DataFrame({"provider": names, **replies}),
+                (
+                    Header("provider", "Best response"),
+                    *(Header(f"reply {name}", name, "", 2, group="Response to") for name in names),
+                ),
+                f"{reading.about} Shares of draws in which the row is a best response to the column.",
+                printed="Table 14",
+            ),
+        )

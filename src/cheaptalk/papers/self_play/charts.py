@@ -69,10 +69,14 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float])
             yield Line(marks, str(series), "soft", DASHES[1])
         else:
             marks = [
-                Mark(row["iteration"], row[number.key], _hover_text(row, number),
-                     y_ends=ends(row, number.key))
+                Mark(
+                    row["iteration"],
+                    row[number.key],
+                    _hover_text(row, number),
+                    y_ends=ends(row, number.key),
+                )
                 for row in rows
-            ]  # fmt: skip
+            ]
             yield Line(marks, str(series), index)
 
 

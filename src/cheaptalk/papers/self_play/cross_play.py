@@ -43,11 +43,13 @@ def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     if panels:
         yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
     columns = (
-        Header("player", "Player"), Header("opponent", "Opponent"),
+        Header("player", "Player"),
+        Header("opponent", "Opponent"),
         Header("objective", "Objective"),
         Header("own", "Score", "points", 2, "The player's own mean payoff."),
-        Header("agreement", "Agreement", "% of matches", 1), Header("own.n", "Matches", "", 0),
-    )  # fmt: skip
+        Header("agreement", "Agreement", "% of matches", 1),
+        Header("own.n", "Matches", "", 0),
+    )
     yield ReportTable("cross-play", "Cross-play between iterations", frame, columns, leads=_lead)
 
 

@@ -196,11 +196,16 @@ def make_base(corpus: Corpus, out: Path, observer: Observer) -> Path:
     if folder.exists():
         return folder
     out.mkdir(parents=True, exist_ok=True)
-    study = Study.model_validate({
-        "name": CORPUS, "instances": corpus.instances, "seed": corpus.seed, "pairing": "self",
-        "games": [{"game": GAME, "grid": {"objective": corpus.objectives}}],
-        "players": {"negotiator": corpus.player},
-    })  # fmt: skip
+    study = Study.model_validate(
+        {
+            "name": CORPUS,
+            "instances": corpus.instances,
+            "seed": corpus.seed,
+            "pairing": "self",
+            "games": [{"game": GAME, "grid": {"objective": corpus.objectives}}],
+            "players": {"negotiator": corpus.player},
+        }
+    )
     with Store.open(out / f"{CORPUS}.sqlite", create=True) as store:
         run(study, store, progress=lambda now: observer("training data of the base", now))
         dialogues = [
@@ -287,12 +292,15 @@ def _study(
     }
     seated = {name for _, row in seatings for name in row}
     players = {**models, **experiment.examination.partners}
-    return Study.model_validate({
-        "name": EXAMINATION, "instances": experiment.examination.instances,
-        "seed": experiment.examination.seed,
-        "games": list(games.values()),
-        "players": {name: spec for name, spec in players.items() if name in seated},
-    })  # fmt: skip
+    return Study.model_validate(
+        {
+            "name": EXAMINATION,
+            "instances": experiment.examination.instances,
+            "seed": experiment.examination.seed,
+            "games": list(games.values()),
+            "players": {name: spec for name, spec in players.items() if name in seated},
+        }
+    )
 
 
 def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> dict[str, Any]:
@@ -312,12 +320,17 @@ def _results(store: Store, stages: Mapping[str, list[str]]) -> Iterator[Iteratio
         for number in range(len(models)):
             player = label(lineage, number)
             matches = frame.filter((first == player) | (second == player)).with_columns(
-                partner=pl.when(first == second).then(pl.lit("itself"))
-                .when(first == player).then(second).otherwise(first),
+                partner=pl.when(first == second)
+                .then(pl.lit("itself"))
+                .when(first == player)
+                .then(second)
+                .otherwise(first),
                 payoff=pl.when(first == second)
                 .then(pl.mean_horizontal("payoff_player_1", "payoff_player_2"))
-                .when(first == player).then("payoff_player_1").otherwise("payoff_player_2"),
-            )  # fmt: skip
+                .when(first == player)
+                .then("payoff_player_1")
+                .otherwise("payoff_player_2"),
+            )
             for (partner,), part in matches.group_by("partner", maintain_order=True):
                 means = part.select(pl.col("payoff", *METRICS).mean()).row(0, named=True)
                 yield IterationResult(lineage, str(partner), number, means)

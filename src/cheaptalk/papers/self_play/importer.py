@@ -53,9 +53,11 @@ _SELECTION = "<selection>"
 _WORDS = {
     " ".join([f"<{word}>"] * 6): selected
     for word, selected in (
-        ("disagree", None), ("no_agreement", NO_AGREEMENT), ("disconnect", DISCONNECT),
+        ("disagree", None),
+        ("no_agreement", NO_AGREEMENT),
+        ("disconnect", DISCONNECT),
     )
-}  # fmt: skip
+}
 """Selections of both players for outputs without items."""
 SYSTEM = "dond"
 ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
@@ -83,10 +85,7 @@ class View(NamedTuple):
 
 
 def read_dond(
-    paths: Sequence[Path | str] | Path | str,
-    *,
-    keep_names: bool = False,
-    names: Sequence[str] = (),
+    paths: Sequence[Path | str] | Path | str, *, keep_names: bool = False, names: Sequence[str] = ()
 ) -> Collection:
     """Return the dialogues in the given files or in the ``.txt`` files of folders, for import.
 
@@ -113,8 +112,12 @@ def read_dond(
 
 def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
     if path.is_dir():
-        return [folder / name for folder, names in walk(path, skipped)
-                for name in names if name.endswith(".txt")]  # fmt: skip
+        return [
+            folder / name
+            for folder, names in walk(path, skipped)
+            for name in names
+            if name.endswith(".txt")
+        ]
     if not path.exists():
         raise CheaptalkError(f"{path}: no such file or folder")
     return [path]

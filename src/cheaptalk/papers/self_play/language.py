@@ -8,15 +8,7 @@ import polars as pl
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_metrics, entropy_name
 from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
-from cheaptalk.papers.self_play.stages import (
-    CELL,
-    HEAD,
-    PERCENT,
-    Sides,
-    cells,
-    leads,
-    ordered,
-)
+from cheaptalk.papers.self_play.stages import CELL, HEAD, PERCENT, Sides, cells, leads, ordered
 from cheaptalk.papers.self_play.tokens import MERGES, Dialogues, dialogue_tokens
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -29,18 +21,32 @@ from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
 
 LENGTHS = (
-    Header("gpt2", "GPT-2 tokens", "per match", 1,
-           "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper."),
+    Header(
+        "gpt2",
+        "GPT-2 tokens",
+        "per match",
+        1,
+        "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper.",
+    ),
     Header("length", "Turns", "per match", 1, "Messages and proposals."),
     Header("words", "Words", "per match", 1, "Words and numbers in all messages."),
-    Header("tokens", "Output tokens", "per match", 0,
-           "Tokens of models as counted by providers, including reasoning and corrected answers."),
-)  # fmt: skip
+    Header(
+        "tokens",
+        "Output tokens",
+        "per match",
+        0,
+        "Tokens of models as counted by providers, including reasoning and corrected answers.",
+    ),
+)
 PIECES = Header(
-    "gpt2", "GPT-2 pieces", "per match", 1, "Words, numbers and symbols of all turns, as GPT-2's "
+    "gpt2",
+    "GPT-2 pieces",
+    "per match",
+    1,
+    "Words, numbers and symbols of all turns, as GPT-2's "
     "tokeniser splits them before applying its vocabulary: a lower bound of the tokens counted by "
     "the paper. For exact counts, use --recipe-option merges=FILE with GPT-2's merges.txt.",
-)  # fmt: skip
+)
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
 
 
@@ -67,9 +73,12 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         charts = panels(frame, number, staged=sides.staged)
         yield Charts(f"{column.key}-figure", f"{column.title} {column.unit}", charts)
     yield ReportTable(
-        "lengths", "Length of dialogues", frame,
-        (*HEAD, *columns, Header("length.n", "Matches", "", 0)), leads=leads(sides.copies),
-    )  # fmt: skip
+        "lengths",
+        "Length of dialogues",
+        frame,
+        (*HEAD, *columns, Header("length.n", "Matches", "", 0)),
+        leads=leads(sides.copies),
+    )
 
 
 CORPUS_PARTS = {part: end for part, end in PARTS.items() if part not in ("wanted", "freedom")}
@@ -101,11 +110,19 @@ def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     shown = panels(_side_by_side(sides, frame), number, staged=sides.staged)
     yield Charts("entropy-figure", "Entropy of n-grams", shown)
     yield ReportTable(
-        "diversity", "Diversity of language", frame,
-        (*HEAD, Header(VOCABULARY, "Vocabulary", "distinct words", 0), *entropies,
-         Header(VOCABULARY + COUNT, "Words", "total", 0), Header("matches", "Matches", "", 0)),
-        notes=tuple(_uneven(frame)), leads=leads(sides.copies),
-    )  # fmt: skip
+        "diversity",
+        "Diversity of language",
+        frame,
+        (
+            *HEAD,
+            Header(VOCABULARY, "Vocabulary", "distinct words", 0),
+            *entropies,
+            Header(VOCABULARY + COUNT, "Words", "total", 0),
+            Header("matches", "Matches", "", 0),
+        ),
+        notes=tuple(_uneven(frame)),
+        leads=leads(sides.copies),
+    )
 
 
 def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
@@ -135,12 +152,14 @@ def _side_by_side(sides: Sides, frame: pl.DataFrame) -> pl.DataFrame:
     several = rows["lineage"].n_unique() > 1 and sides.staged
     return pl.concat(
         rows.select(
-            "objective", "player", "iteration",
+            "objective",
+            "player",
+            "iteration",
             series=pl.format("{}, {}", "lineage", pl.lit(kind)) if several else pl.lit(kind),
             **{f"entropy{end}": pl.col(f"{entropy_name(n)}{end}") for end in CORPUS_PARTS.values()},
         )
         for n, kind in KINDS.items()
-    )  # fmt: skip
+    )
 
 
 def _uneven(frame: pl.DataFrame) -> list[str]:
@@ -151,27 +170,38 @@ def _uneven(frame: pl.DataFrame) -> list[str]:
         f"With the {row['objective']} objective, some players have "
         f"{counted(row['minimum'], 'match')} and others up to {row['maximum']:,}, so that their "
         "diversity is not comparable."
-        for row in counts.iter_rows(named=True) if row["minimum"] < row["maximum"]
-    ]  # fmt: skip
+        for row in counts.iter_rows(named=True)
+        if row["minimum"] < row["maximum"]
+    ]
 
 
 RUBRIC = "hallucination"
 EXACT = "exact check"
 SHARES = {
     "alike": Header(
-        "alike", "Agree", "% of moves", 1, "Both find an error of any kind, or neither finds one; "
+        "alike",
+        "Agree",
+        "% of moves",
+        1,
+        "Both find an error of any kind, or neither finds one; "
         "the paper reports 92 % for its judge and two authors.",
     ),
     "same": Header("same", "Same verdict", "% of moves", 1, "Both give the same verdict."),
     "precision": Header(
-        "precision", "Precision", "% of errors", 1,
+        "precision",
+        "Precision",
+        "% of errors",
+        1,
         "The share of the judge's errors that the reference also finds.",
     ),
     "recall": Header(
-        "recall", "Recall", "% of its errors", 1,
+        "recall",
+        "Recall",
+        "% of its errors",
+        1,
         "The share of the reference's errors that the judge also finds.",
     ),
-}  # fmt: skip
+}
 
 
 def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -191,23 +221,31 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         pl.col("moves").sum().cast(pl.Int64)
     )
     frame = frame.join(
-        counts, on=[*CELL, "source"], how="left", nulls_equal=True, maintain_order="left",
+        counts,
+        on=[*CELL, "source"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
         validate="1:1",
-    ).with_columns(pl.col("moves").alias("found" + COUNT))  # fmt: skip
+    ).with_columns(pl.col("moves").alias("found" + COUNT))
     number = ShownNumber("found", "inconsistent, % of moves", unit="move")
     shown = panels(frame, number, staged=sides.staged)
     yield Charts("inconsistency-figure", "Inconsistent messages and proposals", shown)
     columns = (
-        *HEAD, Header("source", "Found by"),
+        *HEAD,
+        Header("source", "Found by"),
         Header("found", "Inconsistent", "% of moves", 1, "Messages and proposals with an error."),
         Header("moves", "Moves", "messages and proposals", 0),
-    )  # fmt: skip
+    )
     same = sides.copies.with_columns(source=pl.lit(EXACT))
     to_matches = leads(same, by="source")
     yield ReportTable(
-        "inconsistency", "Inconsistent messages and proposals", frame, columns,
+        "inconsistency",
+        "Inconsistent messages and proposals",
+        frame,
+        columns,
         leads=lambda row: to_matches({**row, "source": EXACT}),
-    )  # fmt: skip
+    )
 
 
 def _exact(copies: pl.DataFrame) -> pl.DataFrame:
@@ -228,12 +266,17 @@ def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
         if "person" in section.model:
             continue  # people label a sample to validate judges
         rows = verdicts.filter(pl.col("judge") == section.digest).drop_nulls("score")
-        yield rows.select("match_id", "score").join(
-            copies, on="match_id", maintain_order="left", validate="m:1"
-        ).select(
-            *CELL, *INSTANCES, source=pl.lit(section.name), found=pl.col("score") * 100,
-            moves=pl.lit(1.0),
-        )  # fmt: skip
+        yield (
+            rows.select("match_id", "score")
+            .join(copies, on="match_id", maintain_order="left", validate="m:1")
+            .select(
+                *CELL,
+                *INSTANCES,
+                source=pl.lit(section.name),
+                found=pl.col("score") * 100,
+                moves=pl.lit(1.0),
+            )
+        )
 
 
 def _sections(evidence: Evidence) -> list[JudgeSection]:
@@ -253,25 +296,40 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
     sections = evidence.once(_sections)
     rows = [
         _row(section, agreement)
-        for section in sections for agreement in section.agreements if agreement.items
-    ]  # fmt: skip
+        for section in sections
+        for agreement in section.agreements
+        if agreement.items
+    ]
     if not rows:
         raise NoData(_no_agreements(sections, evidence.study))
     frame = pl.DataFrame(rows, infer_schema_length=None)
     columns = (
-        Header("judge", "Judge"), Header("reference", "Reference"), *SHARES.values(),
-        Header("kappa", "Cohen's kappa", "", 2), Header("items", "Moves", "", 0),
+        Header("judge", "Judge"),
+        Header("reference", "Reference"),
+        *SHARES.values(),
+        Header("kappa", "Cohen's kappa", "", 2),
+        Header("items", "Moves", "", 0),
         Header("matches", "Matches", "", 0),
-    )  # fmt: skip
+    )
     yield ReportTable("judges", "Agreement of judges", frame, columns)
-    pairs = [line for section in sections for agreement in section.agreements
-             for line in _verdicts(section, agreement)]  # fmt: skip
+    pairs = [
+        line
+        for section in sections
+        for agreement in section.agreements
+        for line in _verdicts(section, agreement)
+    ]
     yield ReportTable(
-        "verdicts", "Pairs of verdicts", pl.DataFrame(pairs),
-        (Header("judge", "Judge"), Header("reference", "Reference"),
-         Header("said", "Judge's verdict"), Header("referred", "Reference's verdict"),
-         Header("items", "Moves", "", 0)),
-    )  # fmt: skip
+        "verdicts",
+        "Pairs of verdicts",
+        pl.DataFrame(pairs),
+        (
+            Header("judge", "Judge"),
+            Header("reference", "Reference"),
+            Header("said", "Judge's verdict"),
+            Header("referred", "Reference's verdict"),
+            Header("items", "Moves", "", 0),
+        ),
+    )
 
 
 def _no_agreements(sections: list[JudgeSection], study: str) -> str:

@@ -21,9 +21,12 @@ from cheaptalk.text import fixed
 ENDS = ("points", "no points", "not finished")
 """The results of a game for a person, which determine the pay."""
 MEANS = {
-    "games": "Games", "all": "Pay, {unit}", "base": "Base pay, {unit}", "bonus": "Bonus, {unit}",
+    "games": "Games",
+    "all": "Pay, {unit}",
+    "base": "Base pay, {unit}",
+    "bonus": "Bonus, {unit}",
     "with_bonus": "Share with a bonus",
-}  # fmt: skip
+}
 UNKNOWN = "unknown"
 """The name of the objective for games that never began or were erased."""
 PEOPLE = ("person", "person")
@@ -55,12 +58,15 @@ def played(evidence: Evidence) -> pl.DataFrame:
         games.join(weights, on="match_id", how="left", maintain_order="left", validate="m:1")
         .with_columns(
             objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNKNOWN),
-            ended=ended, score="payoff", earned=earned,
+            ended=ended,
+            score="payoff",
+            earned=earned,
             rewarded=(pl.col("cents") > 0).cast(pl.Float64),
         )
-        .sort(position("weight", OBJECTIVES), "weight", position("ended", ENDS),
-              maintain_order=True)
-    )  # fmt: skip
+        .sort(
+            position("weight", OBJECTIVES), "weight", position("ended", ENDS), maintain_order=True
+        )
+    )
 
 
 def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
@@ -75,9 +81,12 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
     games = evidence.once(played)
     people = _by_person(evidence, games)
     rows = means(
-        people.with_columns(one=pl.lit("")), [*MEANS], ["one"], cluster=PERSON,
+        people.with_columns(one=pl.lit("")),
+        [*MEANS],
+        ["one"],
+        cluster=PERSON,
         bounds=dict.fromkeys(MEANS, COUNT) | {"with_bonus": SHARE},
-    )  # fmt: skip
+    )
     totals = rows.row(0, named=True)
     dialogues = games["match_id"].n_unique()
     unit, sign = currency(evidence)
@@ -93,24 +102,39 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
         panels.append(histogram("Pay by person", paid, f"pay, {unit}", "people"))
     yield Charts("people-figure", "Games and pay by person", panels)
     yield ReportTable(
-        "people", "Games and pay by person", _transposed(totals, people, unit),
+        "people",
+        "Games and pay by person",
+        _transposed(totals, people, unit),
         (
-            Header("title", "Per person"), Header("people", "People", "", 0),
-            Header("mean", "Mean", "", 2), Header("median", "Median", "", 2),
-            Header("most", "Maximum", "", 2), Header("total", "Total", "", 2),
+            Header("title", "Per person"),
+            Header("people", "People", "", 0),
+            Header("mean", "Mean", "", 2),
+            Header("median", "Median", "", 2),
+            Header("most", "Maximum", "", 2),
+            Header("total", "Total", "", 2),
         ),
-        INTERVALS, counts=PEOPLE,
-    )  # fmt: skip
+        INTERVALS,
+        counts=PEOPLE,
+    )
     yield pay_by_rule(games, unit)
-    figure = pl.DataFrame({
-        "row": ["Workers", "Dialogues", f"Mean pay, {unit}"],
-        "value": [float(people.height), float(dialogues), spent.value],
-        "places": [0, 0, 2],
-    })  # fmt: skip
-    yield as_printed(evidence, PAPER, ReportTable(
-        "figure-4", "Workers, dialogues and pay", figure,
-        (Header("row", "Number"), Header("value", "Value", "", "places")), printed="Figure 4",
-    ))  # fmt: skip
+    figure = pl.DataFrame(
+        {
+            "row": ["Workers", "Dialogues", f"Mean pay, {unit}"],
+            "value": [float(people.height), float(dialogues), spent.value],
+            "places": [0, 0, 2],
+        }
+    )
+    yield as_printed(
+        evidence,
+        PAPER,
+        ReportTable(
+            "figure-4",
+            "Workers, dialogues and pay",
+            figure,
+            (Header("row", "Number"), Header("value", "Value", "", "places")),
+            printed="Figure 4",
+        ),
+    )
 
 
 def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
@@ -129,13 +153,20 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
 
 def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
     rows = [
-        {"title": title.format(unit=unit), "people": people[key].count(),
-         "median": people[key].median(), "most": people[key].max(),
-         "total": people[key].sum() if people[key].count() else None}
-        | {name.replace(key, "mean", 1): value for name, value in totals.items()
-           if name == key or name.startswith(f"{key}.")}
+        {
+            "title": title.format(unit=unit),
+            "people": people[key].count(),
+            "median": people[key].median(),
+            "most": people[key].max(),
+            "total": people[key].sum() if people[key].count() else None,
+        }
+        | {
+            name.replace(key, "mean", 1): value
+            for name, value in totals.items()
+            if name == key or name.startswith(f"{key}.")
+        }
         for key, title in MEANS.items()
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -146,18 +177,25 @@ def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
     averages = means(games, ["score", "earned", "rewarded"], by, cluster=PERSON, bounds=bounds)
     point = pl.when(pl.col("score").sum() > 0).then(pl.col("earned").sum() / pl.col("score").sum())
     counts = games.group_by(by, maintain_order=True).agg(
-        pl.len().alias("games"), pl.col("match_id").n_unique().alias("dialogues"),
-        pl.col("participant").n_unique().alias("people"), point.alias("point"),
-    )  # fmt: skip
+        pl.len().alias("games"),
+        pl.col("match_id").n_unique().alias("dialogues"),
+        pl.col("participant").n_unique().alias("people"),
+        point.alias("point"),
+    )
     return ReportTable(
-        "pay-by-rule", "Earnings per game",
+        "pay-by-rule",
+        "Earnings per game",
         counts.join(averages, on=by, maintain_order="left", validate="1:1"),
         (
-            Header("objective", "Objective"), Header("ended", "Result"),
-            Header("dialogues", "Dialogues", "", 0), Header("people", "People", "", 0),
-            Header("score", "Score", "points", 2), Header("earned", "Earned", unit, 2),
+            Header("objective", "Objective"),
+            Header("ended", "Result"),
+            Header("dialogues", "Dialogues", "", 0),
+            Header("people", "People", "", 0),
+            Header("score", "Score", "points", 2),
+            Header("earned", "Earned", unit, 2),
             Header("point", "Earned per point", unit, 2, "Total earnings over total points."),
             Header("rewarded", "Earned anything", "share", 2),
         ),
-        INTERVALS, counts=("game", "person"),
-    )  # fmt: skip
+        INTERVALS,
+        counts=("game", "person"),
+    )

@@ -44,14 +44,22 @@ INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULT_RATES = {
     "erred": Header(
-        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player, or of "
+        "erred",
+        "Errors",
+        "% of matches",
+        1,
+        "Matches in which an answer of the player, or of "
         "either copy in self-play, was invalid at the first attempt.",
     ),
     "aborted": Header(
-        "aborted", "Aborts", "% of matches", 1, "Matches that ended because either player gave no "
+        "aborted",
+        "Aborts",
+        "% of matches",
+        1,
+        "Matches that ended because either player gave no "
         "valid answer. A player has five attempts by default.",
     ),
-}  # fmt: skip
+}
 PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
 """The columns with the bounds of mean payoffs."""
 PAPER = "self_play"
@@ -67,8 +75,9 @@ def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Ans
         return Answer(f"{play}, {changes}.")
     best = [
         f"{names[0]}: {_highest(part, number)}"
-        for names, part in rows.group_by("objective", maintain_order=True) if not sides.staged
-    ]  # fmt: skip
+        for names, part in rows.group_by("objective", maintain_order=True)
+        if not sides.staged
+    ]
     if not best:
         return Answer("There are no scores in self-play: no player met its copy.")
     return Answer(f"{play}, {'; '.join(best)}.")
@@ -135,8 +144,9 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     frame = cells(sides, sides.frame, ["own", "theirs"], PAYOFF_BOUNDS)
     frame = frame.with_columns(
         pl.when(pl.col("partner") != ITSELF).then(pl.col(name)).alias(name)
-        for name in frame.columns if name.startswith("theirs")
-    )  # fmt: skip
+        for name in frame.columns
+        if name.startswith("theirs")
+    )
     number = ShownNumber("own", "mean score, points", 2)
     yield _first_answer(sides, frame, number)
     with_others = frame.filter(partner=OTHERS).drop_nulls(number.key)
@@ -149,13 +159,24 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     charts = panels(frame, number, staged=sides.staged)
     yield Charts("scores-figure", title, charts, caption)
     columns = (
-        *HEAD, SERIES,
-        Header("own", "Score", "points", 2, "The mean payoff: own points plus lambda times the "
-               "partner's, 0 without an agreement."),
-        Header("theirs", "Partner's score", "points", 2, "The partner's mean payoff; in self-play "
-               "it is part of the score."),
+        *HEAD,
+        SERIES,
+        Header(
+            "own",
+            "Score",
+            "points",
+            2,
+            "The mean payoff: own points plus lambda times the partner's, 0 without an agreement.",
+        ),
+        Header(
+            "theirs",
+            "Partner's score",
+            "points",
+            2,
+            "The partner's mean payoff; in self-play it is part of the score.",
+        ),
         Header("own.n", "Matches", "", 0),
-    )  # fmt: skip
+    )
     yield ReportTable("scores", "Mean scores", frame, columns, leads=leads(sides.frame))
 
 
@@ -174,8 +195,13 @@ def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         yield Charts(f"{key}-figure", title, charts)
     columns = tuple(Header(key, title, "% of matches", 1) for key, title in RATES.items())
     shown_columns = (*HEAD, SERIES, *columns, Header("agreement.n", "Matches", "", 0))
-    yield ReportTable("agreements", "Agreement and Pareto optimality", frame, shown_columns,
-                leads=leads(sides.frame))  # fmt: skip
+    yield ReportTable(
+        "agreements",
+        "Agreement and Pareto optimality",
+        frame,
+        shown_columns,
+        leads=leads(sides.frame),
+    )
 
 
 def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
@@ -193,10 +219,16 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     if ends.is_empty():
         raise NoData(f"in self-play or with people, {ONE_ITERATION}")
     order = [position("weight", OBJECTIVES), "weight", position("partner", WITH)]
-    ends = ends.sort(order, maintain_order=True).with_columns(
-        end=pl.when(iteration == iteration.min().over(cell)).then(pl.lit(ENDS[0]))
-        .when(iteration == iteration.max().over(cell)).then(pl.lit(ENDS[1]))
-    ).drop_nulls("end")  # fmt: skip
+    ends = (
+        ends.sort(order, maintain_order=True)
+        .with_columns(
+            end=pl.when(iteration == iteration.min().over(cell))
+            .then(pl.lit(ENDS[0]))
+            .when(iteration == iteration.max().over(cell))
+            .then(pl.lit(ENDS[1]))
+        )
+        .drop_nulls("end")
+    )
     long = pl.concat([_ends(ends, key, title) for key, title in RATES.items()])
     wide = side_by_side(long, "share", "end")
     rows = (Header("rate", "Rate"), *HEAD[1:], SERIES)
@@ -208,9 +240,12 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     ]
     columns = [Header(end, end.capitalize(), "% of matches", 1) for end in ENDS]
     yield ReportTable(
-        "before-after", "Before training and after the last iteration", wide,
-        (*rows, *lineage, *columns), f"Compared: {'; '.join(spans)}.",
-    )  # fmt: skip
+        "before-after",
+        "Before training and after the last iteration",
+        wide,
+        (*rows, *lineage, *columns),
+        f"Compared: {'; '.join(spans)}.",
+    )
     yield from _rate_table(evidence, ends, long.filter(pl.col("end") != ENDS[2]))
 
 
@@ -241,22 +276,34 @@ def _rate_table(
     kind = ["rate", "objective", "series"]
     keys = {" ".join(row): row for row in selected.select(kind).unique(maintain_order=True).rows()}
     rows = selected.sort("lineage", pl.col("end") != ENDS[0], maintain_order=True).select(
-        title.alias("row"), "lineage", pl.concat_str(kind, separator=" ").alias("kind"),
+        title.alias("row"),
+        "lineage",
+        pl.concat_str(kind, separator=" ").alias("kind"),
         pl.col("^share.*$"),
-    )  # fmt: skip
+    )
     wide = side_by_side(rows, "share", "kind").with_columns(
         (pl.col(key) == pl.col(key).max().over("lineage")).alias(key + BOLD) for key in keys
     )
     columns = [
-        Header(key, f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}", "", 1,
-               "% of matches", PRINTED_RATES[rate], spread=False)
+        Header(
+            key,
+            f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}",
+            "",
+            1,
+            "% of matches",
+            PRINTED_RATES[rate],
+            spread=False,
+        )
         for key, (rate, objective, play) in keys.items()
-    ]  # fmt: skip
+    ]
     table = ReportTable(
-        "table-2", "Agreement and Pareto optimality before and after finetuning",
-        wide.drop("lineage"), (Header("row", "Finetuning"), *columns),
-        "In % of matches; the higher of before and after is bold.", printed="Table 2",
-    )  # fmt: skip
+        "table-2",
+        "Agreement and Pareto optimality before and after finetuning",
+        wide.drop("lineage"),
+        (Header("row", "Finetuning"), *columns),
+        "In % of matches; the higher of before and after is bold.",
+        printed="Table 2",
+    )
     yield as_printed(evidence, PAPER, table)
 
 
@@ -324,18 +371,25 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
         for key, part in frame.group_by(GROUP, maintain_order=True)
     ]
     table = pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.lit(0).alias("iteration"), pl.lit("").alias("player"),
+        pl.lit(0).alias("iteration"),
+        pl.lit("").alias("player"),
         pl.col("^(all|agreed)(\\.low|\\.high)?$").cast(pl.Float64),
-    )  # fmt: skip
+    )
     columns = (
-        Header("objective", "Objective"), SERIES,
-        Header("all", "All matches", "r", 2), Header("all.n", "Matches", "", 0),
-        Header("agreed", "Agreements only", "r", 2), Header("agreed.n", "Agreements", "", 0),
-    )  # fmt: skip
+        Header("objective", "Objective"),
+        SERIES,
+        Header("all", "All matches", "r", 2),
+        Header("all.n", "Matches", "", 0),
+        Header("agreed", "Agreements only", "r", 2),
+        Header("agreed.n", "Agreements", "", 0),
+    )
     yield ReportTable(
-        "correlations", "Correlation of iteration and score",
-        ordered(sides, table).drop("iteration", "player"), columns, notes=tuple(notes),
-    )  # fmt: skip
+        "correlations",
+        "Correlation of iteration and score",
+        ordered(sides, table).drop("iteration", "player"),
+        columns,
+        notes=tuple(notes),
+    )
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
@@ -346,9 +400,12 @@ def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> d
         result |= {key: None, key + LOW: None, key + HIGH: None, key + COUNT: rows.height}
         try:
             fit = correlation(
-                rows.select("iteration", "score", *INSTANCES), "iteration", "score",
-                draws=evidence.draws, seed=evidence.seed,
-            )  # fmt: skip
+                rows.select("iteration", "score", *INSTANCES),
+                "iteration",
+                "score",
+                draws=evidence.draws,
+                seed=evidence.seed,
+            )
         except StatisticsError as error:
             matches = "all matches" if key == "all" else "agreements"
             play = WITH[part["partner"][0]]
@@ -410,12 +467,20 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             "inverted-figure", "Inverted proposals", averages, PROPOSED, sides
         )
     columns = (
-        HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
+        HEAD[0],
+        Header("series", "Play"),
+        Header("own", "Score", "points", 2),
         Header("agreement", "Agreement", "% of matches", 1),
-        Header(INVERTED, "Inverted", "% of proposals", 1, "Proposals after an offer that claim "
-               "exactly what the offer leaves to the partner; the mean over matches."),
+        Header(
+            INVERTED,
+            "Inverted",
+            "% of proposals",
+            1,
+            "Proposals after an offer that claim "
+            "exactly what the offer leaves to the partner; the mean over matches.",
+        ),
         Header("own.n", "Matches", "", 0),
-    )  # fmt: skip
+    )
     yield ReportTable(
         "competition", "Strict competition", averages, columns, leads=leads(frame, "against")
     )

@@ -123,18 +123,23 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     first, second = (f"player_{seat}" for seat in PLAYERS)
     alike = pl.col(first) == pl.col(second)
     copies = scored.filter(alike).select(
-        *_match_columns(), *_seats(PLAYERS), pl.lit(ITSELF).alias("partner"),
+        *_match_columns(),
+        *_seats(PLAYERS),
+        pl.lit(ITSELF).alias("partner"),
         pl.col(second).alias("opponent"),
-    )  # fmt: skip
+    )
     others = [
         scored.filter(~alike, ~_is_person(seat, people) | _is_person(partner, people)).select(
-            *_match_columns(), *_seats((seat,), (partner,)),
-            pl.when(_is_person(partner, people)).then(pl.lit(PEOPLE)).otherwise(pl.lit(OTHERS))
+            *_match_columns(),
+            *_seats((seat,), (partner,)),
+            pl.when(_is_person(partner, people))
+            .then(pl.lit(PEOPLE))
+            .otherwise(pl.lit(OTHERS))
             .alias("partner"),
             pl.col(f"player_{partner}").alias("opponent"),
         )
         for seat, partner in (PLAYERS, PLAYERS[::-1])
-    ]  # fmt: skip
+    ]
     frame = pl.concat([copies, *others])
     weights = frame["weight"].unique().to_list()
     labels = pl.concat([frame["player"], frame["opponent"]]).unique().sort()
@@ -142,9 +147,10 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
     staged = pl.DataFrame(stages, schema=schema, orient="row")
     met = staged.select(
-        pl.col("player").alias("opponent"), pl.col("lineage").alias("family"),
+        pl.col("player").alias("opponent"),
+        pl.col("lineage").alias("family"),
         pl.col("iteration").alias("met"),
-    )  # fmt: skip
+    )
     kin = pl.col("iteration").is_not_null()
     return (
         frame.join(staged, on="player", validate="m:1", maintain_order="left")
@@ -184,10 +190,11 @@ def _is_person(seat: str, people: set[str]) -> pl.Expr:
 def _match_columns() -> list[pl.Expr]:
     tokens = pl.when(pl.col("calls") > 0).then(pl.col("output_tokens"))
     return [
-        pl.col("match_id", *INSTANCES, *METRICS), pl.col(*SHARES) * 100,
+        pl.col("match_id", *INSTANCES, *METRICS),
+        pl.col(*SHARES) * 100,
         tokens.cast(pl.Float64).alias("tokens"),
         pl.col("game.objective").cast(pl.Float64).alias("weight"),
-    ]  # fmt: skip
+    ]
 
 
 def _seats(seats: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.Expr]:
@@ -239,9 +246,16 @@ def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFr
         is_iteration = pl.col("iteration").is_not_null()
         series = pl.when(is_iteration).then(named if several else play).otherwise(player_series)
     return frame.with_columns(series=series).sort(
-        position("weight", OBJECTIVES), "weight", "lineage", "iteration", "player",
-        position(by, WITH), by, nulls_last=True, maintain_order=True,
-    )  # fmt: skip
+        position("weight", OBJECTIVES),
+        "weight",
+        "lineage",
+        "iteration",
+        "player",
+        position(by, WITH),
+        by,
+        nulls_last=True,
+        maintain_order=True,
+    )
 
 
 def position(column: str, order: Iterable[Any]) -> pl.Expr:

@@ -159,10 +159,12 @@ def fine_tune(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         objective = Learned(
-            loss, settings.kl, settings.beta,
+            loss,
+            settings.kl,
+            settings.beta,
             load(reference or model).eval() if settings.kl else None,
             load().eval() if loss != "cloning" else None,
-        )  # fmt: skip
+        )
     examples = [
         example
         for training_example in training_examples
@@ -278,9 +280,13 @@ def _cloning(
         [{"input_ids": example.chat.ids, "labels": example.chat.labels} for example in examples]
     )
     return import_module("trl").SFTTrainer(
-        model=model, args=arguments, train_dataset=rows, processing_class=tokenizer,
-        peft_config=lora, callbacks=callbacks,
-    )  # fmt: skip
+        model=model,
+        args=arguments,
+        train_dataset=rows,
+        processing_class=tokenizer,
+        peft_config=lora,
+        callbacks=callbacks,
+    )
 
 
 def _arguments(folder: str, settings: LocalTraining, examples: int, memory: Memory) -> Any:
@@ -289,23 +295,36 @@ def _arguments(folder: str, settings: LocalTraining, examples: int, memory: Memo
     on_gpu = torch.cuda.is_available()
     few_bits = on_gpu or torch.cpu.get_capabilities().get("avx512_bf16", False)
     return trl.SFTConfig(
-        output_dir=folder, num_train_epochs=settings.epochs, max_length=None,
+        output_dir=folder,
+        num_train_epochs=settings.epochs,
+        max_length=None,
         per_device_train_batch_size=memory.chats,
         gradient_accumulation_steps=math.ceil(settings.batch / memory.chats),
-        learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
-        weight_decay=settings.decay, adam_beta2=0.95, train_sampling_strategy="group_by_length",
-        gradient_checkpointing=None, activation_checkpointing=memory.checkpointing, bf16=few_bits,
+        learning_rate=settings.rate,
+        warmup_steps=math.floor(settings.warmup * steps),
+        weight_decay=settings.decay,
+        adam_beta2=0.95,
+        train_sampling_strategy="group_by_length",
+        gradient_checkpointing=None,
+        activation_checkpointing=memory.checkpointing,
+        bf16=few_bits,
         use_cpu=not on_gpu,
-        logging_steps=max(1, steps // 50), save_strategy="no", report_to="none",
-        disable_tqdm=True, seed=settings.seed, dataloader_pin_memory=on_gpu,
-    )  # fmt: skip
+        logging_steps=max(1, steps // 50),
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        seed=settings.seed,
+        dataloader_pin_memory=on_gpu,
+    )
 
 
 def _lora(settings: LocalTraining) -> Any:
     return import_module("peft").LoraConfig(
-        r=settings.lora, lora_alpha=2 * settings.lora, target_modules="all-linear",
+        r=settings.lora,
+        lora_alpha=2 * settings.lora,
+        target_modules="all-linear",
         task_type="CAUSAL_LM",
-    )  # fmt: skip
+    )
 
 
 def _watching(progress: Progress) -> Any:

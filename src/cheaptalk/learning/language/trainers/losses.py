@@ -121,9 +121,12 @@ def learner(
         return padded(rows, padding)
 
     trainer = Learner(
-        model=model, args=arguments, train_dataset=list(examples), data_collator=collate,
+        model=model,
+        args=arguments,
+        train_dataset=list(examples),
+        data_collator=collate,
         callbacks=list(callbacks),
-    )  # fmt: skip
+    )
     for reference in (objective.reference, objective.begun):
         if reference is not None:
             reference.to(trainer.args.device)

@@ -189,14 +189,17 @@ async def _begin(request: FineTuningRequest, chats: Sequence[Messages]) -> None:
 def _job(request: FineTuningRequest) -> dict[str, Any]:
     settings, known = request.settings, request.note.known
     hyperparameters = {
-        "n_epochs": settings.epochs, "batch_size": settings.batch,
+        "n_epochs": settings.epochs,
+        "batch_size": settings.batch,
         "learning_rate_multiplier": settings.rate,
-    }  # fmt: skip
+    }
     return {
-        "model": request.name.model, "training_file": known["file"], "seed": settings.seed,
+        "model": request.name.model,
+        "training_file": known["file"],
+        "seed": settings.seed,
         "metadata": {TAG: known["tag"]},
         "method": {"type": "supervised", "supervised": {"hyperparameters": hyperparameters}},
-    } | ({"suffix": settings.suffix} if settings.suffix else {})  # fmt: skip
+    } | ({"suffix": settings.suffix} if settings.suffix else {})
 
 
 async def _patient(request: FineTuningRequest, send: Callable[[], Awaitable[T]]) -> T:

@@ -115,8 +115,10 @@ class Guess(Rounds[_GuessMeta, _GuessRound, GamaPlayer[int]]):
         mean = sum(choices) / len(choices)
         winner = self.round_records[number].winner
         return {
-            "mean": mean, "mean_ratio": mean * self.meta.ratio, "winner_num": choices.count(winner)
-        }  # fmt: skip
+            "mean": mean,
+            "mean_ratio": mean * self.meta.ratio,
+            "winner_num": choices.count(winner),
+        }
 
 
 MODES = ("implicit", "explicit")

@@ -53,10 +53,15 @@ AnyFile: TypeAlias = GamaFile[Any, Any, Any]
 
 SYSTEM = "gama"
 FILES: dict[str, type[AnyFile]] = {
-    "guessing_game": Guess, "bar_game": Bar, "divide_dollar": Dollar, "public_goods": Goods,
-    "diner_dilemma": Diners, "sealed_bid_auction": Auction, "battle_royale": Battle,
+    "guessing_game": Guess,
+    "bar_game": Bar,
+    "divide_dollar": Dollar,
+    "public_goods": Goods,
+    "diner_dilemma": Diners,
+    "sealed_bid_auction": Auction,
+    "battle_royale": Battle,
     "pirate_game": Pirates,
-}  # fmt: skip
+}
 """The kinds of files, by a part of ``name_exp``."""
 VERSIONED = re.compile(r"_v\d.*", re.DOTALL)
 """The part of a name after the game."""
@@ -74,8 +79,12 @@ def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> C
     """
     folder = Path(folder)
     skipped: list[Skipped] = []
-    files = [inner / name for inner, names in walk(folder, skipped)
-             for name in names if name.endswith(".json")]  # fmt: skip
+    files = [
+        inner / name
+        for inner, names in walk(folder, skipped)
+        for name in names
+        if name.endswith(".json")
+    ]
     if not files and not skipped:
         raise CheaptalkError(f"{folder} contains no .json files, even in subfolders")
     names = ALIASES | dict(aliases or {})
@@ -103,14 +112,18 @@ def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ForeignGame:
     file.check()
     recorded = file.models(name.model)
     treatment = name.treatment(file.meta.version)
-    seats = {seat: _seat(model, name.model, aliases, treatment)
-             for seat, model in zip(file.seats, recorded, strict=True)}  # fmt: skip
+    seats = {
+        seat: _seat(model, name.model, aliases, treatment)
+        for seat, model in zip(file.seats, recorded, strict=True)
+    }
     notes.update(file.notes())
-    notes.update({
-        f"model {shown(model)}: read as {seat.model}"
-        for model, seat in zip(recorded, seats.values(), strict=True)
-        if seat.model and not model.endswith(seat.model)
-    })  # fmt: skip
+    notes.update(
+        {
+            f"model {shown(model)}: read as {seat.model}"
+            for model, seat in zip(recorded, seats.values(), strict=True)
+            if seat.model and not model.endswith(seat.model)
+        }
+    )
     notes.update(
         f"model {shown(model)} from the settings used for a player recorded as {shown(named)}"
         for model, named in file.other_models()
@@ -118,11 +131,14 @@ def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ForeignGame:
     id_ = f"{folder}/{stem}"
     table = _replayed(file, f"{SYSTEM}/{id_}")
     source = {
-        "system": SYSTEM, "id": id_, "folder": location, "meta": data["meta"],
+        "system": SYSTEM,
+        "id": id_,
+        "folder": location,
+        "meta": data["meta"],
         "models": sorted({player.model for player in file.player_data if player.model}),
         "opening": file.player_data[0].prompt[0].text if file.player_data[0].prompt else None,
         "unused": file.unused(),
-    }  # fmt: skip
+    }
     return ForeignGame(id_, location, table, seats, source, notes=notes)
 
 
@@ -138,11 +154,11 @@ def _read(data: Any, stem: str, folder: str, notes: Counter[str]) -> tuple[FileN
         raise Unfit(f'"meta.name_exp": {shown(experiment)} contains none of {", ".join(FILES)}')
     kind = FILES[kinds[0]]
     inferred = {
-        key: value for key, value in kind.inferred_settings(name, folder).items()
-        if key not in meta
-    }  # fmt: skip
-    notes.update(f'"meta.{key}" is missing, assumed to be {value}'
-                 for key, value in inferred.items())  # fmt: skip
+        key: value for key, value in kind.inferred_settings(name, folder).items() if key not in meta
+    }
+    notes.update(
+        f'"meta.{key}" is missing, assumed to be {value}' for key, value in inferred.items()
+    )
     return name, _checked(kind, data | {"meta": inferred | meta})
 
 

@@ -15,16 +15,23 @@ TAGS: dict[str, Treatment] = {
     **{f"t{number}": {"temperature": number / 5} for number in range(6)},
     "cot1": {"chain_of_thought": "step_by_step"},
     **{f"cot{number}": {"chain_of_thought": f"phrase_{number}"} for number in range(2, 6)},
-    "role1": {"persona": "cooperative"}, "role2": {"persona": "selfish"},
+    "role1": {"persona": "cooperative"},
+    "role2": {"persona": "selfish"},
     "role3": {"persona": "mathematician"},
-}  # fmt: skip
+}
 """The treatments of Tables 5 and 7."""
 JAILBREAK = "jailbreak"
 """The prefix of tags of the runs in appendix H."""
 SETTINGS = {
-    "guessing_game": "r", "bar_game": "r", "divide_dollar": "g", "public_goods": "r",
-    "diner_dilemma": "p", "sealed_bid_auction": "vr", "battle_royale": "h", "pirate_game": "g",
-}  # fmt: skip
+    "guessing_game": "r",
+    "bar_game": "r",
+    "divide_dollar": "g",
+    "public_goods": "r",
+    "diner_dilemma": "p",
+    "sealed_bid_auction": "vr",
+    "battle_royale": "h",
+    "pirate_game": "g",
+}
 """GAMA's names of games, each with the prefix of tags of the settings in Table 8."""
 _NAME = re.compile(
     rf"(?:(?P<model>.+?)[_-])?(?P<game>{'|'.join(SETTINGS)})"
