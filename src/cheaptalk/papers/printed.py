@@ -1,15 +1,20 @@
-"""Report tables with a paper's layout and its printed values."""
+"""Report tables with declared columns, a paper's layout and its printed values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from cheaptalk.records.store.reader import specs_of
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ERROR, STARS, Header, ReportTable
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.yaml_files import read_yaml
 
 PRINTED, PLAYERS = "printed", "players"
 OPTIONS = {
@@ -22,6 +27,81 @@ BESIDES = (ERROR, STARS, ".half")
 """Suffixes of columns with spreads or stars of a printed number."""
 PRINTED_NOTE = "Printed values come from the paper's own players and matches."
 HERE = Path(__file__).parent
+Columns: TypeAlias = Mapping[str, str] | Iterable[Header]
+"""The columns of a declared group: their titles by key, or headers."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def paper_table(
+    paper: str,
+    evidence: Evidence,
+    layout: str,
+    frame: pl.DataFrame,
+    *,
+    name: str = "",
+    columns: Mapping[str, Columns] = NOTHING,
+    facts: Mapping[str, object] = NOTHING,
+    notes: Iterable[str] = (),
+    leads: Callable[[Mapping[str, Any]], Lead | None] = lambda _: None,
+) -> ReportTable:
+    """Return a table as declared in a paper's file ``tables.yaml``.
+
+    A layout has a ``title``, an optional ``caption``, and ``columns`` by key: a title, a list of
+    the fields of :class:`.Header` after the key, or a mapping of these fields. It can also have
+    ``counts``, the units of observations and clusters. A table in the paper also has the number ``printed``; if the option ``printed`` is set, the values in
+    ``printed/NAME.csv`` are added.
+
+    Args:
+        paper: the paper's folder.
+        layout: the key of the layout.
+        name: the table's name if it is not the key.
+        columns: the columns of declared keys that stand for a group of columns. The declaration is
+            their template: ``{}`` stands for each title.
+        facts: the values of fields in the texts of the layout, such as ``{game}``.
+
+    Raises:
+        CheaptalkError: the option ``printed`` has another value.
+    """
+    declared = _layouts(paper)[layout]
+    title, caption, printed = (
+        declared.get(part, "").format(**facts) for part in ("title", "caption", "printed")
+    )
+    headers: list[Header] = []
+    for key, fields in declared["columns"].items():
+        group = columns.get(key, {key: ""})
+        if isinstance(group, Mapping):
+            headers += (_header(column, fields, text, facts) for column, text in group.items())
+        else:
+            headers += group
+    table = ReportTable(
+        name or layout, title, frame, tuple(headers), caption, tuple(notes), leads, printed
+    )
+    if "counts" in declared:
+        table = replace(table, counts=tuple(declared["counts"]))
+    option = evidence.options.get(PRINTED)
+    if not printed or option is None:
+        return table
+    if option != BESIDE:
+        raise CheaptalkError(f'option {PRINTED}: expected "{BESIDE}", not "{option}"')
+    file = HERE / paper / "printed" / f"{table.name}.csv"
+    return beside(table, pl.read_csv(file, infer_schema_length=None)) if file.exists() else table
+
+
+@cache
+def _layouts(paper: str) -> dict[str, dict[str, Any]]:
+    layouts: dict[str, dict[str, Any]] = read_yaml(HERE / paper / "tables.yaml")
+    return layouts
+
+
+def _header(key: str, fields: Any, text: str, facts: Mapping[str, object]) -> Header:
+    if not isinstance(fields, Mapping):
+        values = fields if isinstance(fields, list) else [fields]
+        fields = dict(zip(Header._fields[1:], values, strict=False))
+    filled: dict[str, Any] = {
+        name: value.format(text, **facts) if isinstance(value, str) else value
+        for name, value in fields.items()
+    }
+    return Header(key, **filled)
 
 
 def selected_labels(evidence: Evidence, labels: Sequence[str]) -> list[str]:
@@ -47,26 +127,6 @@ def _models(evidence: Evidence) -> set[str]:
     recorded = specs_of(evidence.store, evidence.study)
     specs = evidence.players or {label: versions[0] for label, versions in recorded.items()}
     return {label for label, spec in specs.items() if spec.get("model")}
-
-
-def as_printed(evidence: Evidence, paper: str, table: ReportTable) -> ReportTable:
-    """Return a table, with the paper's printed values added if the option ``printed`` is set.
-
-    Args:
-        evidence: the source of the option.
-        paper: the paper's folder; the values are in ``printed/NAME.csv``.
-        table: a table with the paper's layout.
-
-    Raises:
-        CheaptalkError: the option has another value.
-    """
-    option = evidence.options.get(PRINTED)
-    if option not in (None, BESIDE):
-        raise CheaptalkError(f'option {PRINTED}: expected "{BESIDE}", not "{option}"')
-    file = HERE / paper / "printed" / f"{table.name}.csv"
-    if option is None or not file.exists():
-        return table
-    return beside(table, pl.read_csv(file, infer_schema_length=None))
 
 
 def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:

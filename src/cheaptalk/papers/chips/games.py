@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
@@ -22,23 +23,10 @@ from cheaptalk.text import plain, readable
 GAME = "chip_trading"
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
 """The columns that describe the match of a row in every frame."""
-TURN = {
-    "match_id": pl.String,
-    "turn": pl.Int64,
-    "player": pl.String,
-    "chips": pl.Int64,
-    "gain": pl.Float64,
-    "ratio": pl.Float64,
-    "accepted": pl.Boolean,
-    "surplus": pl.Float64,
-}
-DECISION = {
-    "match_id": pl.String,
-    "turn": pl.Int64,
-    "player": pl.String,
-    "part": pl.String,
-    "regret": pl.String,
-}
+MOVE = {"match_id": pl.String, "turn": pl.Int64, "player": pl.String}
+GAIN = {"gain": pl.Float64, "ratio": pl.Float64, "accepted": pl.Boolean, "surplus": pl.Float64}
+TURN = MOVE | {"chips": pl.Int64} | GAIN
+DECISION = MOVE | {"part": pl.String, "regret": pl.String}
 
 
 class Variant(NamedTuple):
@@ -138,13 +126,7 @@ def games(evidence: Evidence) -> Games:
     seats = [name for name in usable.columns if name.startswith("player_")]
     tables = usable.select(seats).unique()
     populations = pl.Series("population", map(_population, tables.iter_rows()), dtype=pl.String)
-    seated = usable.join(
-        tables.with_columns(populations),
-        on=seats,
-        nulls_equal=True,
-        maintain_order="left",
-        validate="m:1",
-    )
+    seated = with_matching(usable, tables.with_columns(populations), seats, "m:1")
     matches = seated.select(
         "match_id",
         "configuration",
@@ -157,10 +139,10 @@ def games(evidence: Evidence) -> Games:
     )
     turns, judged = _turns_and_decisions(evidence, set(usable["match_id"]))
     last = turns.group_by("match_id", maintain_order=True).agg(pl.col("surplus").last())
-    of_match = matches.select(MATCH)
+    of_match, bound = matches.select(MATCH), pl.col("bound")
     return Games(
-        matches.join(last, on="match_id", maintain_order="left", validate="1:1").with_columns(
-            ratio=pl.when(pl.col("bound") > 0).then(pl.col("surplus") / pl.col("bound"))
+        with_matching(matches, last, "match_id").with_columns(
+            ratio=pl.when(bound > 0).then(pl.col("surplus") / bound)
         ),
         of_match.join(turns, on="match_id", maintain_order="left_right", validate="1:m"),
         of_match.join(judged, on="match_id", maintain_order="left_right", validate="1:m"),
@@ -181,9 +163,8 @@ def _turns_and_decisions(
                 label, offer = record.label(turn.proposer), turn.proposal
                 chips = offer.give_amount + offer.want_amount
                 turns.append((record.id, number, label, chips, *proposal, surplus))
-            for decision in decisions(
-                outcome, record.parameters["chips"], unforced_proposals=evidence.as_published
-            ):
+            unforced, size = evidence.as_published, record.parameters["chips"]
+            for decision in decisions(outcome, size, unforced_proposals=unforced):
                 label = record.label(decision.player)
                 judged.append((record.id, decision.turn, label, decision.part, decision.regret))
     turn_frame = pl.DataFrame(turns, schema=TURN, orient="row")

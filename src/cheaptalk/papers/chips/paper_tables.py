@@ -1,16 +1,17 @@
 """Tables 1 and 3 to 5 with the paper's layout, names and order."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from cheaptalk.papers.chips.games import Games
-from cheaptalk.papers.printed import as_printed, selected_labels
+from cheaptalk.papers.printed import paper_table, selected_labels
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable
 
-PAPER = "chips"
+table = partial(paper_table, "chips")
 POPULATIONS = {
     "human": "Human",
     "gpt-4o": "GPT-4o",
@@ -22,7 +23,6 @@ POPULATIONS = {
 """The paper's names of populations, in the paper's order, by label in roster and preset."""
 BETWEEN = " / "
 """The separator between labels in the name of a population."""
-POPULATION = Header("population", "Population")
 
 
 def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
@@ -57,22 +57,10 @@ def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterat
     Args:
         wide: one row per population, with a column per variant and its standard error.
     """
-    populations = shown(evidence, data.populations)
-    if not populations:
-        return
-    frame = _in_order(wide, populations)
-    yield as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "table-3",
-            "Final surplus over its bound",
-            frame,
-            (POPULATION, *(Header(each.name, game(each.name), "", 2) for each in data.variants)),
-            "Means, with standard errors in parentheses.",
-            printed="Table 3",
-        ),
-    )
+    if populations := shown(evidence, data.populations):
+        variants = {each.name: game(each.name) for each in data.variants}
+        rows = _in_order(wide, populations)
+        yield table(evidence, "table-3", rows, columns={"variants": variants})
 
 
 def _in_order(
@@ -95,44 +83,33 @@ def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterato
     if len(populations) < 2:
         return
     results: dict[tuple[str, str, str], tuple[float, float]] = {}
-    for variant, first, second, gap, p in pairs.select(
-        "variant", "first", "second", "difference", "p"
-    ).iter_rows():
+    columns = ("variant", "first", "second", "difference", "p")
+    for variant, first, second, gap, p in pairs.select(columns).iter_rows():
         results[variant, first, second], results[variant, second, first] = (gap, p), (-gap, p)
     rows = []
     for variant in pairs["variant"].unique(maintain_order=True):
         for index, first in enumerate(populations[:-1]):
             row: dict[str, Any] = {"variant": game(variant), "population": name(first)}
-            for second in populations[1:]:
-                key = (variant, first, second)
-                after = second in populations[index + 1 :]
-                gap, p = results.get(key, (None, None)) if after else (None, None)
-                row[name(second)], row[f"{name(second)} way"] = p, _arrow(gap)
+            for number, second in enumerate(populations[1:], 1):
+                gap, p = results.get((variant, first, second), (None, None))
+                if number <= index:
+                    gap = p = None
+                row |= {name(second): p, f"{name(second)} way": arrow(gap)}
             rows.append(row)
-    columns = (
+    headers = [
         column
         for second in map(name, populations[1:])
         for column in (Header(second, f"p, {second}", "", 3), Header(f"{second} way", "↑↓"))
-    )
-    yield as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "table-4",
-            "Differences in final surplus",
-            pl.DataFrame(rows, infer_schema_length=None),
-            (Header("variant", "Game"), POPULATION, *columns),
-            "Uncorrected two-sided p-values of permutation tests; ↑ means that the column's population "
-            "has the larger share of the bound.",
-            printed="Table 4",
-        ),
-    )
+    ]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    yield table(evidence, "table-4", frame, columns={"populations": headers})
 
 
-def _arrow(gap: float | None) -> str | None:
-    if gap is None:
+def arrow(difference: float | None) -> str | None:
+    """Return an arrow for the sign of a difference; None if the difference is unknown."""
+    if difference is None:
         return None
-    return "↑" if gap > 0 else "↓" if gap < 0 else "="
+    return "↑" if difference > 0 else "↓" if difference < 0 else "="
 
 
 def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterator[ReportTable]:
@@ -144,44 +121,18 @@ def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterato
     players = shown(evidence, data.players)
     if not players:
         return
-    rows = _in_order(moments, players, "player")
-    games = {variant.name: game(variant.name) for variant in data.variants}
-    frame = rows.sort(*data.order("variant"), maintain_order=True).select(
-        pl.col("variant").replace_strict(games),
+    rows = _in_order(moments, players, "player").sort(*data.order("variant"), maintain_order=True)
+    frame = rows.select(
+        pl.col("variant").str.replace_all(" colours", "-chip", literal=True),
         "player",
         pl.col("outcome").str.to_titlecase(),
         *(
-            expression
+            column
             for key in ("gain", "ratio")
-            for expression in (
-                pl.col(key),
-                pl.col(f"{key}_sd").alias(f"{key}{ERROR}"),
-                pl.col(f"{key}_median"),
-            )
+            for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
         ),
     )
-    columns = (
-        Header("variant", "Game"),
-        Header("player", "Player"),
-        Header("outcome", "Acceptance"),
-        Header("gain", "Surplus, mean (s.d.)", "", 3),
-        Header("ratio", "Ratio, mean (s.d.)", "", 3),
-        Header("gain_median", "Surplus", "", 3, group="Median"),
-        Header("ratio_median", "Ratio", "", 3, group="Median"),
-    )
-    yield as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "table-5",
-            "Proposals",
-            frame,
-            columns,
-            "Surplus: the gain of the proposer if the proposal is accepted, in dollars. Ratio: chips "
-            "given per chip requested.",
-            printed="Table 5",
-        ),
-    )
+    yield table(evidence, "table-5", frame)
 
 
 def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
@@ -191,23 +142,10 @@ def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
         answers: one row per variant and ``metric``, with ``mean``, ``error`` and the scale's
             ``title``, ordered by variant.
     """
-    scales = dict(answers.select("metric", "title").iter_rows())
     rows: dict[str, dict[str, Any]] = {}
     for row in answers.iter_rows(named=True):
         cells = rows.setdefault(row["variant"], {"variant": game(row["variant"])})
         cells |= {row["metric"]: row["mean"], f"{row['metric']}{ERROR}": row["error"]}
-    return as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "table-1",
-            "Answers on scales",
-            pl.DataFrame(list(rows.values()), infer_schema_length=None),
-            (
-                Header("variant", "Game variation"),
-                *(Header(scale, title, "", 2) for scale, title in scales.items()),
-            ),
-            "Means, with standard errors in parentheses.",
-            printed="Table 1",
-        ),
-    )
+    frame = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    scales = dict(answers.select("metric", "title").iter_rows())
+    return table(evidence, "table-1", frame, columns={"scales": scales})

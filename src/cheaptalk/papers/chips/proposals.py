@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
+from cheaptalk.papers.chips.paper_tables import table
 from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 
 BINS = 40
@@ -24,22 +25,16 @@ OCTAVE = 4
 """The number of bars per doubling of a ratio."""
 TAIL = 0.005
 """The minimum share of proposals in the outermost bar on each side."""
-PLAYER = Header("player", "Player", about="The proposer, against any opponents.")
-SHARE_UNIT = "share of proposals"
 GAIN, RATIO = pl.col("gain"), pl.col("ratio")
-SINGLE = (RATIO == 1) & (pl.col("chips") == 2)
-KINDS = (
-    (Header("accepted", "Accepted", SHARE_UNIT, 2), pl.col("accepted")),
-    (Header("loss", "At a loss", SHARE_UNIT, 2, "The proposer would lose."), GAIN < 0),
-    (
-        Header("nothing", "No gain", SHARE_UNIT, 2, "The proposer would not gain or lose."),
-        GAIN == 0,
-    ),
-    (Header("even", "Even", SHARE_UNIT, 2, "As many chips are given as requested."), RATIO == 1),
-    (Header("single", "One for one", SHARE_UNIT, 2, "One chip is given for one chip."), SINGLE),
-    (Header("giving", "Giving more", SHARE_UNIT, 2, "More chips given than requested."), RATIO > 1),
-)
-"""Kinds of proposals, with the condition for each kind."""
+KINDS = {
+    "accepted": pl.col("accepted"),
+    "loss": GAIN < 0,
+    "nothing": GAIN == 0,
+    "even": RATIO == 1,
+    "single": (RATIO == 1) & (pl.col("chips") == 2),
+    "giving": RATIO > 1,
+}
+"""The condition for each kind of proposals."""
 
 
 class BarScale(NamedTuple):
@@ -71,49 +66,27 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     data = evidence.once(games)
     turns = _ordered(data)
     by = ["variant", "player", "outcome"]
+    values = pl.col("gain", "ratio")
     moments = turns.group_by(by, maintain_order=True).agg(
         pl.len().alias("proposals"),
-        *(pl.col(name).std().alias(f"{name}_sd") for name in ("gain", "ratio")),
-        *(pl.col(name).median().alias(f"{name}_median") for name in ("gain", "ratio")),
+        values.std().name.suffix("_sd"),
+        values.median().name.suffix("_median"),
     )
-    frame = means(turns, ["gain", "ratio"], by, bounds={"ratio": COUNT}).join(
-        moments, on=by, maintain_order="left", validate="1:1"
+    frame = with_matching(means(turns, ["gain", "ratio"], by, bounds={"ratio": COUNT}), moments, by)
+    kinds = turns.with_columns(**{name: kind.cast(pl.Float64) for name, kind in KINDS.items()})
+    shares = means(kinds, [*KINDS], ["variant", "player"], bounds=dict.fromkeys(KINDS, SHARE))
+    first, last = (
+        table(
+            evidence,
+            name,
+            rows.select("player", pl.exclude("player")),
+            leads=lambda row: data.lead(row["variant"], player=row["player"]),
+        )
+        for name, rows in (("proposals", frame), ("kinds-of-proposals", shares))
     )
-    yield ReportTable(
-        "proposals",
-        "Gain and ratio of proposals",
-        frame.select("player", pl.exclude("player")),
-        (
-            PLAYER,
-            VARIANT,
-            Header("outcome", "Proposal"),
-            Header("proposals", "Proposals", "", 0),
-            Header("gain", "Gain, mean", "dollars", 3),
-            Header("gain_sd", "Gain, s.d.", "dollars", 3),
-            Header("gain_median", "Gain, median", "dollars", 3),
-            Header("ratio", "Ratio, mean", "chips given per chip requested", 3),
-            Header("ratio_sd", "Ratio, s.d.", "", 3),
-            Header("ratio_median", "Ratio, median", "", 3),
-        ),
-        INTERVALS,
-        leads=lambda row: data.lead(row["variant"], player=row["player"]),
-    )
+    yield first
     yield from paper_tables.proposals(evidence, data, frame)
-    yield _kinds(data, turns)
-
-
-def _kinds(data: Games, turns: pl.DataFrame) -> ReportTable:
-    names = [column.key for column, _ in KINDS]
-    kinds = turns.with_columns(matches.cast(pl.Float64).alias(kind.key) for kind, matches in KINDS)
-    frame = means(kinds, names, ["variant", "player"], bounds=dict.fromkeys(names, SHARE))
-    return ReportTable(
-        "kinds-of-proposals",
-        "Kinds of proposals",
-        frame.select("player", pl.exclude("player")),
-        (PLAYER, VARIANT, *(column for column, _ in KINDS)),
-        INTERVALS,
-        leads=lambda row: data.lead(row["variant"], player=row["player"]),
-    )
+    yield last
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
@@ -127,10 +100,20 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     """
     data = evidence.once(games)
     turns = _ordered(data)
-    gains = _gain_scale(turns["gain"])
+    low, high = _ends(turns["gain"])
+    low, high = min(low, 0.0), max(high, 0.0)
+    width = next((step for step in STEPS if (high - low) / step < BINS - 1), (high - low) / BINS)
+    first, last = (ceil(end / width - 1e-9) - 1 for end in (low, high))
+    gains = BarScale(first, max(0, last), width, centred=False)
     ratios = turns["ratio"].log(2) * OCTAVE
     low, high = _ends(ratios.round())
     terms = BarScale(int(low), int(high), 1 / OCTAVE, centred=True)
+    ticks = range(terms.low // OCTAVE, -(-terms.high // OCTAVE) + 1)
+    ratio = Axis(
+        "chips given : chips requested",
+        ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
+        ends=((terms.low - 1) / OCTAVE, (terms.high + 1) / OCTAVE),
+    )
     binned = turns.with_columns(
         gain_bar=((pl.col("gain") / gains.width - 1e-9).ceil() - 1)
         .cast(pl.Int64)
@@ -138,7 +121,6 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
         ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
     )
     axis = Axis("gain to the proposer, dollars")
-    ratio = _ratio_axis(terms)
     for name, title, bar, scale, across in (
         ("gains-of-proposals", "Gains of proposals", "gain_bar", gains, axis),
         ("ratios-of-proposals", "Chips given per chip requested", "ratio_bar", terms, ratio),
@@ -159,24 +141,6 @@ def _ends(values: pl.Series) -> tuple[float, float]:
     assert low is not None
     assert high is not None
     return low, high
-
-
-def _gain_scale(gains: pl.Series) -> BarScale:
-    """Return a scale that covers 0 and all gains except the most extreme."""
-    low, high = _ends(gains)
-    low, high = min(low, 0.0), max(high, 0.0)
-    width = next((step for step in STEPS if (high - low) / step < BINS - 1), (high - low) / BINS)
-    first, last = (ceil(end / width - 1e-9) - 1 for end in (low, high))
-    return BarScale(first, max(0, last), width, centred=False)
-
-
-def _ratio_axis(scale: BarScale) -> Axis:
-    ticks = range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1)
-    return Axis(
-        "chips given : chips requested",
-        ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
-        ends=((scale.low - 1) / OCTAVE, (scale.high + 1) / OCTAVE),
-    )
 
 
 def _terms(ratio: float) -> str:

@@ -1,11 +1,12 @@
 """Regret of decisions in chip trading, and the value of a player's chips under other decisions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias, get_args
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Part,
@@ -16,7 +17,7 @@ from cheaptalk.games.chip_trading.regret import (
 )
 from cheaptalk.games.chip_trading.rules import Stock, Trading, chips, worth
 from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
-from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
+from cheaptalk.papers.chips.paper_tables import table
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points, Tone
@@ -24,7 +25,7 @@ from cheaptalk.reports.charts.kinds import bars
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import SHARE, CheaptalkError, counted
 from cheaptalk.text import plain
 
@@ -73,19 +74,10 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         f"{LEGEND} Bars show shares of the decisions in the sample; their number follows the "
         f"player's name. {UNFORCED[evidence.as_published]}",
     )
-    share = "share of decisions"
-    yield ReportTable(
+    yield table(
+        evidence,
         "regret-of-decisions",
-        "Regret of decisions",
         frame.select("player", pl.exclude("player")),
-        (
-            Header("player", "Player", about="The player who decided, against any opponents."),
-            VARIANT,
-            Header("part", "Part"),
-            Header("decisions", "Decisions", "in the sample", 0),
-            *(Header(kind, f"{kind.capitalize()} regret", share, 3) for kind in REGRETS),
-        ),
-        INTERVALS,
         leads=lambda row: data.lead(row["variant"], player=row["player"]),
     )
 
@@ -99,8 +91,9 @@ def shares(data: Games) -> pl.DataFrame:
     counts = judged.group_by(BY, maintain_order=True).agg(
         pl.len().alias("decisions"), pl.col("match_id").n_unique().alias("games")
     )
-    rates = means(judged, REGRETS, BY, bounds=dict.fromkeys(REGRETS, SHARE))
-    return counts.join(rates, on=BY, maintain_order="left", validate="1:1")
+    return with_matching(
+        counts, means(judged, REGRETS, BY, bounds=dict.fromkeys(REGRETS, SHARE)), BY
+    )
 
 
 def _panel(frame: pl.DataFrame, title: str) -> Chart:
@@ -108,23 +101,15 @@ def _panel(frame: pl.DataFrame, title: str) -> Chart:
     labels = tuple(f"{row['player']} ({row['decisions']:,})" for row in rows)
     starts, layers = [0.0] * len(rows), []
     for kind in REGRETS:
-        lengths = [
-            (
-                index,
-                start,
-                start + row[kind],
-                f"{kind} regret\n{row['player']}: {row[kind]:.1%} of {_counts_text(row)}",
-            )
-            for index, (start, row) in enumerate(zip(starts, rows, strict=True))
-        ]
+        lengths = []
+        for index, (start, row) in enumerate(zip(starts, rows, strict=True)):
+            sample = f"{counted(row['decisions'], 'decision')} in {counted(row['games'], 'game')}"
+            text = f"{kind} regret\n{row['player']}: {row[kind]:.1%} of {sample}"
+            lengths.append((index, start, start + row[kind], text))
         layers.append(bars(lengths, name=f"{kind} regret", tone=TONE[kind]))
         starts = [end for _, _, end, _ in lengths]
     across = Axis("share of decisions", ends=(0, 1), percent=True)
     return Chart(title, "", layers, across, Axis(names=labels))
-
-
-def _counts_text(row: Mapping[str, Any]) -> str:
-    return f"{counted(row['decisions'], 'decision')} in {counted(row['games'], 'game')}"
 
 
 SELECTION_NOTE = "Among games with the most kinds of regret, this game has the most regrets."
@@ -156,7 +141,27 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         f"{reason} {LEGEND}",
     )
     if judged:
-        yield _path_table(data, record, outcome, paths)
+        rows = [
+            {
+                "turn": decision.turn,
+                "player": plain(seat),
+                "part": decision.part,
+                "trade": _turn_text(outcome, decision.turn),
+                "gain": decision.gain / 100,
+                "regret": decision.regret,
+                "missed": decision.missed,
+                "end": values[-1],
+                "otherwise": counterfactual[-1],
+            }
+            for seat, (values, judged) in paths.items()
+            for decision, counterfactual in judged
+        ]
+        frame = pl.DataFrame(rows, schema_overrides={"missed": pl.Int64}).sort("turn", "player")
+        seated = {f"player_{seat}": record.label(seat) for seat in record.seats}
+        digests = data.matches.filter(match_id=record.id)["configuration"]
+        lead = Lead(GAME, seated | {"status": "finished", "configuration": digests[0]})
+        facts = {"match": record.id}
+        yield table(evidence, "value-paths", frame, facts=facts, leads=lambda _: lead)
 
 
 def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
@@ -233,44 +238,3 @@ def _turn_text(outcome: Trading, turn: int) -> str:
     wants = chips(played.proposal.want_amount, played.proposal.want)
     result = f"trades with {plain(played.partner)}" if played.partner else "no one accepts"
     return f"{plain(played.proposer)} offers {gives} for {wants}: {result}"
-
-
-def _path_table(
-    data: Games, record: MatchRecord, outcome: Trading, paths: Mapping[str, PlayerPath]
-) -> ReportTable:
-    rows = [
-        {
-            "turn": decision.turn,
-            "player": plain(seat),
-            "part": decision.part,
-            "trade": _turn_text(outcome, decision.turn),
-            "gain": decision.gain / 100,
-            "regret": decision.regret,
-            "missed": decision.missed,
-            "end": values[-1],
-            "otherwise": counterfactual[-1],
-        }
-        for seat, (values, judged) in paths.items()
-        for decision, counterfactual in judged
-    ]
-    seated = {f"player_{seat}": record.label(seat) for seat in record.seats}
-    digests = data.matches.filter(match_id=record.id)["configuration"]
-    lead = Lead(GAME, seated | {"status": "finished", "configuration": digests[0]})
-    return ReportTable(
-        "value-paths",
-        f"Decisions in game {record.id}",
-        pl.DataFrame(rows, schema_overrides={"missed": pl.Int64}).sort("turn", "player"),
-        (
-            Header("turn", "Turn"),
-            Header("player", "Player"),
-            Header("part", "Part"),
-            Header("trade", "Trade"),
-            Header("gain", "Gain", "dollars", 2, "The actual or potential gain from the trade."),
-            Header("regret", "Regret"),
-            Header("missed", "Missed offer", "turn", 0, "The turn of the best missed offer."),
-            Header("end", "Final value", "dollars", 2, "The final value of the player's chips."),
-            Header("otherwise", "Counterfactual", "dollars", 2, "With the other decision."),
-        ),
-        f"Full transcript: cheaptalk match show {record.id}",
-        leads=lambda _: lead,
-    )

@@ -1,6 +1,6 @@
 """Surplus as a share of its upper bound, by turn and at the end, compared between populations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import combinations
 from operator import attrgetter
@@ -10,15 +10,17 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import Games, games
+from cheaptalk.papers.chips.paper_tables import table
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
+from cheaptalk.reports.recipes.tables import ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import INSTANCES, holm, permutation_test
 from cheaptalk.text import fixed
@@ -27,13 +29,6 @@ LINES = 6
 """The maximum number of populations in one panel."""
 SHOWN = 6
 """The maximum number of rounds in the table by round."""
-INTERVALS = "95 % confidence intervals, clustered by instance."
-VARIANT = Header("variant", "Game")
-POPULATION = Header(
-    "population",
-    "Population",
-    about=("The players of a game: one name if all are copies of one player, otherwise all names."),
-)
 
 
 def _reached(data: Games) -> Answer:
@@ -46,19 +41,14 @@ def _reached(data: Games) -> Answer:
             sentences.append(f"with {variant.name}, {rows[0][0]}: {fixed(rows[0][1], 2)}")
         elif rows:
             matches = data.matches.filter(variant=variant.name)
-            sentences.append(f"with {variant.name}, {_ahead(matches, rows)}")
+            margins = margins_over(matches, "population", "ratio", rows)
+            closest = min(margins, key=attrgetter("certainty"))
+            doubt = "" if closest.significant else "but not significantly: "
+            sentences.append(
+                f"with {variant.name}, {rows[0][0]} has the most ({fixed(rows[0][1], 2)}), {doubt}"
+                f"{fixed(closest.size, 2)} more than {closest.behind}{closest.within(2)}"
+            )
     return Answer(f"Share of the attainable surplus: {'; '.join(sentences)}.")
-
-
-def _ahead(matches: pl.DataFrame, ranked: Sequence[tuple[str, float]]) -> str:
-    """Return a sentence on the best population's lead and whether the lead is significant."""
-    best, share = ranked[0]
-    margins = margins_over(matches, "population", "ratio", ranked)
-    closest = min(margins, key=attrgetter("certainty"))
-    lead = f"{fixed(closest.size, 2)} more than {closest.behind}{closest.within(2)}"
-    if closest.significant:
-        return f"{best} has the most ({fixed(share, 2)}), {lead}"
-    return f"{best} has the most ({fixed(share, 2)}), but not significantly: {lead}"
 
 
 def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
@@ -78,9 +68,9 @@ def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         "trajectories",
         "Share of the bound by turn",
         [panel for variant in data.variants for panel in _panels(data, shares, variant.name)],
-        f"The dotted line is the bound. Bands: {INTERVALS}",
+        "The dotted line is the bound. Bands: 95 % confidence intervals, clustered by instance.",
     )
-    yield _by_round(data, turns)
+    yield _by_round(evidence, data, turns)
 
 
 def _panels(data: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
@@ -90,27 +80,18 @@ def _panels(data: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
     across = Axis("turn", zero=True, integer=True)
     up = Axis("surplus over its bound", percent=True)
     for number, group in enumerate(groups, 1):
-        lines = [
-            _line(name, rows.filter(population=name).sort("turn").rows(named=True), tone)
-            for tone, name in enumerate(group)
-        ]
+        lines = []
+        for tone, name in enumerate(group):
+            marks = [Mark(0, 0, f"{name}, at the start", y_ends=(0, 0), size=2.5)]
+            for row in rows.filter(population=name).sort("turn").rows(named=True):
+                text, limits = (
+                    f"{name}, turn {row['turn']}\n{_hover_text(row)}",
+                    ends(row, "surplus"),
+                )
+                marks.append(Mark(row["turn"], row["surplus"], text, y_ends=limits, size=2.5))
+            lines.append(Line(marks, name, tone, width=2, band=True))
         title = variant if len(groups) == 1 else f"{variant} ({number} of {len(groups)})"
         yield Chart(title, "share of the bound", [*lines, Rule(y=1)], across, up, 230)
-
-
-def _line(name: str, rows: Sequence[Mapping[str, Any]], tone: int) -> Line:
-    marks = [
-        Mark(
-            row["turn"],
-            row["surplus"],
-            f"{name}, turn {row['turn']}\n{_hover_text(row)}",
-            y_ends=ends(row, "surplus"),
-            size=2.5,
-        )
-        for row in rows
-    ]
-    start = Mark(0, 0, f"{name}, at the start", y_ends=(0, 0), size=2.5)
-    return Line([start, *marks], name, tone, width=2, band=True)
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:
@@ -121,35 +102,24 @@ def _hover_text(row: Mapping[str, Any]) -> str:
     return f"{fixed(100 * row['surplus'])} %{limits}\n{counted(row['surplus.n'], 'game')}"
 
 
-def _by_round(data: Games, turns: pl.DataFrame) -> ReportTable:
+def _by_round(evidence: Evidence, data: Games, turns: pl.DataFrame) -> ReportTable:
     """Return the mean surplus after each of at most :data:`SHOWN` evenly spaced rounds."""
-    size = data.matches.select("match_id", "players")
-    rounds = (
-        turns.join(size, on="match_id", maintain_order="left", validate="m:1")
-        .filter(pl.col("turn") % pl.col("players") == 0)
-        .with_columns(round=pl.col("turn") // pl.col("players"))
+    sized = with_matching(turns, data.matches.select("match_id", "players"), "match_id", "m:1")
+    rounds = sized.filter(pl.col("turn") % pl.col("players") == 0).with_columns(
+        round=pl.col("turn") // pl.col("players")
     )
     last = rounds["round"].max()
     assert isinstance(last, int)
     selected = sorted({round(1 + (last - 1) * step / (SHOWN - 1)) for step in range(SHOWN)})
-    cells = means(
-        rounds.filter(pl.col("round").is_in(selected)).sort("round"),
-        ["surplus"],
-        ["variant", "population", "round"],
-    )
+    shown = rounds.filter(pl.col("round").is_in(selected)).sort("round")
+    cells = means(shown, ["surplus"], ["variant", "population", "round"])
     named = cells.with_columns(pl.format("round {}", "round").alias("round"))
-    frame = ordered(data, side_by_side(named, "surplus", "round"))
-    shown = [name for name in frame.columns if name.startswith("round ") and "." not in name]
-    return ReportTable(
+    names = named["round"].unique(maintain_order=True)
+    return table(
+        evidence,
         "surplus-by-round",
-        "Share of the bound by round",
-        frame,
-        (
-            POPULATION,
-            VARIANT,
-            *(Header(name, f"After {name}", "share of the bound", 3) for name in shown),
-        ),
-        INTERVALS,
+        ordered(data, side_by_side(named, "surplus", "round")),
+        columns={"rounds": dict(zip(names, names, strict=True))},
         leads=lambda row: data.lead(row["variant"], table=row["population"]),
     )
 
@@ -165,69 +135,30 @@ def table_3(evidence: Evidence) -> Iterator[ReportTable]:
     ratios = means(data.matches, ["ratio"], ["variant", "population"])
     parts = [name for name in ratios.columns if not name.endswith((LOW, HIGH))]
     frame = side_by_side(ordered(data, ratios.select(parts)), "ratio", "variant")
-    yield ReportTable(
+    yield table(
+        evidence,
         "final-surplus",
-        "Final share of the bound",
         frame,
-        (
-            POPULATION,
-            *(
-                Header(variant.name, variant.name, "share of the bound", 2)
-                for variant in data.variants
-            ),
-        ),
-        "In parentheses: standard errors.",
+        columns={"variants": {variant.name: variant.name for variant in data.variants}},
         leads=lambda row: data.lead(table=row["population"]),
     )
     yield from paper_tables.final_surplus(evidence, data, frame)
-    yield _dollars(data)
-
-
-def _dollars(data: Games) -> ReportTable:
     by = ["variant", "population"]
-    frame = (
-        means(data.matches, ["surplus", "bound"], by, bounds={"bound": COUNT})
-        .join(
-            data.matches.group_by(by, maintain_order=True).agg(
-                pl.len().alias("games"),
-                (pl.col("bound") == 0).sum().alias("nothing"),
-                pl.when(pl.col("bound").sum() > 0)
-                .then(pl.col("surplus").sum() / pl.col("bound").sum())
-                .alias("share"),
-            ),
-            on=by,
-            maintain_order="left",
-            validate="1:1",
-        )
-        .join(
-            means(
-                data.turns.with_columns(pl.col("accepted").cast(pl.Float64)),
-                ["accepted"],
-                by,
-                bounds={"accepted": SHARE},
-            ),
-            on=by,
-            maintain_order="left",
-            validate="1:1",
-        )
+    counts = data.matches.group_by(by, maintain_order=True).agg(
+        pl.len().alias("games"),
+        (pl.col("bound") == 0).sum().alias("nothing"),
+        pl.when(pl.col("bound").sum() > 0)
+        .then(pl.col("surplus").sum() / pl.col("bound").sum())
+        .alias("share"),
     )
-    return ReportTable(
+    accepted = data.turns.with_columns(pl.col("accepted").cast(pl.Float64))
+    dollars = means(data.matches, ["surplus", "bound"], by, bounds={"bound": COUNT})
+    for part in (counts, means(accepted, ["accepted"], by, bounds={"accepted": SHARE})):
+        dollars = with_matching(dollars, part, by)
+    yield table(
+        evidence,
         "surplus-in-dollars",
-        "Surplus, bound and trades",
-        ordered(data, frame),
-        (
-            POPULATION,
-            VARIANT,
-            Header("games", "Games", "", 0),
-            Header("surplus", "Surplus", "dollars per game", 2),
-            Header(
-                "bound", "Bound", "dollars per game", 2, "The largest gain of all players together."
-            ),
-            Header("share", "Ratio of means", "share of the bound", 3),
-            Header("nothing", "Nothing to gain", "games", 0, "Games whose bound is 0."),
-            Header("accepted", "Accepted", "share of proposals", 3),
-        ),
-        INTERVALS,
+        ordered(data, dollars),
         leads=lambda row: data.lead(row["variant"], table=row["population"]),
     )
 
@@ -239,12 +170,8 @@ def ordered(data: Games, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 SCHEMA = {
-    "variant": pl.String,
-    "first": pl.String,
-    "second": pl.String,
-    "difference": pl.Float64,
-    "difference.low": pl.Float64,
-    "difference.high": pl.Float64,
+    **dict.fromkeys(("variant", "first", "second"), pl.String),
+    **dict.fromkeys(("difference", "difference.low", "difference.high"), pl.Float64),
     "difference.n": pl.Int64,
     "p": pl.Float64,
     "test": pl.String,
@@ -280,22 +207,11 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         "population in the column gains more (↑) or less (↓) than the one in the row, and the "
         "colour by how much.",
     )
-    share = "share of the bound"
-    yield ReportTable(
+    yield table(
+        evidence,
         "pairwise-tests",
-        "Differences in final surplus",
         frame,
-        (
-            Header("second", "Population"),
-            Header("first", "Compared with"),
-            VARIANT,
-            Header("difference", "Difference", share, 3, "The population minus the other."),
-            Header("p", "p", "", 4),
-            Header("p_holm", "p, corrected", "Holm", 4),
-            Header("test", "Test", about="Exact tests enumerate all permutations."),
-        ),
-        f"Other tests draw {evidence.draws:,} permutations; their smallest possible p is "
-        f"{2 / (evidence.draws + 1):.2g}.",
+        facts={"draws": evidence.draws, "least": 2 / (evidence.draws + 1)},
         leads=lambda row: data.lead(row["variant"], table=row["second"]),
     )
     yield from paper_tables.differences(evidence, data, frame)
@@ -355,14 +271,11 @@ def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
         pair = pairs.get((row, column))
         if pair is None:
             return None
-        return Cell(pair["difference"], _difference_text(pair), label=_cell_text(pair))
+        p = "<.001" if pair["p_holm"] < 0.001 else f"{pair['p_holm']:.3f}".lstrip("0")
+        arrow = paper_tables.arrow(pair["difference"])
+        return Cell(pair["difference"], _difference_text(pair), label=f"{p} {arrow}")
 
     return cells(title, "corrected p", ("", order[:-1]), ("", order[1:]), cell, middle=True)
-
-
-def _cell_text(row: Mapping[str, Any]) -> str:
-    p = "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}".lstrip("0")
-    return f"{p} {'↑' if row['difference'] > 0 else '↓' if row['difference'] < 0 else '='}"
 
 
 def _difference_text(row: Mapping[str, Any]) -> str:

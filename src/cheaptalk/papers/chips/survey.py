@@ -10,11 +10,12 @@ import polars as pl
 from scipy import stats
 
 from cheaptalk.atomic_files import read_whole
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges import answer_verdicts
 from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import GAME, Games, games
-from cheaptalk.papers.chips.surplus import VARIANT
+from cheaptalk.papers.chips.paper_tables import table
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -36,9 +37,9 @@ RUBRIC = "theme-"
 """The prefix of names of rubrics that code themes."""
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no")
+MEASURES = ("ratio", "gain")
 GROUP = ("match_id",)
 """Participants of the same first game influence each other and form one cluster."""
-INTERVALS = "95 % confidence intervals, clustered by first game."
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,43 +73,29 @@ def survey(evidence: Evidence) -> Survey:
     """
     path = evidence.options.get(OPTION)
     if path is not None:
-        return _from_file(evidence, path)
+        data, answers = evidence.once(games), _answers(Path(path))
+        _check(answers, data, path)
+        finished = evidence.scored(GAME).select("match_id", at="finished")
+        seats = with_matching(answers.select(KEYS), finished, "match_id", "m:1")
+        texts = answers.select(pl.exclude("match_id", "seat"))
+        names = [name for name in texts.columns if name != "participant"]
+        kinds = {name: _numbers(texts[name], path) for name in names}
+        numbers = {name: values for name, values in kinds.items() if values is not None}
+        answered = texts.select("participant").with_columns(**numbers)
+        unique = answered.unique("participant", keep="first", maintain_order=True)
+        return _survey(evidence, path, seats, unique)
     if not with_people(evidence):
         raise NoData(
             "the study contains no survey or participants; provide both with "
             "--recipe-option survey=FILE.csv, with a row per participant and game: participant, "
             "match, seat and the answers"
         )
-    return _of_people(evidence)
-
-
-def _from_file(evidence: Evidence, path: str) -> Survey:
-    data = evidence.once(games)
-    answers = _answers(Path(path))
-    _check(answers, data, path)
-    finished = evidence.scored(GAME).select("match_id", at="finished")
-    chosen = answers.select(KEYS)
-    seats = chosen.join(finished, on="match_id", validate="m:1", maintain_order="left")
-    texts = answers.select(pl.exclude("match_id", "seat"))
-    kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
-    numbers = {name: values for name, values in kinds.items() if values is not None}
-    answered = texts.select("participant").with_columns(**numbers)
-    unique = answered.unique("participant", keep="first", maintain_order=True)
-    return _survey(evidence, path, seats, unique)
-
-
-def _of_people(evidence: Evidence) -> Survey:
-    store, study = evidence.store, evidence.study
-    matches = evidence.once(games).matches
+    store, study, data = evidence.store, evidence.study, evidence.once(games)
     played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
-    if played.join(matches, on="match_id", how="semi").is_empty():
+    if played.join(data.matches, on="match_id", how="semi").is_empty():
         raise NoData(f"no participant has finished a game of {GAME}")
-    answers = survey_answers(store, study)
-    numeric = answers.select("participant", pl.selectors.numeric())
-    themes = _themes(answer_verdicts(store, study))
-    coded = numeric.join(
-        themes, on="participant", how="left", maintain_order="left", validate="1:1"
-    )
+    numeric = survey_answers(store, study).select("participant", pl.selectors.numeric())
+    coded = with_matching(numeric, _themes(answer_verdicts(store, study)), "participant")
     return _survey(evidence, "the survey", played, coded)
 
 
@@ -122,14 +109,8 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
     for rubric, judge in judges.select("rubric", "judge").iter_rows():
         name = THEME + rubric.removeprefix(RUBRIC).replace("-", "_")
         rows = coded.filter(rubric=rubric, judge=judge)
-        theme = rows.group_by("participant", maintain_order=True).agg(pl.col("score").max())
-        people = people.join(
-            theme.rename({"score": name}),
-            on="participant",
-            how="left",
-            maintain_order="left",
-            validate="1:1",
-        )
+        theme = rows.group_by("participant", maintain_order=True).agg(pl.max("score").alias(name))
+        people = with_matching(people, theme, "participant")
     return people
 
 
@@ -149,9 +130,7 @@ def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, answers: pl.Da
     )
     firsts = own.filter(stage=1).select("participant", "match_id", "variant")
     shares = own.group_by("participant", maintain_order=True).agg(pl.col("share").mean())
-    people = firsts.join(shares, on="participant", maintain_order="left", validate="1:1").join(
-        answers, on="participant", how="left", maintain_order="left", validate="1:1"
-    )
+    people = with_matching(with_matching(firsts, shares, "participant"), answers, "participant")
     names = [name for name in answers.columns if name != "participant"]
     themes = tuple(name for name in names if name.startswith(THEME))
     scales = tuple(name for name in names if name not in themes)
@@ -175,14 +154,12 @@ def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
     sizes = dict(data.matches.select("match_id", "players").iter_rows())
     rows = answers.select(KEYS).iter_rows()
     for line, (participant, match, seat) in enumerate(rows, 2):
-        if participant is None or match not in sizes:
+        if participant is None:
+            raise CheaptalkError(f"{path}, line {line}: the participant is missing")
+        if match not in sizes:
             raise CheaptalkError(
-                f"{path}, line {line}: "
-                + (
-                    "the participant is missing"
-                    if participant is None
-                    else f'"{match}" is not a finished game of chip_trading in this study'
-                )
+                f'{path}, line {line}: "{match}" is not a finished game of chip_trading in this '
+                "study"
             )
         if seat not in {f"player_{number}" for number in range(1, sizes[match] + 1)}:
             raise CheaptalkError(
@@ -234,99 +211,18 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     pairs = _two_games(data)
     if pairs.is_empty():
         raise NoData("no participant of the survey has finished two games of the same kind")
-    values = [
-        "first_ratio",
-        "second_ratio",
-        "learnt_ratio",
-        "first_gain",
-        "second_gain",
-        "learnt_gain",
-    ]
-    tested = [
-        {"variant": group["variant"][0], "p": _p(group, evidence)}
-        for group in pairs.partition_by("variant", maintain_order=True)
-    ]
-    frame = (
-        means(pairs, values, ["variant"], cluster=GROUP)
-        .join(
-            pairs.group_by("variant", maintain_order=True).agg(pl.len().alias("people")),
-            on="variant",
-            maintain_order="left",
-            validate="1:1",
-        )
-        .join(pl.DataFrame(tested), on="variant", maintain_order="left", validate="1:1")
-    )
-    yield Charts(
-        "learning",
-        "Share of the bound in the first and the second game",
-        [_learning(frame)],
-        INTERVALS,
-    )
-    share = "share of the bound"
-    yield ReportTable(
-        "learning",
-        "First and second games",
-        frame,
-        (
-            VARIANT,
-            Header("people", "People", "", 0),
-            Header("first_ratio", "First game", share, 3),
-            Header("second_ratio", "Second game", share, 3),
-            Header("learnt_ratio", "Difference", share, 3),
-            Header("p", "p", "", 4),
-            Header("first_gain", "First payment", "dollars", 2),
-            Header("second_gain", "Second payment", "dollars", 2),
-            Header("learnt_gain", "Difference", "dollars", 2),
-        ),
-        INTERVALS,
-    )
-
-
-def _two_games(data: Survey) -> pl.DataFrame:
-    played = data.games.drop_nulls("ratio").group_by("participant", "variant", maintain_order=True)
-    return (
-        played.agg(
-            pl.col("match_id").first(),
-            *(
-                pl.col("ratio", "gain").get(index, null_on_oob=True).name.prefix(name)
-                for index, name in enumerate(("first_", "second_"))
-            ),
-        )
-        .drop_nulls("second_ratio")
-        .with_columns(
-            learnt_ratio=pl.col("second_ratio") - pl.col("first_ratio"),
-            learnt_gain=pl.col("second_gain") - pl.col("first_gain"),
-        )
-        .sort("variant", "participant")
-    )
-
-
-def _p(pairs: pl.DataFrame, evidence: Evidence) -> float:
-    groups = (
-        pairs.group_by(GROUP, maintain_order=True)
-        .agg(pl.col("first_ratio", "second_ratio").mean())
-        .sort(GROUP)
-    )
-    return permutation_test(
-        groups["second_ratio"].to_numpy(),
-        groups["first_ratio"].to_numpy(),
-        paired=True,
-        draws=evidence.draws,
-        seed=evidence.seed,
-    ).p
-
-
-def _learning(frame: pl.DataFrame) -> Chart:
-    layers = [
+    values = [f"{when}_{key}" for key in MEASURES for when in ("first", "second", "learnt")]
+    groups = pairs.group_by("variant", maintain_order=True)
+    tested = [{"variant": name, "p": _p(group, evidence)} for (name,), group in groups]
+    frame = means(pairs, values, ["variant"], cluster=GROUP)
+    for part in (groups.agg(pl.len().alias("people")), pl.DataFrame(tested)):
+        frame = with_matching(frame, part, "variant")
+    lines = [
         Points(
             [
-                Mark(
-                    row[key],
-                    row["variant"],
-                    f"{label}, {row['variant']}: {row[key]:.1%}",
-                    x_ends=ends(row, key),
-                )
+                Mark(row[key], name, f"{label}, {name}: {row[key]:.1%}", x_ends=ends(row, key))
                 for row in frame.iter_rows(named=True)
+                for name in [row["variant"]]
             ],
             label,
             tone,
@@ -336,7 +232,35 @@ def _learning(frame: pl.DataFrame) -> Chart:
         )
     ]
     across = Axis("surplus over its bound", percent=True, zero=True)
-    return Chart("First and second game", "", layers, across, Axis(names=tuple(frame["variant"])))
+    names = Axis(names=tuple(frame["variant"]))
+    shown = table(evidence, "learning", frame)
+    yield Charts(
+        "learning",
+        "Share of the bound in the first and the second game",
+        [Chart("First and second game", "", lines, across, names)],
+        shown.caption,
+    )
+    yield shown
+
+
+def _two_games(data: Survey) -> pl.DataFrame:
+    played = data.games.drop_nulls("ratio").group_by("participant", "variant", maintain_order=True)
+    values = pl.col(MEASURES)
+    pairs = played.agg(
+        pl.col("match_id").first(),
+        values.get(0, null_on_oob=True).name.prefix("first_"),
+        values.get(1, null_on_oob=True).name.prefix("second_"),
+    ).drop_nulls("second_ratio")
+    learnt = ((pl.col(f"second_{k}") - pl.col(f"first_{k}")).alias(f"learnt_{k}") for k in MEASURES)
+    return pairs.with_columns(learnt).sort("variant", "participant")
+
+
+def _p(pairs: pl.DataFrame, evidence: Evidence) -> float:
+    ratios = pl.col("second_ratio", "first_ratio").mean()
+    groups = pairs.group_by(GROUP, maintain_order=True).agg(ratios).sort(GROUP)
+    second, first = (groups[name].to_numpy() for name in ("second_ratio", "first_ratio"))
+    draws, seed = evidence.draws, evidence.seed
+    return permutation_test(second, first, paired=True, draws=draws, seed=seed).p
 
 
 def table_1(evidence: Evidence) -> Iterator[ReportTable]:
@@ -354,22 +278,10 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     wide = side_by_side(named, "answer", "variant")
     tests = [(name, title(name), _kruskal(data.people, name)) for name in scales]
     schema = {"metric": pl.String, "scale": pl.String, "p": pl.Float64}
-    frame = (
-        pl.DataFrame(tests, schema=schema, orient="row")
-        .join(wide, on="metric", maintain_order="left", validate="1:1")
-        .drop("metric")
-    )
-    yield ReportTable(
-        "survey",
-        "Answers on scales",
-        frame,
-        (
-            Header("scale", "Scale"),
-            *(Header(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
-            Header("p", "p", "Kruskal-Wallis", 4),
-        ),
-        "In parentheses: standard errors.",
-    )
+    tested = pl.DataFrame(tests, schema=schema, orient="row")
+    frame = with_matching(tested, wide, "metric").drop("metric")
+    variants = {name: name for name in cells["variant"].unique(maintain_order=True)}
+    yield table(evidence, "survey", frame, columns={"variants": variants})
     titles = pl.col("metric").replace_strict(list(scales), list(map(title, scales)))
     yield paper_tables.survey(evidence, cells.with_columns(title=titles))
 
@@ -400,43 +312,23 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     cells = means(people, themes, ["variant"], cluster=GROUP, bounds=dict.fromkeys(themes, SHARE))
     mentions = pl.col(themes).sum().cast(pl.Int64).name.suffix(" people")
     counts = people.group_by("variant", maintain_order=True).agg(pl.len().alias("people"), mentions)
-    frame = counts.join(cells, on="variant", maintain_order="left", validate="1:1")
+    frame = with_matching(counts, cells, "variant")
     first = frame.row(0, named=True)
-    order = sorted(themes, key=lambda theme: first[f"{theme} people"])
-    lengths = [
-        (
-            row,
-            0.0,
-            first[f"{theme} people"],
-            (
-                f"{title(theme)}: {first[f'{theme} people']}, {first[theme]:.0%} of "
-                f"{first['people']} people"
-            ),
-        )
-        for row, theme in enumerate(order[::-1])
-    ]
-    names = tuple(title(theme) for theme in order[::-1])
+    lengths, headers = [], []
+    order = sorted(themes, key=lambda theme: first[f"{theme} people"])[::-1]
+    for row, theme in enumerate(order):
+        number, name = first[f"{theme} people"], title(theme)
+        text = f"{name}: {number}, {first[theme]:.0%} of {first['people']} people"
+        lengths.append((row, 0.0, number, text))
+        headers += [
+            Header(f"{theme} people", name, "people", 0),
+            Header(theme, name, "share", 3),
+        ]
+    names = tuple(map(title, order))
     across = Axis("people", zero=True, integer=True)
     chart = Chart("Participants by theme", "", [bars(lengths)], across, Axis(names=names))
     yield Charts("themes", "Participants by theme", [chart])
-    yield ReportTable(
-        "themes",
-        "Themes of free-text answers",
-        frame,
-        (
-            VARIANT,
-            Header("people", "People", "", 0),
-            *(
-                column
-                for theme in order[::-1]
-                for column in (
-                    Header(f"{theme} people", title(theme), "people", 0),
-                    Header(theme, title(theme), "share", 3),
-                )
-            ),
-        ),
-        INTERVALS,
-    )
+    yield table(evidence, "themes", frame, columns={"themes": headers})
 
 
 def performance(evidence: Evidence) -> Iterator[ReportTable]:
@@ -454,43 +346,21 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
         raise NoData(f"{data.source} has no scales or themes")
     rows, notes = [], []
     for name, method in kinds.items():
+        draws, seed = evidence.draws, evidence.seed
         try:
             result = correlation(
-                data.people,
-                name,
-                "share",
-                method=method,
-                cluster=GROUP,
-                draws=evidence.draws,
-                seed=evidence.seed,
+                data.people, name, "share", method=method, cluster=GROUP, draws=draws, seed=seed
             )
         except StatisticsError as error:
             notes.append(f"{title(name)}: {error}.")
             continue
-        rows.append(
-            (title(name), method.capitalize(), result.estimate, result.low, result.high, result.n)
-        )
+        values = (result.estimate, result.low, result.high, result.n)
+        rows.append((title(name), method.capitalize(), *values))
         notes += [f"{title(name)}: {note}." for note in result.notes]
-    schema = {
-        "answer": pl.String,
-        "method": pl.String,
-        "correlation": pl.Float64,
-        "correlation.low": pl.Float64,
-        "correlation.high": pl.Float64,
-        "correlation.n": pl.Int64,
-    }
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
-    if frame.is_empty():
+    if not rows:
         raise NoData(" ".join(notes))
-    yield ReportTable(
-        "answers-and-success",
-        "Survey answers and performance",
-        frame,
-        (
-            Header("answer", "Answer"),
-            Header("method", "Correlation"),
-            Header("correlation", "With the share of the bound", "", 3),
-        ),
-        "95 % confidence intervals, bootstrapped over first games.",
-        tuple(notes),
-    )
+    numbers = [f"correlation{end}" for end in ("", LOW, HIGH)]
+    texts = dict.fromkeys(("answer", "method"), pl.String)
+    schema = texts | dict.fromkeys(numbers, pl.Float64) | {"correlation.n": pl.Int64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    yield table(evidence, "answers-and-success", frame, notes=notes)
