@@ -5,14 +5,15 @@ from fractions import Fraction
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import choices, lines
-from cheaptalk.papers.gama.scores import alone, lead
+from cheaptalk.papers.gama.scores import alone, lead, table
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 
@@ -24,15 +25,13 @@ RUBINSTEIN = (
     "2,423 subjects"
 )
 PEOPLE = pl.DataFrame(
-    [
-        ("1/2", 27.05, NAGEL),
-        ("2/3", 36.73, NAGEL),
-        ("4/3", 60.12, NAGEL),
-        ("2/3", 36.2, RUBINSTEIN),
-    ],
-    ("ratio", "first_round", "source"),
-    orient="row",
-).with_columns(player=pl.lit("people"))
+    {
+        "ratio": ["1/2", "2/3", "4/3", "2/3"],
+        "first_round": [27.05, 36.73, 60.12, 36.2],
+        "source": [NAGEL, NAGEL, NAGEL, RUBINSTEIN],
+        "player": ["people"] * 4,
+    }
+)
 """People's mean number in the first round, from 0 to 100, as cited by GAMA-Bench (section 4.3)."""
 GAME = "guess_the_average"
 NUMBERS = ("first_round", "mean_number")
@@ -63,18 +62,10 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     human = PEOPLE.filter(pl.col("ratio").is_in(averages["ratio"].implode()))
     combined = pl.concat([averages.with_columns(source=pl.lit("")), human], how="diagonal")
     order = pl.Series([float(Fraction(ratio)) for ratio in combined["ratio"]])
-    columns = (
-        Header("ratio", "Ratio"),
-        Header("player", "Player"),
-        Header("first_round", "First round", "mean", 1),
-        Header("mean_number", "All rounds", "mean", 1),
-        Header("source", "Source"),
-    )
-    yield ReportTable(
+    yield table(
+        evidence,
         "numbers-and-people",
-        "Comparison with people",
         combined.sort(order, pl.col("player") == "people", "player"),
-        columns,
         leads=lambda row: lead(frame.filter(ratio=row["ratio"]), GAME, row["player"]),
     )
 
@@ -115,42 +106,27 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )
     by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
-    joined = frame.join(
-        at_minimum, on="match_id", how="left", validate="1:1", maintain_order="left"
-    )
+    joined = with_matching(frame, at_minimum, "match_id")
     averages = means(joined, values, by, bounds=bounds, strata=STRATA)
     order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
     averages = averages.sort("ratio", "player", order)
     shown = averages.with_columns(pl.col("told").replace_strict(TOLD))
-    columns = (
-        Header("player", "Player"),
-        Header("told", "Information"),
-        Header("ratio", "Ratio"),
-        Header("first_round", "First round", "mean", 1),
-        Header("mean_number", "All rounds", "mean", 1),
-        Header("least", "All at the minimum", "rounds", 1),
-    )
     keys = {text: key for key, text in TOLD.items()}
-    yield ReportTable(
+    yield table(
+        evidence,
         "claims-about-others",
-        "Information about other players",
         shown,
-        columns,
         leads=lambda row: lead(
             frame.filter(ratio=row["ratio"], told=keys[row["told"]]), GAME, row["player"]
         ),
     )
     line = lines(seats, GAME, ["player", "ratio", "told"])
-    pairs = line.group_by("player", "ratio", maintain_order=True)
-    panels = [_panel(str(player), str(ratio), part) for (player, ratio), part in pairs]
+    panels, across = [], Axis("round", integer=True)
+    for (player, ratio), part in line.group_by("player", "ratio", maintain_order=True):
+        layers = [
+            drawing.line(key, part.filter(told=key).to_dicts(), index)
+            for index, key in enumerate(TOLD)
+            if key in set(part["told"])
+        ]
+        panels.append(Chart(f"{player}, ratio {ratio}", "", layers, across, Axis(zero=True)))
     yield Charts("claims-about-others", "Numbers by round", panels)
-
-
-def _panel(player: str, ratio: str, line: pl.DataFrame) -> Chart:
-    layers = [
-        drawing.line(key, line.filter(told=key).to_dicts(), index)
-        for index, key in enumerate(TOLD)
-        if key in set(line["told"])
-    ]
-    across, up = Axis("round", integer=True), Axis(zero=True)
-    return Chart(f"{player}, ratio {ratio}", "", layers, across, up)

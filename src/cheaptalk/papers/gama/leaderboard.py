@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.charts import dots
 from cheaptalk.papers.gama.scores import (
@@ -17,6 +18,7 @@ from cheaptalk.papers.gama.scores import (
     ranked,
     scored,
     scores,
+    table,
     treated,
     varied,
 )
@@ -34,7 +36,7 @@ SIMULTANEOUS = (
     "Ranks with simultaneous 95 % confidence for all players, from differences of means with "
     "Bonferroni-corrected intervals for all pairs (Mogstad, Romano, Shaikh and Wilhelm 2024)."
 )
-RANK_COLUMNS = (
+RANKS = (
     Header("first", "Best", "of draws", 2, "The share of draws in which the player is best."),
     Header("sure", "Simultaneous ranks", "95 %", about=SIMULTANEOUS),
 )
@@ -62,7 +64,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     if OVERALL not in wide.columns:
         wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
     ranks, leads = ranked(runs, evidence.draws, evidence.seed)
-    wide = wide.join(ranks, on="player", how="left", maintain_order="left", validate="1:1")
+    wide = with_matching(wide, ranks, "player")
     if f"{OVERALL}.low" in wide.columns:
         wide = with_ranges(wide, OVERALL)
     wide = wide.sort("rank", "player", nulls_last=True)
@@ -82,19 +84,11 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         "intervals, limited to possible scores; if all runs had the same score, they allow for "
         "unobserved variation.",
     )
-    yield ReportTable(
-        "leaderboard",
-        "Leaderboard",
-        wide,
-        (
-            Header("player", "Player"),
-            Header("rank", "Rank", "", 0),
-            Header(OVERALL, TITLES[OVERALL], UNIT, 1),
-            *(Header(game, GAMES[game], UNIT, 1) for game in games),
-            *(RANK_COLUMNS if wide["sure"].count() else ()),
-        ),
-        notes=tuple(_notes(evidence, runs, wide)),
-    )
+    columns = {
+        "games": {game: GAMES[game] for game in games},
+        "ranks": RANKS if wide["sure"].count() else (),
+    }
+    yield table(evidence, "leaderboard", wide, columns=columns, notes=_notes(evidence, runs, wide))
     yield from paper_tables.leaderboard(evidence, means, order)
 
 
@@ -145,45 +139,30 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "run", index=["player", "game"], values="score"
     )
     frame = (
-        means.join(wide, on=["player", "game"], how="left", maintain_order="left", validate="1:1")
+        with_matching(means, wide, ["player", "game"])
         .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )
-    columns = (
-        Header("title", "Game"),
-        Header("player", "Player"),
-        Header("score", "Mean", UNIT, 1),
-        Header("score.spread", "Spread", "s.d. over runs", 1),
-        *(Header(name, name.capitalize(), "", 1) for name in numbers[:SHOWN_RUNS]),
-    )
     note = f"The first {SHOWN_RUNS} of {len(numbers)} runs; the exported files contain all runs."
-    yield ReportTable(
+    yield table(
+        evidence,
         "scores-by-run",
-        "Scores by run",
         frame,
-        columns,
-        notes=(note,) if len(numbers) > SHOWN_RUNS else (),
+        columns={"runs": {name: name.capitalize() for name in numbers[:SHOWN_RUNS]}},
+        notes=[note] * (len(numbers) > SHOWN_RUNS),
         leads=lambda row: lead(runs, row["game"], row["player"]),
     )
     yield from paper_tables.runs(evidence, means, single)
-    yield Charts(
-        "runs",
-        "Scores by run",
-        [
-            _run_panel(game, single.filter(game=game))
-            for game in TITLES
-            if game in set(single["game"])
-        ],
-        "One line per player.",
-    )
-
-
-def _run_panel(game: str, single: pl.DataFrame) -> Chart:
-    layers = []
-    for index, player in enumerate(single["player"].unique().sort()):
-        points = single.filter(player=player).sort("run").select("run", "score").rows()
-        marks = [
-            Mark(run, score, f"{player}, run {run}: {fixed(score, 1)}") for run, score in points
-        ]
-        layers.append(Line(marks, player, index, DASHES[index // SERIES % len(DASHES)]))
-    return Chart(TITLES[game], UNIT, layers, Axis("run", integer=True))
+    panels = []
+    for game in TITLES:
+        played = single.filter(game=game)
+        layers = []
+        for index, player in enumerate(played["player"].unique().sort()):
+            points = played.filter(player=player).sort("run").select("run", "score").rows()
+            marks = [
+                Mark(run, score, f"{player}, run {run}: {fixed(score, 1)}") for run, score in points
+            ]
+            layers.append(Line(marks, player, index, DASHES[index // SERIES % len(DASHES)]))
+        if layers:
+            panels.append(Chart(TITLES[game], UNIT, layers, Axis("run", integer=True)))
+    yield Charts("runs", "Scores by run", panels, "One line per player.")

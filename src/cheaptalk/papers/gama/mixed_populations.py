@@ -7,15 +7,16 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.bounds import with_mean_bounds
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import places_in
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
-from cheaptalk.papers.gama.scores import GAMES
+from cheaptalk.papers.gama.scores import GAMES, table
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import error_or_unseen, means
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
@@ -48,20 +49,10 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
         raise NoData(NO_MIXED)
     seatings = {game: seatings_of(evidence, game) for game in seats}
     frame = pl.concat([_mixed_rows(game, frame) for game, frame in seats.items()])
-    columns = (
-        Header("title", "Game"),
-        Header("lineup", "Line-up"),
-        Header("player", "Player"),
-        Header("payoff", "Payoff", "per seat", 1),
-        Header("above", "Above the group", "per seat", 1),
-        Header("alone", "Alone", "per seat", 1),
-        Header("score", "Group score", "0 to 100", 1),
-    )
-    yield ReportTable(
+    yield table(
+        evidence,
         "mixed-groups",
-        "Payoffs in mixed groups",
         frame,
-        columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
     )
 
@@ -94,13 +85,7 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     frame = evidence.scored(game)
     seats = places_in(frame)
     columns = [f"player_{seat}" for seat in seats]
-    frame = frame.join(
-        seatings_of(evidence, game),
-        on=columns,
-        nulls_equal=True,
-        maintain_order="left",
-        validate="m:1",
-    )
+    frame = with_matching(frame, seatings_of(evidence, game), columns, "m:1")
     columns_of_match = ["match_id", "configuration", "instance", "lineup", "score", "^game\\..*$"]
     parts = [
         frame.select(*columns_of_match, player=f"player_{seat}", payoff=f"payoff_{seat}")
@@ -138,7 +123,7 @@ def _mixed_rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
     alone = frame.filter(~pl.col("mixed")).join(in_groups, on="configuration", how="semi")
     renamed = alone.rename({"payoff": "alone"})
     alone = means(renamed, ["alone"], ["player"], bounds={"alone": PAYOFF}, strata=STRATA)
-    rows = rows.join(alone, on="player", how="left", maintain_order="left", validate="m:1")
+    rows = with_matching(rows, alone, "player", "m:1")
     named = rows.select(pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(game).alias("game"))
     return named.sort("lineup", "payoff", descending=[False, True])
 
@@ -159,26 +144,16 @@ def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     independent means. In the figures, solid lines are a player's means by round in the group, and
     dotted lines are means among copies. The gap shows how a player reacts to others.
     """
-    frames = {game: _choices(evidence, game) for game in CHOICES}
-    frames = {game: frame for game, frame in frames.items() if not frame.is_empty()}
+    chosen = {game: _choices(evidence, game) for game in CHOICES}
+    frames = {game: frame for game, frame in chosen.items() if not frame.is_empty()}
     if not frames:
         raise NoData(f"in the six simultaneous games, {NO_MIXED}")
     rows = pl.concat([_rows(game, frame) for game, frame in frames.items()])
-    columns = (
-        Header("title", "Game"),
-        Header("lineup", "Line-up"),
-        Header("player", "Player"),
-        Header("what", "Choice"),
-        Header("choice", "In the group", "", 3),
-        Header("alone", "Alone", "", 3),
-        Header("change", "Change", "95 % interval", 3),
-    )
     seatings = {game: seatings_of(evidence, game) for game in frames}
-    yield ReportTable(
+    yield table(
+        evidence,
         "choices-in-mixed-groups",
-        "Choices in mixed groups",
         rows,
-        columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
     )
     for game, frame in frames.items():
@@ -213,9 +188,7 @@ def _rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:
     squares = (error_or_unseen("choice") ** 2, error_or_unseen("alone") ** 2)
     total = squares[0] + squares[1]
     parts = squares[0] ** 2 / pl.col("choice.freedom") + squares[1] ** 2 / pl.col("alone.freedom")
-    joined = in_group.join(
-        alone, on="player", how="left", maintain_order="left", validate="m:1"
-    ).with_columns(
+    joined = with_matching(in_group, alone, "player", "m:1").with_columns(
         pl.lit(game).alias("game"),
         pl.lit(GAMES[game]).alias("title"),
         pl.lit(f"{series.name}, {series.unit}").alias("what"),

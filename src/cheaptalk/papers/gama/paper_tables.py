@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, varying
-from cheaptalk.papers.gama.scores import OVERALL, entries
-from cheaptalk.papers.printed import as_printed, selected_labels
+from cheaptalk.papers.gama.scores import OVERALL, entries, table
+from cheaptalk.papers.printed import NOTHING, Columns, selected_labels
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
@@ -16,7 +18,6 @@ from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.text import fixed, plain, readable
 
-PAPER = "gama"
 GAMES = {
     "guess_the_average": "Guess 2/3 of the Average",
     "el_farol_bar": "El Farol Bar",
@@ -29,7 +30,6 @@ GAMES = {
     OVERALL: "Overall",
 }
 """The paper's names of games, in the order of rows."""
-SPREAD = "In parentheses, the sample standard deviation over {}. Scores from 0 to 100."
 FIRST_TABLES = {
     "voyage": 2,
     "runs": 4,
@@ -60,19 +60,10 @@ class PaperModel(NamedTuple):
 
 
 MODELS = {
-    "gpt35turbo0613": PaperModel("gpt-3.5-0613", "GPT-3.5", "0613"),
-    "gpt35turbo1106": PaperModel("gpt-3.5-1106", "GPT-3.5", "1106"),
-    "gpt35turbo0125": PaperModel("gpt-3.5-0125", "GPT-3.5", "0125", 0),
-    "gpt40125": PaperModel("gpt-4-turbo-0125", "GPT-4", "t-0125"),
-    "gpt4o20240806": PaperModel("gpt-4o-0806", "GPT-4", "o-0806", 14),
-    "gemini10pro": PaperModel("gemini-1.0-pro", "Gemini-Pro", "1.0"),
-    "gemini15pro": PaperModel("gemini-1.5-pro", "Gemini-Pro", "1.5", 10),
-    "llama318b": PaperModel("llama-3.1-8b", "LLaMA-3.1", "8B"),
-    "llama3170b": PaperModel("llama-3.1-70b", "LLaMA-3.1", "70B", 6),
-    "llama31405b": PaperModel("llama-3.1-405b", "LLaMA-3.1", "405B"),
-    "mixtral8x7b": PaperModel("mixtral-8x7b", "Mixtral", "8x7B"),
-    "mixtral8x22b": PaperModel("mixtral-8x22b", "Mixtral", "8x22B"),
-    "qwen272b": PaperModel("qwen-2-72b", "Qwen-2", "72B"),
+    start: PaperModel(*model)
+    for start, *model in pl.read_csv(
+        Path(__file__).with_name("models.csv"), schema_overrides={"version": pl.String}
+    ).iter_rows()
 }
 """The paper's models by the start of their short names, in lower-case letters and digits."""
 
@@ -126,45 +117,24 @@ def leaderboard(
         means: from :func:`.scores`.
         order: the players, from the best.
     """
-    columns = _in_paper_order(shown(evidence, order))
-    if not columns:
+    players = shown(evidence, order)
+    if not players:
         return
-    keys = {label: model.key if model else label for label, model in columns.items()}
-    headers = (
-        Header(keys[label], model.version, "", 1, group=model.family)
-        if model
-        else Header(keys[label], label, "", 1)
-        for label, model in columns.items()
-    )
-    frame = _rows(_with_spread(means, keys))
-    yield as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "table-1",
-            "Scores of models",
-            frame,
-            (Header("title", "Game"), *headers),
-            SPREAD.format("runs"),
-            printed="Table 1",
-        ),
-    )
-
-
-def _in_paper_order(players: Mapping[str, PaperModel | None]) -> dict[str, PaperModel | None]:
     positions: list[PaperModel | None] = [*MODELS.values(), None]
-    order = sorted(players, key=lambda label: positions.index(players[label]))
-    return {label: players[label] for label in order}
-
-
-def _with_spread(means: pl.DataFrame, keys: Mapping[str, str]) -> pl.DataFrame:
+    ordered = sorted(players.items(), key=lambda item: positions.index(item[1]))
+    keys = {label: model.key if model else label for label, model in ordered}
+    headers = []
+    for label, model in ordered:
+        named = (model.key, model.version, model.family) if model else (label, label, "")
+        headers.append(Header(named[0], named[1], "", 1, group=named[2]))
     selected = means.filter(pl.col("player").is_in(list(keys))).select(
         "game",
         pl.col("player").replace_strict(keys),
         "score",
         pl.col("score.spread").alias(f"score{ERROR}"),
     )
-    return side_by_side(selected, "score", "player")
+    wide = _rows(side_by_side(selected, "score", "player"))
+    yield table(evidence, "table-1", wide, columns={"models": headers})
 
 
 def _rows(frame: pl.DataFrame) -> pl.DataFrame:
@@ -185,30 +155,18 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
         ballots: one row per ballot of a player ``who``: its number, a text for each remaining
             ``pirate``, ``plan_distance`` in coins and ``vote_accuracy`` (a share).
     """
-    pirates = [name for name in ballots.columns if name.startswith("pirate ")]
-    columns = (
-        Header("ballot", "Pirate rank"),
-        *(Header(name, name.removeprefix("pirate ")) for name in pirates),
-        Header("plan_distance", "S8P", "", 0, "The distance of the plan from the optimal one."),
-        Header("vote_accuracy", "S8V", "", 2, "The share of correct votes."),
-    )
+    pirates = {
+        name: name.removeprefix("pirate ") for name in ballots.columns if name.startswith("pirate ")
+    }
     players = ballots["who"].unique(maintain_order=True).to_list()
     for label, model in shown(evidence, players).items():
         frame = ballots.filter(who=label).select(
             pl.format("Round {}", "ballot").alias("ballot"),
-            pl.col(pirates).str.replace("\u00a0", "").fill_null("-"),
+            pl.col(list(pirates)).str.replace("\u00a0", "").fill_null("-"),
             "plan_distance",
             "vote_accuracy",
         )
-        name, printed = _table_number("voyage", model, label)
-        yield ReportTable(
-            name,
-            f"A voyage of {label}",
-            frame,
-            columns,
-            "S8P: the plan's distance from the optimal one, in coins. S8V: share of correct votes.",
-            printed=printed,
-        )
+        yield _numbered(evidence, "voyage", model, label, frame, columns={"pirates": pirates})
 
 
 def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Iterator[ReportTable]:
@@ -225,31 +183,17 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
         wide = scores.filter(pl.col("run").is_in(numbers)).select(
             "game", pl.format("run {}", "run").alias("run"), "score"
         )
-        wide = side_by_side(wide, "score", "run").join(
-            means.filter(player=label).select(
-                "game", average="score", **{f"average{ERROR}": pl.col("score.spread")}
-            ),
-            on="game",
-            how="left",
-            validate="1:1",
-            maintain_order="left",
+        average = {"average": "score", f"average{ERROR}": "score.spread"}
+        frame = with_matching(
+            side_by_side(wide, "score", "run"),
+            means.filter(player=label).select("game", **average),
+            "game",
         )
-        titles = [f"T{number}" + " (Default)" * (number == 1) for number in numbers]
-        pairs = zip(numbers, titles, strict=True)
-        headers = [Header(f"run {number}", title, "", 1) for number, title in pairs]
-        name, printed = _table_number("runs", model, label)
-        yield as_printed(
-            evidence,
-            PAPER,
-            ReportTable(
-                name,
-                f"Scores by run: {label}",
-                _rows(wide),
-                (Header("title", "Game"), *headers, Header("average", "Average", "", 1)),
-                SPREAD.format("runs"),
-                printed=printed,
-            ),
-        )
+        titles = {
+            f"run {number}": f"T{number}" + " (Default)" * (number == 1) for number in numbers
+        }
+        columns = {"runs": titles}
+        yield _numbered(evidence, "runs", model, label, _rows(frame), columns=columns)
 
 
 def treatments(
@@ -265,29 +209,16 @@ def treatments(
         frame: one row per game, with a column for each value, ``mean`` and ``spread``.
         values: the headings of the columns for values, by column.
     """
-    reasoning, versions = setting == "reasoning strategy", setting == "prompt version"
-    rows = frame.filter(pl.col("game") != OVERALL) if versions else frame
-    headers = [
-        Header(key, _treatment_title(setting, value), "", 1, spread=False)
-        for key, value in values.items()
-    ]
-    if not reasoning:
-        headers.append(Header("average", "Average", "", 1))
+    reasoning = setting == "reasoning strategy"
+    rows = frame if setting != "prompt version" else frame.filter(pl.col("game") != OVERALL)
     rows = _rows(rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"}))
-    caption = "Scores from 0 to 100." if reasoning else SPREAD.format("the columns")
-    table_name, printed = _table_number(setting, paper_model(name), name)
-    return as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            table_name,
-            f"Scores by {setting}: {name}",
-            rows,
-            (Header("title", "Game"), *headers),
-            caption,
-            printed=printed,
-        ),
-    )
+    titles = {key: _treatment_title(setting, value) for key, value in values.items()}
+    columns: dict[str, Columns] = {"values": titles}
+    if reasoning:
+        columns["average"] = ()
+    spread = "" if reasoning else "In parentheses, the sample standard deviation over the columns. "
+    facts = {"setting": setting, "spread": spread}
+    return _numbered(evidence, setting, paper_model(name), name, rows, columns=columns, facts=facts)
 
 
 def _treatment_title(setting: str, value: str) -> str:
@@ -305,19 +236,26 @@ def _treatment_title(setting: str, value: str) -> str:
     return "CoT" if value == "CoT step by step" else value[:1].upper() + value[1:]
 
 
-def _table_number(kind: str, model: PaperModel | None, name: str) -> tuple[str, str]:
-    """Return the name and title of a model's table, with GPT-3.5's number if the paper has none.
-
-    >>> _table_number("runs", paper_model("gemini-1.5-pro"), "mine")
-    ('table-14', 'Table 14')
-    >>> _table_number("voyage", paper_model("gemini-1.5-pro"), "mine")
-    ('table-2-mine', 'Table 2')
-    """
-    number = FIRST_TABLES[kind]
-    further = model.further if model else None
+def _numbered(
+    evidence: Evidence,
+    kind: str,
+    model: PaperModel | None,
+    player: str,
+    frame: pl.DataFrame,
+    *,
+    columns: Mapping[str, Columns],
+    facts: Mapping[str, object] = NOTHING,
+) -> ReportTable:
+    """Return a model's table, with GPT-3.5's number if the paper has none of this model."""
+    number, further = FIRST_TABLES[kind], model.further if model else None
     if further is None or (further and kind in ONLY_GPT):
-        return f"table-{number}-{anchor(name)}".lower(), f"Table {number}"
-    return f"table-{number + further}", f"Table {number + further}"
+        name = f"table-{number}-{anchor(player)}".lower()
+    else:
+        number += further
+        name = f"table-{number}"
+    layout = kind if kind in ("runs", "voyage") else "treatments"
+    facts = {**facts, "number": number, "player": player}
+    return table(evidence, layout, frame, name=name, columns=columns, facts=facts)
 
 
 def _percent(value: Any) -> str:
@@ -392,18 +330,13 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
         pl.when(complete).then(values.mean()).alias("average"),
         pl.when(complete).then(values.std()).alias(f"average{ERROR}"),
     )
-    headers = (Header(key, title, "", 1, group=setting.symbol) for title, key in columns.items())
-    yield as_printed(
+    yield table(
         evidence,
-        PAPER,
-        ReportTable(
-            f"table-8-{anchor(game.replace('_', '-'))}",
-            f"Scores by setting: {GAMES[game]}",
-            frame,
-            (Header("player", "Player"), *headers, Header("average", "Average", "", 1)),
-            SPREAD.format("settings"),
-            printed="Table 8",
-        ),
+        "table-8",
+        frame,
+        name=f"table-8-{anchor(game.replace('_', '-'))}",
+        columns={"settings": {key: title for title, key in columns.items()}},
+        facts={"game": GAMES[game], "symbol": setting.symbol},
     )
 
 

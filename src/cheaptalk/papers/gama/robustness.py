@@ -19,6 +19,7 @@ from cheaptalk.papers.gama.scores import (
     entries,
     scored,
     scores,
+    table,
     varied,
 )
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead
@@ -26,7 +27,7 @@ from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
@@ -134,10 +135,16 @@ def _shown(
             f"example with {example}"
         )
     for family, means in results:
-        table = _table(family, means, default.get(family.setting))
-        yield table
+        standard = default.get(family.setting)
+        shown = _table(evidence, family, means, standard)
+        yield shown
         if family.setting in paper_tables.FIRST_TABLES:
-            yield _in_paper_form(evidence, family, table.frame, default.get(family.setting))
+            keys = {f"{family.setting} {value}": value for value in family.values.values()}
+            frame, same = shown.frame, f"{family.setting} {standard}"
+            if (untreated := f"{family.setting} {UNTREATED}") in keys and same in keys:
+                del keys[untreated]
+                frame = frame.with_columns(pl.coalesce(same, untreated).alias(same))
+            yield paper_tables.treatments(evidence, family.setting, family.name, frame, keys)
         yield from _tests(family, runs, evidence)
     for setting in dict.fromkeys(family.setting for family, _ in results):
         group = [result for result in results if result[0].setting == setting]
@@ -164,7 +171,9 @@ def _name(family: SettingFamily) -> str:
     return anchor(f"{family.setting}-{family.name}").lower()
 
 
-def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> ReportTable:
+def _table(
+    evidence: Evidence, family: SettingFamily, means: pl.DataFrame, default: str | None
+) -> ReportTable:
     """Return a table of scores by setting value; default settings count as ``default``."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
@@ -180,74 +189,36 @@ def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> R
     frame = frame.with_columns(
         mean=pl.when(complete).then(cells.mean()), spread=pl.when(complete).then(cells.std())
     )
-    headers = (
-        Header("title", "Game"),
-        *(Header(key, value, UNIT, 1) for key, value in keys.items()),
-        Header("mean", "Mean", UNIT, 1),
-        Header("spread", "Spread", "s.d.", 1),
+    facts = {"family": family.title, "player": family.name}
+    return table(
+        evidence, "family", frame, name=_name(family), columns={"values": keys}, facts=facts
     )
-    return ReportTable(_name(family), f"{family.title}: {family.name}", frame, headers)
-
-
-def _in_paper_form(
-    evidence: Evidence, family: SettingFamily, frame: pl.DataFrame, default: str | None
-) -> ReportTable:
-    keys = {f"{family.setting} {value}": value for value in family.values.values()}
-    untreated, same = f"{family.setting} {UNTREATED}", f"{family.setting} {default}"
-    if untreated in keys and same in keys:
-        del keys[untreated]
-        frame = frame.with_columns(pl.coalesce(same, untreated).alias(same))
-    return paper_tables.treatments(evidence, family.setting, family.name, frame, keys)
 
 
 def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
     single = by_run(_family_runs(runs, family))
     selected = single.filter(pl.col("game") == (family.game or OVERALL))
-    if selected.is_empty() or selected["player"].n_unique() < 2:
-        return
-    if selected.group_by("player", maintain_order=True).len()["len"].min() == 1:
+    counts = selected["player"].value_counts()["count"]
+    if len(counts) < 2 or counts.min() == 1:
         return
     named = selected.with_columns(pl.col("player").replace_strict(family.values))
+    draws, seed = evidence.draws, evidence.seed
     tests = pairwise_tests(
-        named,
-        "score",
-        "player",
-        paired=False,
-        cluster=["run"],
-        draws=evidence.draws,
-        seed=evidence.seed,
+        named, "score", "player", paired=False, cluster=["run"], draws=draws, seed=seed
     )
-    columns = (
-        Header("first", "Value"),
-        Header("second", "Compared with"),
-        Header("difference", "Difference", "of means", 1),
-        Header("p", "p", "", 3),
-        Header("p_holm", "p, corrected", "Holm", 3),
-        Header("n_first", "Runs", "", 0),
-        Header("n_second", "Runs compared with", "", 0),
-    )
-    yield ReportTable(
-        f"{_name(family)}-tests",
-        f"{family.title}: differences for {family.name}",
-        tests.frame,
-        columns,
-        "Two-sided unpaired permutation tests of the runs' mean scores.",
-        tests.notes,
-    )
+    facts, name = {"family": family.title, "player": family.name}, f"{_name(family)}-tests"
+    yield table(evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes)
 
 
 def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
     layers = []
     for index, (family, means) in enumerate(results):
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
-        shown = [
-            rows[label] | {"value": value}
-            for label, value in family.values.items()
-            if label in rows
-        ]
+        values = family.values.items()
+        shown = [rows[label] | {"value": value} for label, value in values if label in rows]
         layers.append(marked_line(family.name, shown, index, "value"))
-    values = dict.fromkeys(value for family, _ in results for value in family.values.values())
-    return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(values)))
+    names = dict.fromkeys(value for family, _ in results for value in family.values.values())
+    return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(names)))
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
@@ -271,7 +242,11 @@ def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
         for labels in groups.values():
             if len(labels) > 1:
                 values = {label: settings[label].get(name, UNTREATED) for label in labels}
-                result.append(SettingFamily(name, _common(settings[labels[0]]), _ordered(values)))
+                order = sorted(
+                    values, key=lambda label: (values[label] != UNTREATED, _sortable(values[label]))
+                )
+                ordered = {label: values[label] for label in order}
+                result.append(SettingFamily(name, _common(settings[labels[0]]), ordered))
     return result
 
 
@@ -303,11 +278,6 @@ def _common(settings: Mapping[str, str]) -> str:
     return identities[0] if len(set(identities)) == 1 else "scripted strategies"
 
 
-def _ordered(values: dict[str, str]) -> dict[str, str]:
-    order = sorted(values, key=lambda label: (values[label] != UNTREATED, _sortable(values[label])))
-    return {label: values[label] for label in order}
-
-
 MAX_NUMBERS = 4
 """The maximum length of a list of numbers that is shown in full."""
 
@@ -334,9 +304,15 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     panels = []
     for game in several:
         means = _settings_means(evidence, runs, game)
-        yield _settings_table(game, means)
+        yield _settings_table(evidence, game, means)
         yield from paper_tables.settings(evidence, game, means)
-        panels.append(_settings_panel(game, means))
+        order = means["setting"].unique(maintain_order=True).to_list()
+        players = means["player"].unique(maintain_order=True).to_list()
+        layers = [
+            marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
+            for index, player in enumerate(players)
+        ]
+        panels.append(Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order))))
     yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % confidence intervals.")
 
 
@@ -373,13 +349,13 @@ def setting_text(values: Mapping[str, Any]) -> str:
     >>> setting_text({"hit_rates": [0.1, 0.2, 0.3, 0.4, 0.5]})
     'hit rates 0.1 to 0.5'
     """
-    return ", ".join(f"{plain(name)} {_value_text(value)}" for name, value in values.items())
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, list) and len(value) > MAX_NUMBERS:
-        return f"{readable(value[0])} to {readable(value[-1])}"
-    return readable(value)
+    texts = {
+        name: f"{readable(value[0])} to {readable(value[-1])}"
+        if isinstance(value, list) and len(value) > MAX_NUMBERS
+        else readable(value)
+        for name, value in values.items()
+    }
+    return ", ".join(f"{plain(name)} {text}" for name, text in texts.items())
 
 
 def _sortable(value: Any) -> tuple[int, float, str]:
@@ -390,7 +366,7 @@ def _sortable(value: Any) -> tuple[int, float, str]:
         return 1, 0.0, str(value)
 
 
-def _settings_table(game: str, means: pl.DataFrame) -> ReportTable:
+def _settings_table(evidence: Evidence, game: str, means: pl.DataFrame) -> ReportTable:
     players = means["player"].unique(maintain_order=True).to_list()
     keys = {player: f"score {player}" for player in players}
     named = means.with_columns(pl.col("player").replace_strict(keys))
@@ -399,27 +375,16 @@ def _settings_table(game: str, means: pl.DataFrame) -> ReportTable:
         frame.select(pl.lit(title).alias("setting"), *(statistic(key) for key in keys.values()))
         for title, statistic in (("mean over settings", pl.mean), ("spread over settings", pl.std))
     ]
-    return ReportTable(
-        f"settings-{anchor(game.replace('_', '-'))}",
-        GAMES[game],
+    return table(
+        evidence,
+        "settings",
         pl.concat([frame, *last], how="diagonal"),
-        (
-            Header("setting", "Setting"),
-            *(Header(key, player, UNIT, 1) for player, key in keys.items()),
-        ),
+        name=f"settings-{anchor(game.replace('_', '-'))}",
+        columns={"players": {key: player for player, key in keys.items()}},
+        facts={"game": GAMES[game]},
         leads=lambda row: (
             Lead(game, {"configuration": row["configuration"], "status": "finished"})
             if row["configuration"]
             else None
         ),
     )
-
-
-def _settings_panel(game: str, means: pl.DataFrame) -> Chart:
-    order = means["setting"].unique(maintain_order=True).to_list()
-    players = means["player"].unique(maintain_order=True).to_list()
-    layers = [
-        marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
-        for index, player in enumerate(players)
-    ]
-    return Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order)))

@@ -7,29 +7,22 @@ from operator import itemgetter
 import polars as pl
 
 from cheaptalk.frames import round_frames
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama import charts as drawing
-from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs, lead
+from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs, lead, table
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import Row
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Series, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
 
-TURNS = (
-    "target",
-    "hit",
-    "strongest",
-    "living",
-    "coins",
-    "accepted",
-    "plan_distance",
-    "vote_accuracy",
-)
+BATTLES = ("target", "hit", "strongest", "living")
+PIRATES = ("coins", "accepted", "plan_distance", "vote_accuracy")
 """The series of the games with alternating turns."""
 GAINS = ("distance", "gain", "valuation", "bid")
 """Series of the results of choices, and of private values."""
@@ -65,7 +58,7 @@ AIMS: dict[str, Callable[[Row], float | None]] = {
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
     """Return frames of choices and results by round, one for each of the eight games."""
-    names = {*CHOICES.values(), *TURNS, *GAINS}
+    names = {*CHOICES.values(), *BATTLES, *PIRATES, *GAINS}
     available = {name for game in evidence.seats for name in get_game(game).series}
     return round_frames(
         evidence.store, evidence.study, only=names & available, as_published=evidence.as_published
@@ -102,8 +95,7 @@ def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
     spread = frame.group_by(cells, maintain_order=True).agg(choice.std().alias("choice.spread"))
     bounds = {"choice": series_of(game).bounds}
     averages = means(matches, ["choice"], cells, bounds=bounds, strata=STRATA)
-    joined = averages.join(spread, on=cells, how="left", maintain_order="left", validate="1:1")
-    return joined.sort(cells)
+    return with_matching(averages, spread, cells).sort(cells)
 
 
 def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -119,17 +111,17 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     runs = default_runs(default_players(evidence.once(alone)), variants=True)
     variants = runs.select("match_id", pl.col("variant").fill_null(""))
-    frames = {
+    joined = {
         game: choices(evidence, game).join(
             variants, on="match_id", validate="m:1", maintain_order="left"
         )
         for game in CHOICES
     }
-    frames = {game: frame for game, frame in frames.items() if not frame.is_empty()}
+    frames = {game: frame for game, frame in joined.items() if not frame.is_empty()}
     if not frames:
         raise NoData("none of the six simultaneous games was played with one player in all seats")
     averages = {game: lines(frame, game, LINE) for game, frame in frames.items()}
-    yield _ends(averages, runs)
+    yield _ends(evidence, averages, runs)
     for game, line in averages.items():
         series = series_of(game)
         groups = line.partition_by(LINE, as_dict=True, maintain_order=True)
@@ -144,7 +136,9 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         yield Charts(f"rounds-{game.replace('_', '-')}", title, panels, f"{series.meaning}{cut}")
 
 
-def _ends(averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTable:
+def _ends(
+    evidence: Evidence, averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame
+) -> ReportTable:
     rows = []
     for game, line in averages.items():
         last = pl.col("round") == line["round"].max()
@@ -153,29 +147,15 @@ def _ends(averages: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTab
         end = line.filter(last).rename(names).drop("round", "last.spread")
         series = series_of(game)
         description = f"{capital(series.name)}, {series.unit}"
-        named = (
-            pl.lit(GAMES[game]).alias("title"),
-            pl.all(),
-            pl.lit(description).alias("what"),
-            pl.lit(game).alias("game"),
-        )
-        rows.append(first.join(end, on=LINE, validate="1:1", maintain_order="left").select(*named))
-    columns = (
-        Header("title", "Game"),
-        Header("player", "Player"),
-        Header("variant", "Variant"),
-        Header("what", "Choice"),
-        Header("choice", "First round", "", 2),
-        Header("last", "Last round", "", 2),
-    )
-    by_variant = runs.with_columns(pl.col("variant").fill_null("")).partition_by(
-        "variant", as_dict=True
-    )
-    return ReportTable(
+        title, facts = pl.lit(GAMES[game]), {"what": pl.lit(description), "game": pl.lit(game)}
+        both = first.join(end, on=LINE, validate="1:1", maintain_order="left")
+        rows.append(both.select(title.alias("title"), pl.all(), **facts))
+    named = runs.with_columns(pl.col("variant").fill_null(""))
+    by_variant = named.partition_by("variant", as_dict=True)
+    return table(
+        evidence,
         "first-and-last-rounds",
-        "First and last rounds",
         pl.concat(rows),
-        columns,
         leads=lambda row: lead(by_variant[(row["variant"],)], row["game"], row["player"]),
     )
 
@@ -191,9 +171,7 @@ def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
 
 def _reach(line: pl.DataFrame) -> tuple[float, float]:
     mean, spread = pl.col("choice"), pl.col("choice.spread").fill_null(0)
-    low, high = line.select(
-        (mean - spread).min().alias("low"), (mean + spread).max().alias("high")
-    ).row(0)
+    low, high = line.select(low=(mean - spread).min(), high=(mean + spread).max()).row(0)
     margin = 0.05 * (max(high, 0) - min(low, 0)) or 1.0
     return min(low, 0) - margin, max(high, 0) + margin
 
@@ -201,15 +179,11 @@ def _reach(line: pl.DataFrame) -> tuple[float, float]:
 def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: tuple[float, float]) -> Chart:
     spread = pl.col("choice.spread")
     singles = line.select("round", low=pl.col("choice") - spread, high=pl.col("choice") + spread)
-    bands = [
-        _band(limits.drop_nulls())
-        for limits in (singles, line.select("round", low="choice.low", high="choice.high"))
-    ]
-    aims = [] if aim is None else [Rule(y=aim)]
-    layers: list[Line | Rule] = [*bands, *aims, drawing.line(title, line.to_dicts(), 0)]
+    layers: list[Line | Rule] = []
+    for limits in (singles, line.select("round", low="choice.low", high="choice.high")):
+        ends = limits.drop_nulls().iter_rows()
+        marks = [Mark(number, low, y_ends=(low, high)) for number, low, high in ends]
+        layers.append(Line(marks, width=0, dots=False, band=True))
+    layers += [] if aim is None else [Rule(y=aim)]
+    layers.append(drawing.line(title, line.to_dicts(), 0))
     return Chart(title, "", layers, Axis("round", integer=True), Axis(ends=reach))
-
-
-def _band(ends: pl.DataFrame) -> Line:
-    marks = [Mark(number, low, y_ends=(low, high)) for number, low, high in ends.iter_rows()]
-    return Line(marks, width=0, dots=False, band=True)

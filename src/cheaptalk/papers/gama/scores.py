@@ -1,10 +1,13 @@
 """Scores and ranks of players that fill all seats, by game and overall."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.papers.printed import paper_table
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -14,6 +17,7 @@ from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import INSTANCES, STRATA
 
+table = partial(paper_table, "gama")
 GAMES = {
     "guess_the_average": "Guess the average",
     "el_farol_bar": "El Farol bar",
@@ -31,9 +35,7 @@ NUMBER = r"(\d+)(?:\+\d+)*$"
 """The number in an instance's key, without the suffix of replacement matches."""
 COLUMNS = ("configuration", "standard", "variant", "instance", "repeat", "match_id", "score")
 RANKS = {
-    "rank": pl.Int64,
-    "rank.low": pl.Int64,
-    "rank.high": pl.Int64,
+    **dict.fromkeys(("rank", "rank.low", "rank.high"), pl.Int64),
     "sure": pl.String,
     "first": pl.Float64,
 }
@@ -58,14 +60,12 @@ def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
 
 
 def _recorded_style(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    specs = specs_of(evidence.store, evidence.study)
-    styles = {
-        label: {spec["style"] for spec in recorded if "model" in spec and spec.get("style")}
-        for label, recorded in specs.items()
-    }
-    return {
-        label: {"style": next(iter(names))} for label, names in styles.items() if len(names) == 1
-    }
+    styles = {}
+    for label, recorded in specs_of(evidence.store, evidence.study).items():
+        names = {spec["style"] for spec in recorded if "model" in spec and spec.get("style")}
+        if len(names) == 1:
+            styles[label] = {"style": names.pop()}
+    return styles
 
 
 def treated(evidence: Evidence) -> list[str]:
@@ -112,8 +112,7 @@ def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
     mixed = frame.filter(labels.list.n_unique() > 1).select(labels.alias("met"))
     not_alone = set(mixed.explode("met")["met"])
     frame = frame.filter(labels.list.n_unique() == 1)
-    standards = _standards(frame, game)
-    joined = frame.join(standards, on="configuration", maintain_order="left", validate="m:1")
+    joined = with_matching(frame, _standards(frame, game), "configuration", "m:1")
     return joined.select(
         pl.lit(game).alias("game"),
         pl.coalesce(seats).alias("player"),
@@ -226,18 +225,17 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
     by, deviation = ["player", "game"], pl.col("score").std().alias("score.spread")
     spread = _by_run(runs).group_by(by, maintain_order=True).agg(deviation)
     bounds = {game: {"score": get_game(game).metrics["score"].bounds} for game in GAMES}
-    games = pl.concat(
+    averages = pl.concat(
         means(part, ["score"], by, bounds=bounds[str(game)], strata=STRATA)
         for (game,), part in runs.group_by("game", maintain_order=True)
-    ).join(spread, on=by, validate="1:1", maintain_order="left")
-    single = by_run(runs).filter(game=OVERALL).group_by("player", maintain_order=True)
-    overall = (
-        over_games(games, "score")
-        .filter(pl.col("games") == runs["game"].n_unique())
-        .join(single.agg(deviation), on="player", how="left", maintain_order="left", validate="1:1")
-        .with_columns(pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100))
-        .drop("games")
     )
+    games = with_matching(averages, spread, by)
+    single = by_run(runs).filter(game=OVERALL).group_by("player", maintain_order=True)
+    complete = over_games(games, "score").filter(pl.col("games") == runs["game"].n_unique())
+    overall = with_matching(complete, single.agg(deviation), "player").with_columns(
+        pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100)
+    )
+    overall = overall.drop("games")
     combined = pl.concat([games, overall], how="diagonal")
     order = pl.col("game").replace_strict(list(TITLES), range(len(TITLES)))
     return combined.sort("player", order)
@@ -246,11 +244,9 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
 def by_run(runs: pl.DataFrame) -> pl.DataFrame:
     """Return the scores by player, game and run, and the overall scores of complete runs."""
     single, score = _by_run(runs), pl.col("score")
-    complete = pl.col("game").n_unique() == runs["game"].n_unique()
-    overall = single.group_by("player", "run", maintain_order=True).agg(
-        score.mean(), complete=complete
-    )
-    overall = overall.filter("complete").with_columns(game=pl.lit(OVERALL))
+    complete = single.filter(pl.len().over("player", "run") == runs["game"].n_unique())
+    overall = complete.group_by("player", "run", maintain_order=True).agg(score.mean())
+    overall = overall.with_columns(game=pl.lit(OVERALL))
     return pl.concat([single, overall.select(single.columns)])
 
 

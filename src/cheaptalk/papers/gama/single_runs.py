@@ -37,6 +37,10 @@ def _agents(title: str, unit: str, agent: pl.Expr) -> RoundView:
     return RoundView(title, unit, agent, {"average": agent.mean()})
 
 
+def _together(title: str, unit: str, value: pl.Expr) -> RoundView:
+    return RoundView(title, unit, None, {title: value})
+
+
 NUMBER, BID, SHADE = pl.col("number"), pl.col("bid"), pl.col("valuation") - pl.col("bid")
 DISH = pl.when(pl.col("cheap") == 1).then("game.cheap_price").otherwise("game.costly_price")
 VIEWS = {
@@ -48,28 +52,19 @@ VIEWS = {
             {"average": NUMBER.mean(), "winning number": NUMBER.sort_by("distance").first()},
         ),
     ),
-    "el_farol_bar": (
-        RoundView(
-            "players in the bar",
-            "players",
-            None,
-            {"players in the bar": pl.col("attendance").sum()},
-        ),
-    ),
+    "el_farol_bar": (_together("players in the bar", "players", pl.col("attendance").sum()),),
     "divide_the_dollar": (
         _agents("bids", "share of the gold", BID),
-        RoundView("sum of bids", "share of the gold", None, {"sum of bids": BID.sum()}),
+        _together("sum of bids", "share of the gold", BID.sum()),
     ),
     "public_goods": (
         _agents("contributions", "share of the tokens", pl.col("contribution")),
         _agents("gains", "tokens", pl.col("gain")),
     ),
     "diners_dilemma": (
-        RoundView(
-            "costly dishes", "share of orders", None, {"costly dishes": 1 - pl.col("cheap").mean()}
-        ),
+        _together("costly dishes", "share of orders", 1 - pl.col("cheap").mean()),
         _agents("utilities", "utility", pl.col("gain")),
-        RoundView("average bill", "a player", None, {"average bill": DISH.mean()}),
+        _together("average bill", "a player", DISH.mean()),
     ),
     "sealed_bid_auction": (
         _agents("valuation less bid", "a round", SHADE),

@@ -7,7 +7,7 @@ import polars as pl
 
 from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.rounds import by_round
-from cheaptalk.papers.gama.scores import alone, default_players, default_runs, lead
+from cheaptalk.papers.gama.scores import alone, default_players, default_runs, lead, table
 from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Points, Shape
 from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -73,7 +73,7 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "Plan distance and correct votes by ballot",
         [_double(label, bars.filter(who=label).to_dicts(), longest) for label in players],
     )
-    ballots_shown = _sample_ballots(frame, runs)
+    ballots_shown = _sample_ballots(evidence, frame, runs)
     yield ballots_shown
     yield from paper_tables.voyages(evidence, ballots_shown.frame)
 
@@ -104,15 +104,17 @@ def _means(
     )
     bounds = {name: metric.bounds for name, metric in metrics.items()}
     averages = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
-    columns = (
+    columns = [
         Header(value, value.replace("_", " ").capitalize(), metric.unit, 2, metric.meaning)
         for value, metric in metrics.items()
-    )
-    return ReportTable(
-        name,
-        title,
+    ]
+    return table(
+        evidence,
+        "metrics",
         averages,
-        (Header("who", "Player"), *columns),
+        name=name,
+        columns={"metrics": columns},
+        facts={"title": title},
         leads=lambda row: lead(runs, game, row["who"]),
     )
 
@@ -182,27 +184,26 @@ def _double(label: str, rows: Sequence[Row], ballots: int) -> Chart:
     for tone, (value, name, sign) in enumerate(
         (("vote_accuracy", "correct votes", -1), ("wrong", "plan distance", 1))
     ):
-        heights = [
-            (
-                row["round"],
-                sign * row[value],
-                f"ballot {row['round']}, {name}: {row[value]:.0%} in {row[f'{value}.n']} matches",
-            )
-            for row in rows
-        ]
+        heights = []
+        for row in rows:
+            sample = f"{row[value]:.0%} in {row[f'{value}.n']} matches"
+            text = f"ballot {row['round']}, {name}: {sample}"
+            heights.append((row["round"], sign * row[value], text))
         layers.append(columns(heights, name=name, tone=tone))
     ticks = tuple((tick, f"{abs(tick):.0%}") for tick in (-1, -0.5, 0, 0.5, 1))
     across = Axis("ballot", ends=(0.4, ballots + 0.6), integer=True)
     return Chart(label, "", layers[::-1], across, Axis(ends=(-1.05, 1.05), ticks=ticks))
 
 
-def _sample_ballots(frame_by_round: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:
+def _sample_ballots(
+    evidence: Evidence, frame_by_round: pl.DataFrame, runs: pl.DataFrame
+) -> ReportTable:
     rows: list[dict[str, Any]] = []
     for label, match in _samples(runs):
         ballots = frame_by_round.filter(match_id=match).group_by("round", maintain_order=True)
         for (number, *_), ballot in ballots:
-            table = ballot.filter(pl.col("seat").is_null()).row(0, named=True)
-            numbers = {name: table[name] for name in ("plan_distance", "vote_accuracy")}
+            whole = ballot.filter(pl.col("seat").is_null()).row(0, named=True)
+            numbers = {name: whole[name] for name in ("plan_distance", "vote_accuracy")}
             voted = {"who": label, "ballot": number, **numbers}
             for row in ballot.drop_nulls("seat").iter_rows(named=True):
                 pirate, sign = row["seat"].rpartition("_")[2], "✓" if row["accepted"] else "✗"
@@ -210,21 +211,12 @@ def _sample_ballots(frame_by_round: pl.DataFrame, runs: pl.DataFrame) -> ReportT
             rows.append(voted)
     pirates = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))
     shown = list(pirates)[:MAX_PIRATES]
-    columns = (
-        Header("who", "Player"),
-        Header("ballot", "Ballot", "", 0),
-        *(Header(pirate, pirate.removeprefix("pirate ")) for pirate in shown),
-        Header("plan_distance", "Distance", "coins", 0),
-        Header("vote_accuracy", "Correct votes", "share", 2),
-    )
     note = f"The first {MAX_PIRATES} of {len(pirates)} pirates are shown."
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    return ReportTable(
+    return table(
+        evidence,
         "pirate-ballots",
-        "One voyage per player",
-        frame,
-        columns,
-        "Coins for each pirate by rank; ✓ marks a vote for the plan, ✗ a vote against it.",
-        (note,) * (len(pirates) > MAX_PIRATES),
-        lambda row: lead(runs, PIRATES, row["who"]),
+        pl.DataFrame(rows, infer_schema_length=None),
+        columns={"pirates": {pirate: pirate.removeprefix("pirate ") for pirate in shown}},
+        notes=[note] * (len(pirates) > MAX_PIRATES),
+        leads=lambda row: lead(runs, PIRATES, row["who"]),
     )

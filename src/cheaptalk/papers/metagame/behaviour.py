@@ -12,6 +12,7 @@ from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.games.item_bargaining.rules import FIRST, SEATS
 from cheaptalk.papers.metagame import paper_tables
+from cheaptalk.papers.metagame.paper_tables import table
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.behaviour_figures import instance_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -35,30 +36,11 @@ OWN = (
 """Metrics of each player."""
 SHARED = ("rounds", "agreement", "ef1")
 """Metrics of the whole match."""
+PERCENT = (0.0, 100.0)
 TOUGH = "tough"
 """The name of the strategy that concedes only its least valuable item."""
-MANNER = (
-    Header("rounds", "Rounds", "until the end", 2),
-    Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches with an agreement."),
-    Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches without an agreement."),
-    Header("agreement", "Agreement", "share", 3),
-    Header("own", "Own payoff", "points, discounted", 1),
-    Header(
-        "utility_given",
-        "Given",
-        "points, own values",
-        1,
-        "The mean value, to the player, of the items that its offers give away.",
-    ),
-    Header(
-        "concession",
-        "Concession",
-        "points, own values",
-        1,
-        "The value given away by the last offer minus the first; in matches with two offers.",
-    ),
-    Header("own_mistakes", "Mistakes", "per match", 2, "The sum of M1 to M5."),
-)
+MANNER = ("rounds", "rounds_agreed", "rounds_walked", "agreement", "own", *OWN[4:6], OWN[0])
+"""The columns of tables of behaviour."""
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
@@ -114,27 +96,25 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
     strategy counts twice, once per seat.
     """
     frame = seats(evidence)
-    values = [column.key for column in MANNER]
     bounds = _bounds()
-    by_player = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
-    yield ReportTable(
-        "behaviour", "By strategy", by_player, (Header("player", "Strategy"), *MANNER), leads=_leads
-    )
-    pairs = means(frame, values, ["player", "opponent"], bounds=bounds, strata=STRATA)
-    yield ReportTable(
-        "behaviour-by-opponent",
-        "By strategy and opponent",
-        pairs.sort("player", "opponent"),
-        (Header("player", "Strategy"), Header("opponent", "Opponent"), *MANNER),
-        "Behaviour of a strategy against each opponent, in both seats.",
-    )
-    games = means(frame, values, [NAME, "player"], bounds=bounds, strata=STRATA)
-    if games[NAME].n_unique() > 1:
-        yield ReportTable(
-            "behaviour-by-game",
-            "By game and strategy",
-            games.sort(NAME, "player").select("player", pl.exclude("player")),
-            (Header("player", "Strategy"), Header(NAME, "Game"), *MANNER),
+    against = "Behaviour of a strategy against each opponent, in both seats."
+    for name, title, by, caption in (
+        ("behaviour", "By strategy", ["player"], ""),
+        ("behaviour-by-opponent", "By strategy and opponent", ["player", "opponent"], against),
+        ("behaviour-by-game", "By game and strategy", [NAME, "player"], ""),
+    ):
+        averages = means(frame, MANNER, by, bounds=bounds, strata=STRATA).sort(by)
+        if NAME in by and averages[NAME].n_unique() == 1:
+            continue
+        titles = {NAME: "Game", "opponent": "Opponent"}
+        yield table(
+            evidence,
+            "behaviour",
+            averages.select("player", pl.exclude("player")),
+            name=name,
+            columns={"by": {key: titles[key] for key in by if key in titles}},
+            facts={"title": title, "caption": caption},
+            leads=_leads if len(by) == 1 else lambda _: None,
         )
 
 
@@ -147,38 +127,31 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
     too low.
     """
     frame = seats(evidence)
-    tough = _playing(evidence, TOUGH)
-    frame = frame.with_columns(
-        against=pl.when(pl.col("opponent").is_in(tough))
-        .then(pl.lit("vs tough"))
-        .otherwise(pl.lit("vs others"))
-    )
+    named = {
+        label: (spec.get("strategies") or {}).get(GAME) or spec.get("strategy")
+        for label, spec in evidence.players.items()
+    }
+    tough = [label for label in evidence.labels if TOUGH in (label, named.get(label))]
+    against = pl.when(pl.col("opponent").is_in(tough)).then(pl.lit("vs tough"))
+    frame = frame.with_columns(against=against.otherwise(pl.lit("vs others")))
     counts = {
         "bad_acceptance_by_turn": "turns with an offer",
         "bad_offer_accepted": "low offers",
         "bad_acceptance": "matches",
     }
-    percent = frame.with_columns(pl.col(list(counts)) * 100)
-    rates = means(
-        percent,
-        list(counts),
-        ["player", "against"],
-        strata=STRATA,
-        bounds=dict.fromkeys(counts, (0.0, 100.0)),
-    )
+    percent, bounds = frame.with_columns(pl.col(*counts) * 100), dict.fromkeys(counts, PERCENT)
+    rates = means(percent, [*counts], ["player", "against"], strata=STRATA, bounds=bounds)
     for key, denominator in counts.items():
         rate = rates.select("player", "against", f"^{key}(\\..*)?$")
         wide = side_by_side(rate, key, "against").sort("player")
-        columns = [
-            Header(name, name.capitalize(), f"% of {denominator}", 1)
-            for name in ("vs tough", "vs others")
-            if name in wide.columns
-        ]
-        yield ReportTable(
-            f"low-acceptances-{key.replace('_', '-')}",
-            f"Share of {denominator}",
+        shown = [name for name in paper_tables.OPPONENTS if name in wide.columns]
+        yield table(
+            evidence,
+            "low-acceptances",
             wide,
-            (Header("player", "Strategy"), *columns),
+            name=f"low-acceptances-{key.replace('_', '-')}",
+            columns={"opponents": {name: name.capitalize() for name in shown}},
+            facts={"denominator": denominator},
             leads=_leads,
             notes=() if tough else ("No player uses the strategy tough.",),
         )
@@ -199,33 +172,9 @@ def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
     frame = seats(evidence).drop_nulls("false_holdings_stated")
     if frame.is_empty():
         raise NoData("no player's reasoning mentions the bundle of an accepted offer")
-    frame = frame.with_columns(pl.col("false_holdings_stated") * 100)
-    rates = means(
-        frame,
-        ["false_holdings_stated"],
-        ["player"],
-        strata=STRATA,
-        bounds={"false_holdings_stated": (0.0, 100.0)},
-    )
-    yield ReportTable(
-        "false-holdings",
-        "False holdings",
-        rates.sort("player"),
-        (
-            Header("player", "Player"),
-            Header("false_holdings_stated", "False", "% of acceptances", 1),
-            Header("false_holdings_stated.n", "Acceptances", "with holdings stated", 0),
-        ),
-        leads=_leads,
-    )
-
-
-def _playing(evidence: Evidence, strategy: str) -> list[str]:
-    named = {
-        label: (spec.get("strategies") or {}).get(GAME) or spec.get("strategy")
-        for label, spec in evidence.players.items()
-    }
-    return [label for label in evidence.labels if strategy in (label, named.get(label))]
+    frame, key = frame.with_columns(pl.col("false_holdings_stated") * 100), "false_holdings_stated"
+    rates = means(frame, [key], ["player"], strata=STRATA, bounds={key: PERCENT})
+    yield table(evidence, "false-holdings", rates.sort("player"), leads=_leads)
 
 
 def opposition(evidence: Evidence) -> Iterator[Charts]:
@@ -236,11 +185,11 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
     level is 0 if one outcome is best for both players.
     """
     frame = scored(evidence)
-    panels = []
-    for (name,), part in frame.group_by(NAME, maintain_order=True):
-        panel = instance_histogram(part, OPPOSITION)
-        if panel is not None:
-            panels.append(replace(panel, title=str(name)))
+    panels = [
+        replace(panel, title=str(name))
+        for (name,), part in frame.group_by(NAME, maintain_order=True)
+        if (panel := instance_histogram(part, OPPOSITION)) is not None
+    ]
     if not panels:
         raise NoData("the matches were played with another version of the rules")
     yield Charts(
@@ -253,7 +202,6 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
 
 CIRCLE = re.compile(r"circle_(\d+)")
 MISTAKES = tuple(MISTAKE_RADAR.axes.values())
-KINDS = tuple(Header(name, title, "per match", 2) for title, name in MISTAKE_RADAR.axes.items())
 
 
 def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -278,7 +226,7 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     each model has a radar chart, and the circle with the fewest mistakes is marked.
     """
     frame = scored(evidence)
-    first, second = (name for name in frame.columns if name.startswith("player_"))
+    first, second = (f"player_{seat}" for seat in SEATS)
     matches = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
     if matches.is_empty():
         raise NoData("no player met itself in item bargaining; use pairing: all")
@@ -288,46 +236,35 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     players = (evidence.players.get(label, {}) for label in mistakes["player"])
     circles = [circled(spec) or (None, None) for spec in players]
     schema = {"model": pl.String, "circle": pl.Int64}
+    has_fewest = pl.col("mistakes") == pl.col("mistakes").min().over("model")
+    fewest = pl.when(has_fewest).then(pl.lit("fewest")).otherwise(pl.lit(""))
     mistakes = mistakes.hstack(pl.DataFrame(circles, schema, orient="row")).with_columns(
-        fewest=pl.when(pl.col("model").is_not_null()).then(
-            pl.when(pl.col("mistakes") == pl.col("mistakes").min().over("model"))
-            .then(pl.lit("fewest"))
-            .otherwise(pl.lit(""))
-        )
+        fewest=pl.when(pl.col("model").is_not_null()).then(fewest)
     )
     if mistakes["model"].is_not_null().any():
         mistakes = mistakes.sort("model", "circle", "player", nulls_last=True)
     with_circles = mistakes["circle"].is_not_null().any()
-    prompts = (
-        (
-            Header("model", "Model"),
-            Header("circle", "Circle", "", 0),
-            Header("fewest", "Within the model"),
-        )
-        if with_circles
-        else ()
+    circle_columns = (
+        Header("model", "Model"),
+        Header("circle", "Circle", "", 0),
+        Header("fewest", "Within the model"),
     )
-    yield ReportTable(
+    yield table(
+        evidence,
         "mistakes",
-        "Mistakes in self-play",
         mistakes,
-        (Header("player", "Player"), *prompts, Header("mistakes", "All", "per match", 2), *KINDS),
+        columns={
+            "circles": circle_columns if with_circles else (),
+            "kinds": {name: kind for kind, name in MISTAKE_RADAR.axes.items()},
+        },
         notes=() if with_circles else ("No player has a prompt circle.",),
         leads=lambda row: Lead(
             GAME,
-            {
-                "player_player_1": row["player"],
-                "player_player_2": row["player"],
-                "status": "finished",
-            },
+            {f"player_{seat}": row["player"] for seat in SEATS} | {"status": "finished"},
         ),
     )
-    yield Charts("mistake-radars", "Mistakes by kind", list(_radars(mistakes)))
-
-
-def _radars(mistakes: pl.DataFrame) -> Iterator[Any]:
-    """Yield a radar chart of mistakes per model with numbered prompts, and one for all others."""
-    for (model,), part in mistakes.group_by("model", maintain_order=True):
+    charts = []
+    for (model,), part in mistakes.drop_nulls("mistakes").group_by("model", maintain_order=True):
         rows = [
             (
                 row["player"] if row["circle"] is None else f"circle {row['circle']}",
@@ -335,7 +272,7 @@ def _radars(mistakes: pl.DataFrame) -> Iterator[Any]:
                 [row[name] for name in MISTAKES],
             )
             for row in part.iter_rows(named=True)
-            if row["mistakes"] is not None
         ]
-        if rows:
-            yield radar_panel(MISTAKE_RADAR, str(model or "Players without a prompt circle"), rows)
+        title = str(model or "Players without a prompt circle")
+        charts.append(radar_panel(MISTAKE_RADAR, title, rows))
+    yield Charts("mistake-radars", "Mistakes by kind", charts)

@@ -7,7 +7,7 @@ import polars as pl
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.estimation import analyse
-from cheaptalk.equilibrium.analysis.providers import ProviderReading, providers_of_models
+from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.selection import PLUS, selected, with_names
 from cheaptalk.games.item_bargaining.rules import SEATS
 from cheaptalk.papers.metagame import paper_tables
@@ -98,8 +98,16 @@ def providers(evidence: Evidence) -> Iterator[Text | ReportTable | Drawing]:
     for analysis in evidence.once(analyses):
         if analysis.providers:
             yield from parts.providers(analysis, analysis.providers, anchor(analysis.name))
+            members = list(analysis.providers.members)
             for reading in analysis.providers.readings:
-                yield _provider_graph(analysis, reading)
+                rows = [list(map(figures.number, row)) for row in reading.payoffs]
+                shares = list(map(figures.number, reading.shares))
+                graph = best_response_graph(
+                    members, np.array(rows), np.array(reading.responses), shares
+                )
+                name = f"provider-responses-{reading.name}-{anchor(analysis.name)}"
+                title = f"Best responses among providers: {analysis.name}"
+                yield Drawing(name, title, graph.svg())
     _, configurations = with_names(GAME, evidence.frames[GAME])
     for analysis in _solved(evidence, evidence.labels, [PLUS.join(configurations)])[0]:
         yield from paper_tables.providers(evidence, analysis)
@@ -118,17 +126,17 @@ def _by_agents(evidence: Evidence) -> dict[str, tuple[Analysis, ...]]:
     """Return the analyses for the paper's tables: of language models only, and of all players."""
     shown = selected_labels(evidence, evidence.labels)
     models = [label for label in shown if "model" in evidence.players.get(label, {})]
-    result = {}
+    groups = {}
     if len(models) > 1:
-        result[paper_tables.LLM_ONLY] = _among(evidence, models)
+        groups[paper_tables.LLM_ONLY] = models
     if len(models) < len(shown):
-        result[paper_tables.WITH_BASELINES] = _among(evidence, shown)
-    return result
-
-
-def _among(evidence: Evidence, labels: Sequence[str]) -> tuple[Analysis, ...]:
-    complete = set(labels) == set(evidence.labels)
-    return evidence.once(analyses) if complete else _solved(evidence, labels)[0]
+        groups[paper_tables.WITH_BASELINES] = shown
+    return {
+        name: evidence.once(analyses)
+        if set(labels) == set(evidence.labels)
+        else _solved(evidence, labels)[0]
+        for name, labels in groups.items()
+    }
 
 
 def _solved(
@@ -146,13 +154,3 @@ def _solved(
         except (CheaptalkError, ValueError) as error:
             problems.append(str(error))
     return tuple(solved), problems
-
-
-def _provider_graph(analysis: Analysis, reading: ProviderReading) -> Drawing:
-    assert analysis.providers is not None
-    payoffs = [[figures.number(cell) for cell in row] for row in reading.payoffs]
-    shares = [figures.number(share) for share in reading.shares]
-    members, responses = list(analysis.providers.members), np.array(reading.responses)
-    graph = best_response_graph(members, np.array(payoffs), responses, shares)
-    name = f"provider-responses-{reading.name}-{anchor(analysis.name)}"
-    return Drawing(name, f"Best responses among providers: {analysis.name}", graph.svg())

@@ -5,13 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.self_play.stages import GAME, OWN, PERCENT, Sides, ordered
+from cheaptalk.papers.self_play.stages import GAME, OWN, PERCENT, Sides, ordered, table
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import Cell, cells
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.recipes.tables import ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
@@ -42,15 +42,7 @@ def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         panels.append(_map(title, part))
     if panels:
         yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
-    columns = (
-        Header("player", "Player"),
-        Header("opponent", "Opponent"),
-        Header("objective", "Objective"),
-        Header("own", "Score", "points", 2, "The player's own mean payoff."),
-        Header("agreement", "Agreement", "% of matches", 1),
-        Header("own.n", "Matches", "", 0),
-    )
-    yield ReportTable("cross-play", "Cross-play between iterations", frame, columns, leads=_lead)
+    yield table(evidence, "cross-play", frame, leads=_lead)
 
 
 def _map(title: str, frame: pl.DataFrame) -> Chart:

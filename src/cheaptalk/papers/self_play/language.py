@@ -5,10 +5,12 @@ from typing import Any
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_metrics, entropy_name
 from cheaptalk.judges import Agreement, Share, verdict_frame
+from cheaptalk.papers.printed import Columns
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
-from cheaptalk.papers.self_play.stages import CELL, HEAD, PERCENT, Sides, cells, leads, ordered
+from cheaptalk.papers.self_play.stages import CELL, PERCENT, Sides, cells, leads, ordered, table
 from cheaptalk.papers.self_play.tokens import MERGES, Dialogues, dialogue_tokens
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -20,33 +22,13 @@ from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
 
-LENGTHS = (
-    Header(
-        "gpt2",
-        "GPT-2 tokens",
-        "per match",
-        1,
-        "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper.",
-    ),
-    Header("length", "Turns", "per match", 1, "Messages and proposals."),
-    Header("words", "Words", "per match", 1, "Words and numbers in all messages."),
-    Header(
-        "tokens",
-        "Output tokens",
-        "per match",
-        0,
-        "Tokens of models as counted by providers, including reasoning and corrected answers.",
-    ),
+TOKENS = "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper."
+PIECES = (
+    "Words, numbers and symbols of all turns, as GPT-2's tokeniser splits them before applying its "
+    "vocabulary: a lower bound of the tokens counted by the paper. For exact counts, use "
+    "--recipe-option merges=FILE with GPT-2's merges.txt."
 )
-PIECES = Header(
-    "gpt2",
-    "GPT-2 pieces",
-    "per match",
-    1,
-    "Words, numbers and symbols of all turns, as GPT-2's "
-    "tokeniser splits them before applying its vocabulary: a lower bound of the tokens counted by "
-    "the paper. For exact counts, use --recipe-option merges=FILE with GPT-2's merges.txt.",
-)
+LENGTHS = ("gpt2", "length", "words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
 
 
@@ -60,25 +42,21 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     confidence intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
-    tokens = dialogue_tokens(evidence)
-    copies = sides.copies.join(
-        tokens, on="match_id", how="left", maintain_order="left", validate="1:1"
-    )
-    lengths = LENGTHS if MERGES in evidence.options else (PIECES, *LENGTHS[1:])
-    columns = [column for column in lengths if copies[column.key].is_not_null().any()]
-    names = [column.key for column in columns]
+    copies = with_matching(sides.copies, dialogue_tokens(evidence), "match_id")
+    missing: dict[str, Columns] = {name: () for name in LENGTHS if copies[name].is_null().all()}
+    names = [name for name in LENGTHS if name not in missing]
     frame = cells(sides, copies, names, dict.fromkeys(names, COUNTED))
-    for column in columns:
-        number = ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
-        charts = panels(frame, number, staged=sides.staged)
-        yield Charts(f"{column.key}-figure", f"{column.title} {column.unit}", charts)
-    yield ReportTable(
-        "lengths",
-        "Length of dialogues",
-        frame,
-        (*HEAD, *columns, Header("length.n", "Matches", "", 0)),
-        leads=leads(sides.copies),
+    exact = MERGES in evidence.options
+    facts = {"unit": "tokens", "about": TOKENS} if exact else {"unit": "pieces", "about": PIECES}
+    shown = table(
+        evidence, "lengths", frame, columns=missing, facts=facts, leads=leads(sides.copies)
     )
+    for column in shown.columns:
+        if column.key in names:
+            number = ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
+            charts = panels(frame, number, staged=sides.staged)
+            yield Charts(f"{column.key}-figure", f"{column.title} {column.unit}", charts)
+    yield shown
 
 
 CORPUS_PARTS = {part: end for part, end in PARTS.items() if part not in ("wanted", "freedom")}
@@ -109,18 +87,12 @@ def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     number = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
     shown = panels(_side_by_side(sides, frame), number, staged=sides.staged)
     yield Charts("entropy-figure", "Entropy of n-grams", shown)
-    yield ReportTable(
+    yield table(
+        evidence,
         "diversity",
-        "Diversity of language",
         frame,
-        (
-            *HEAD,
-            Header(VOCABULARY, "Vocabulary", "distinct words", 0),
-            *entropies,
-            Header(VOCABULARY + COUNT, "Words", "total", 0),
-            Header("matches", "Matches", "", 0),
-        ),
-        notes=tuple(_uneven(frame)),
+        columns={"entropies": entropies},
+        notes=_uneven(frame),
         leads=leads(sides.copies),
     )
 
@@ -139,10 +111,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     for metric in (VOCABULARY, *map(entropy_name, NGRAMS)):
         rows = values.filter(metric=metric).rename({"value": "mean"})
         names = {part: metric + ending for part, ending in CORPUS_PARTS.items()}
-        rows = rows.select(*cell, *names).rename(names)
-        wide = wide.join(
-            rows, on=cell, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
-        )
+        wide = with_matching(wide, rows.select(*cell, *names).rename(names), cell)
     return wide
 
 
@@ -177,31 +146,8 @@ def _uneven(frame: pl.DataFrame) -> list[str]:
 
 RUBRIC = "hallucination"
 EXACT = "exact check"
-SHARES = {
-    "alike": Header(
-        "alike",
-        "Agree",
-        "% of moves",
-        1,
-        "Both find an error of any kind, or neither finds one; "
-        "the paper reports 92 % for its judge and two authors.",
-    ),
-    "same": Header("same", "Same verdict", "% of moves", 1, "Both give the same verdict."),
-    "precision": Header(
-        "precision",
-        "Precision",
-        "% of errors",
-        1,
-        "The share of the judge's errors that the reference also finds.",
-    ),
-    "recall": Header(
-        "recall",
-        "Recall",
-        "% of its errors",
-        1,
-        "The share of the reference's errors that the judge also finds.",
-    ),
-}
+SHARES = ("alike", "same", "precision", "recall")
+"""The shares of judges' verdicts that agree with a reference; see :class:`.Agreement`."""
 
 
 def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -220,31 +166,16 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     counts = verdicts.group_by(*CELL, "source", maintain_order=True).agg(
         pl.col("moves").sum().cast(pl.Int64)
     )
-    frame = frame.join(
-        counts,
-        on=[*CELL, "source"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-        validate="1:1",
-    ).with_columns(pl.col("moves").alias("found" + COUNT))
+    frame = with_matching(frame, counts, [*CELL, "source"]).with_columns(
+        pl.col("moves").alias("found" + COUNT)
+    )
     number = ShownNumber("found", "inconsistent, % of moves", unit="move")
     shown = panels(frame, number, staged=sides.staged)
     yield Charts("inconsistency-figure", "Inconsistent messages and proposals", shown)
-    columns = (
-        *HEAD,
-        Header("source", "Found by"),
-        Header("found", "Inconsistent", "% of moves", 1, "Messages and proposals with an error."),
-        Header("moves", "Moves", "messages and proposals", 0),
-    )
     same = sides.copies.with_columns(source=pl.lit(EXACT))
     to_matches = leads(same, by="source")
-    yield ReportTable(
-        "inconsistency",
-        "Inconsistent messages and proposals",
-        frame,
-        columns,
-        leads=lambda row: to_matches({**row, "source": EXACT}),
+    yield table(
+        evidence, "inconsistency", frame, leads=lambda row: to_matches({**row, "source": EXACT})
     )
 
 
@@ -266,17 +197,11 @@ def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
         if "person" in section.model:
             continue  # people label a sample to validate judges
         rows = verdicts.filter(pl.col("judge") == section.digest).drop_nulls("score")
-        yield (
-            rows.select("match_id", "score")
-            .join(copies, on="match_id", maintain_order="left", validate="m:1")
-            .select(
-                *CELL,
-                *INSTANCES,
-                source=pl.lit(section.name),
-                found=pl.col("score") * 100,
-                moves=pl.lit(1.0),
-            )
+        judged = rows.select("match_id", "score").join(
+            copies, on="match_id", maintain_order="left", validate="m:1"
         )
+        found, source = pl.col("score") * 100, pl.lit(section.name)
+        yield judged.select(*CELL, *INSTANCES, source=source, found=found, moves=pl.lit(1.0))
 
 
 def _sections(evidence: Evidence) -> list[JudgeSection]:
@@ -294,55 +219,21 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
     """
     evidence.once(Sides)
     sections = evidence.once(_sections)
-    rows = [
-        _row(section, agreement)
-        for section in sections
-        for agreement in section.agreements
-        if agreement.items
-    ]
-    if not rows:
-        raise NoData(_no_agreements(sections, evidence.study))
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    columns = (
-        Header("judge", "Judge"),
-        Header("reference", "Reference"),
-        *SHARES.values(),
-        Header("kappa", "Cohen's kappa", "", 2),
-        Header("items", "Moves", "", 0),
-        Header("matches", "Matches", "", 0),
-    )
-    yield ReportTable("judges", "Agreement of judges", frame, columns)
-    pairs = [
-        line
-        for section in sections
-        for agreement in section.agreements
-        for line in _verdicts(section, agreement)
-    ]
-    yield ReportTable(
-        "verdicts",
-        "Pairs of verdicts",
-        pl.DataFrame(pairs),
-        (
-            Header("judge", "Judge"),
-            Header("reference", "Reference"),
-            Header("said", "Judge's verdict"),
-            Header("referred", "Reference's verdict"),
-            Header("items", "Moves", "", 0),
-        ),
-    )
-
-
-def _no_agreements(sections: list[JudgeSection], study: str) -> str:
-    by_hand = f"cheaptalk judge label {study} --rubric {RUBRIC} --sheet labels.csv"
-    if not sections:
-        return (
-            f"no judge has used the rubric {RUBRIC} in this study; run cheaptalk judge run {study} "
-            f"--rubric {RUBRIC} --model MODEL, and label a sample with {by_hand}"
+    pairs = [(section, agreement) for section in sections for agreement in section.agreements]
+    if not any(agreement.items for _, agreement in pairs):
+        study = evidence.study
+        by_hand = f"cheaptalk judge label {study} --rubric {RUBRIC} --sheet labels.csv"
+        raise NoData(
+            "the exact check has no verdicts on the judged moves, and no other judge has judged "
+            f"them; label a sample with {by_hand}"
+            if sections
+            else f"no judge has used the rubric {RUBRIC} in this study; run cheaptalk judge run "
+            f"{study} --rubric {RUBRIC} --model MODEL, and label a sample with {by_hand}"
         )
-    return (
-        "the exact check has no verdicts on the judged moves, and no other judge has judged them; "
-        f"label a sample with {by_hand}"
-    )
+    rows = [_row(*pair) for pair in pairs if pair[1].items]
+    yield table(evidence, "judges", pl.DataFrame(rows, infer_schema_length=None))
+    verdicts = [line for pair in pairs for line in _verdicts(*pair)]
+    yield table(evidence, "verdicts", pl.DataFrame(verdicts))
 
 
 def _row(section: JudgeSection, agreement: Agreement) -> dict[str, Any]:

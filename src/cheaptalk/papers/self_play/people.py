@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.people import plays
-from cheaptalk.papers.printed import as_printed
-from cheaptalk.papers.self_play.scores import PAPER
-from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, position
+from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, position, table
 from cheaptalk.reports.charts.kinds import histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.people import PERSON, currency, pay
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.recipes.tables import ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT, SHARE
 from cheaptalk.text import fixed
@@ -29,8 +28,6 @@ MEANS = {
 }
 UNKNOWN = "unknown"
 """The name of the objective for games that never began or were erased."""
-PEOPLE = ("person", "person")
-INTERVALS = "95 % confidence intervals, clustered by person."
 
 
 def played(evidence: Evidence) -> pl.DataFrame:
@@ -54,19 +51,15 @@ def played(evidence: Evidence) -> pl.DataFrame:
     outcome = pl.when(finished & scored).then(pl.lit(ENDS[0]))
     ended = outcome.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
     earned = pl.col("cents") / 100
-    return (
-        games.join(weights, on="match_id", how="left", maintain_order="left", validate="m:1")
-        .with_columns(
-            objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNKNOWN),
-            ended=ended,
-            score="payoff",
-            earned=earned,
-            rewarded=(pl.col("cents") > 0).cast(pl.Float64),
-        )
-        .sort(
-            position("weight", OBJECTIVES), "weight", position("ended", ENDS), maintain_order=True
-        )
+    named = with_matching(games, weights, "match_id", "m:1").with_columns(
+        objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNKNOWN),
+        ended=ended,
+        score="payoff",
+        earned=earned,
+        rewarded=(pl.col("cents") > 0).cast(pl.Float64),
     )
+    order = (position("weight", OBJECTIVES), "weight", position("ended", ENDS))
+    return named.sort(order, maintain_order=True)
 
 
 def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
@@ -80,13 +73,9 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
     """
     games = evidence.once(played)
     people = _by_person(evidence, games)
-    rows = means(
-        people.with_columns(one=pl.lit("")),
-        [*MEANS],
-        ["one"],
-        cluster=PERSON,
-        bounds=dict.fromkeys(MEANS, COUNT) | {"with_bonus": SHARE},
-    )
+    bounds = dict.fromkeys(MEANS, COUNT) | {"with_bonus": SHARE}
+    single = people.with_columns(one=pl.lit(""))
+    rows = means(single, [*MEANS], ["one"], cluster=PERSON, bounds=bounds)
     totals = rows.row(0, named=True)
     dialogues = games["match_id"].n_unique()
     unit, sign = currency(evidence)
@@ -101,40 +90,14 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
         paid = people["all"].drop_nulls().to_list()
         panels.append(histogram("Pay by person", paid, f"pay, {unit}", "people"))
     yield Charts("people-figure", "Games and pay by person", panels)
-    yield ReportTable(
-        "people",
-        "Games and pay by person",
-        _transposed(totals, people, unit),
-        (
-            Header("title", "Per person"),
-            Header("people", "People", "", 0),
-            Header("mean", "Mean", "", 2),
-            Header("median", "Median", "", 2),
-            Header("most", "Maximum", "", 2),
-            Header("total", "Total", "", 2),
-        ),
-        INTERVALS,
-        counts=PEOPLE,
-    )
-    yield pay_by_rule(games, unit)
-    figure = pl.DataFrame(
-        {
-            "row": ["Workers", "Dialogues", f"Mean pay, {unit}"],
-            "value": [float(people.height), float(dialogues), spent.value],
-            "places": [0, 0, 2],
-        }
-    )
-    yield as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "figure-4",
-            "Workers, dialogues and pay",
-            figure,
-            (Header("row", "Number"), Header("value", "Value", "", "places")),
-            printed="Figure 4",
-        ),
-    )
+    yield table(evidence, "people", _transposed(totals, people, unit))
+    yield pay_by_rule(evidence, games, unit)
+    figure = {
+        "row": ["Workers", "Dialogues", f"Mean pay, {unit}"],
+        "value": [float(people.height), float(dialogues), spent.value],
+        "places": [0, 0, 2],
+    }
+    yield table(evidence, "figure-4", pl.DataFrame(figure))
 
 
 def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
@@ -147,8 +110,9 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
     except NoData:
         amounts = dict.fromkeys(("all", "base", "bonus"), pl.Float64())
         paid = pl.DataFrame(schema={"participant": pl.String(), **amounts})
-    joined = counts.join(paid, on="participant", how="left", maintain_order="left", validate="1:1")
-    return joined.with_columns(with_bonus=(pl.col("bonus") > 0).cast(pl.Float64))
+    return with_matching(counts, paid, "participant").with_columns(
+        with_bonus=(pl.col("bonus") > 0).cast(pl.Float64)
+    )
 
 
 def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
@@ -170,7 +134,7 @@ def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
+def pay_by_rule(evidence: Evidence, games: pl.DataFrame, unit: str) -> ReportTable:
     """Return a table of participants' earnings by objective and result of a game."""
     by = ["objective", "ended"]
     bounds = {"earned": COUNT, "rewarded": SHARE}
@@ -182,20 +146,5 @@ def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
         pl.col("participant").n_unique().alias("people"),
         point.alias("point"),
     )
-    return ReportTable(
-        "pay-by-rule",
-        "Earnings per game",
-        counts.join(averages, on=by, maintain_order="left", validate="1:1"),
-        (
-            Header("objective", "Objective"),
-            Header("ended", "Result"),
-            Header("dialogues", "Dialogues", "", 0),
-            Header("people", "People", "", 0),
-            Header("score", "Score", "points", 2),
-            Header("earned", "Earned", unit, 2),
-            Header("point", "Earned per point", unit, 2, "Total earnings over total points."),
-            Header("rewarded", "Earned anything", "share", 2),
-        ),
-        INTERVALS,
-        counts=("game", "person"),
-    )
+    frame = counts.join(averages, on=by, maintain_order="left", validate="1:1")
+    return table(evidence, "pay-by-rule", frame, facts={"unit": unit})

@@ -8,10 +8,9 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
-from cheaptalk.papers.printed import as_printed, selected_labels
+from cheaptalk.papers.printed import Columns, selected_labels
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
-    HEAD,
     ITSELF,
     OBJECTIVES,
     ONE_ITERATION,
@@ -19,7 +18,6 @@ from cheaptalk.papers.self_play.stages import (
     OWN,
     PEOPLE,
     PERCENT,
-    SERIES,
     THEIRS,
     WITH,
     Sides,
@@ -27,6 +25,7 @@ from cheaptalk.papers.self_play.stages import (
     leads,
     ordered,
     position,
+    table,
 )
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -42,28 +41,9 @@ from cheaptalk.text import capital, fixed
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
 INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
-FAULT_RATES = {
-    "erred": Header(
-        "erred",
-        "Errors",
-        "% of matches",
-        1,
-        "Matches in which an answer of the player, or of "
-        "either copy in self-play, was invalid at the first attempt.",
-    ),
-    "aborted": Header(
-        "aborted",
-        "Aborts",
-        "% of matches",
-        1,
-        "Matches that ended because either player gave no "
-        "valid answer. A player has five attempts by default.",
-    ),
-}
+FAULTS = ("erred", "aborted")
 PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
 """The columns with the bounds of mean payoffs."""
-PAPER = "self_play"
-"""The folder with the printed values."""
 GROUP = ("weight", "objective", "lineage", "partner")
 
 
@@ -73,20 +53,15 @@ def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Ans
     play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
     if sides.staged and (changes := _changes(sides, rows, number)):
         return Answer(f"{play}, {changes}.")
-    best = [
-        f"{names[0]}: {_highest(part, number)}"
-        for names, part in rows.group_by("objective", maintain_order=True)
-        if not sides.staged
-    ]
-    if not best:
+    if sides.staged or rows.is_empty():
         return Answer("There are no scores in self-play: no player met its copy.")
+    best = []
+    for (objective,), part in rows.group_by("objective", maintain_order=True):
+        first = part.sort(number.key, descending=True).row(0, named=True)
+        within = estimate(first, number.key).within(number.decimals)
+        score = fixed(first[number.key], number.decimals) + within
+        best.append(f"{objective}: {first['player']} scores highest, {score}")
     return Answer(f"{play}, {'; '.join(best)}.")
-
-
-def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
-    best = players.sort(number.key, descending=True).row(0, named=True)
-    within = estimate(best, number.key).within(number.decimals)
-    return f"{best['player']} scores highest, {fixed(best[number.key], number.decimals)}{within}"
 
 
 def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
@@ -96,7 +71,9 @@ def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
         rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
         if len(rows) > 1:
             matches = sides.frame.filter(objective=names[0], partner=rows[0]["partner"])
-            margin = _difference(matches, rows[0], rows[-1], number)
+            pairs = [(row["player"], row[number.key]) for row in (rows[-1], rows[0])]
+            ranked = sorted(pairs, key=itemgetter(1), reverse=True)
+            (margin,) = margins_over(matches, "player", number.key, ranked)
             lineage = f" of {names[1]}" if names[1] else ""
             changes.append(f"{names[0]}{lineage} {_change(rows[0], rows[-1], margin, number)}")
             fewest = min(fewest, margin.instances)
@@ -108,15 +85,6 @@ def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
         f"from iteration {min(stages)} to {max(stages)}, scores change as follows (95 % "
         f"intervals): {'; '.join(changes)}{few}"
     )
-
-
-def _difference(
-    matches: pl.DataFrame, first: dict[str, Any], last: dict[str, Any], number: ShownNumber
-) -> Margin:
-    pairs = [(row["player"], row[number.key]) for row in (last, first)]
-    ranked = sorted(pairs, key=itemgetter(1), reverse=True)
-    (margin,) = margins_over(matches, "player", number.key, ranked)
-    return margin
 
 
 def _change(
@@ -158,26 +126,7 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     title = "Score by iteration" if sides.staged else "Score by player"
     charts = panels(frame, number, staged=sides.staged)
     yield Charts("scores-figure", title, charts, caption)
-    columns = (
-        *HEAD,
-        SERIES,
-        Header(
-            "own",
-            "Score",
-            "points",
-            2,
-            "The mean payoff: own points plus lambda times the partner's, 0 without an agreement.",
-        ),
-        Header(
-            "theirs",
-            "Partner's score",
-            "points",
-            2,
-            "The partner's mean payoff; in self-play it is part of the score.",
-        ),
-        Header("own.n", "Matches", "", 0),
-    )
-    yield ReportTable("scores", "Mean scores", frame, columns, leads=leads(sides.frame))
+    yield table(evidence, "scores", frame, leads=leads(sides.frame))
 
 
 def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -193,15 +142,7 @@ def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     for key, title in RATES.items():
         charts = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
         yield Charts(f"{key}-figure", title, charts)
-    columns = tuple(Header(key, title, "% of matches", 1) for key, title in RATES.items())
-    shown_columns = (*HEAD, SERIES, *columns, Header("agreement.n", "Matches", "", 0))
-    yield ReportTable(
-        "agreements",
-        "Agreement and Pareto optimality",
-        frame,
-        shown_columns,
-        leads=leads(sides.frame),
-    )
+    yield table(evidence, "agreements", frame, leads=leads(sides.frame))
 
 
 def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
@@ -231,21 +172,13 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     )
     long = pl.concat([_ends(ends, key, title) for key, title in RATES.items()])
     wide = side_by_side(long, "share", "end")
-    rows = (Header("rate", "Rate"), *HEAD[1:], SERIES)
-    lineage = (Header("lineage", "Lineage"),) if wide["lineage"].n_unique() > 1 else ()
     spans = [
         f"{WITH[str(partner)]}, iterations {min(numbers)} and {max(numbers)}"
         for (partner,), part in ends.group_by("partner", maintain_order=True)
         for numbers in [part["iteration"]]
     ]
-    columns = [Header(end, end.capitalize(), "% of matches", 1) for end in ENDS]
-    yield ReportTable(
-        "before-after",
-        "Before training and after the last iteration",
-        wide,
-        (*rows, *lineage, *columns),
-        f"Compared: {'; '.join(spans)}.",
-    )
+    columns: dict[str, Columns] = {} if wide["lineage"].n_unique() > 1 else {"lineage": ()}
+    yield table(evidence, "before-after", wide, columns=columns, facts={"spans": "; ".join(spans)})
     yield from _rate_table(evidence, ends, long.filter(pl.col("end") != ENDS[2]))
 
 
@@ -284,27 +217,11 @@ def _rate_table(
     wide = side_by_side(rows, "share", "kind").with_columns(
         (pl.col(key) == pl.col(key).max().over("lineage")).alias(key + BOLD) for key in keys
     )
-    columns = [
-        Header(
-            key,
-            f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}",
-            "",
-            1,
-            "% of matches",
-            PRINTED_RATES[rate],
-            spread=False,
-        )
-        for key, (rate, objective, play) in keys.items()
-    ]
-    table = ReportTable(
-        "table-2",
-        "Agreement and Pareto optimality before and after finetuning",
-        wide.drop("lineage"),
-        (Header("row", "Finetuning"), *columns),
-        "In % of matches; the higher of before and after is bold.",
-        printed="Table 2",
-    )
-    yield as_printed(evidence, PAPER, table)
+    headers = []
+    for key, (rate, objective, play) in keys.items():
+        name, group = f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}", PRINTED_RATES[rate]
+        headers.append(Header(key, name, "", 1, "% of matches", group, spread=False))
+    yield table(evidence, "table-2", wide.drop("lineage"), columns={"rates": headers})
 
 
 def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
@@ -341,15 +258,14 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
-    frame = cells(sides, sides.frame, list(FAULT_RATES), dict.fromkeys(FAULT_RATES, PERCENT))
-    for key, column in FAULT_RATES.items():
-        number = ShownNumber(key, f"{column.title.lower()}, {column.unit}")
-        if frame[key].sum():
-            yield Charts(f"{key}-figure", column.title, panels(frame, number, staged=sides.staged))
-    columns = (*HEAD, SERIES, *FAULT_RATES.values(), Header("aborted.n", "Matches", "", 0))
-    yield ReportTable(
-        "errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame)
-    )
+    frame = cells(sides, sides.frame, FAULTS, dict.fromkeys(FAULTS, PERCENT))
+    shown = table(evidence, "errors-aborts", frame, leads=leads(sides.frame))
+    for column in shown.columns:
+        if column.key in FAULTS and frame[column.key].sum():
+            number = ShownNumber(column.key, f"{column.title.lower()}, {column.unit}")
+            charts = panels(frame, number, staged=sides.staged)
+            yield Charts(f"{column.key}-figure", column.title, charts)
+    yield shown
 
 
 def rises(evidence: Evidence) -> Iterator[ReportTable]:
@@ -370,26 +286,13 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
         dict(zip(GROUP, key, strict=True)) | _correlations(part, evidence, notes)
         for key, part in frame.group_by(GROUP, maintain_order=True)
     ]
-    table = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+    fitted = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.lit(0).alias("iteration"),
         pl.lit("").alias("player"),
         pl.col("^(all|agreed)(\\.low|\\.high)?$").cast(pl.Float64),
     )
-    columns = (
-        Header("objective", "Objective"),
-        SERIES,
-        Header("all", "All matches", "r", 2),
-        Header("all.n", "Matches", "", 0),
-        Header("agreed", "Agreements only", "r", 2),
-        Header("agreed.n", "Agreements", "", 0),
-    )
-    yield ReportTable(
-        "correlations",
-        "Correlation of iteration and score",
-        ordered(sides, table).drop("iteration", "player"),
-        columns,
-        notes=tuple(notes),
-    )
+    frame = ordered(sides, fitted).drop("iteration", "player")
+    yield table(evidence, "correlations", frame, notes=notes)
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
@@ -398,14 +301,9 @@ def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> d
     groups = {"all": part, "agreed": part.filter(pl.col("agreement") == 100)}
     for key, rows in groups.items():
         result |= {key: None, key + LOW: None, key + HIGH: None, key + COUNT: rows.height}
+        values, draws = rows.select("iteration", "score", *INSTANCES), evidence.draws
         try:
-            fit = correlation(
-                rows.select("iteration", "score", *INSTANCES),
-                "iteration",
-                "score",
-                draws=evidence.draws,
-                seed=evidence.seed,
-            )
+            fit = correlation(values, "iteration", "score", draws=draws, seed=evidence.seed)
         except StatisticsError as error:
             matches = "all matches" if key == "all" else "agreements"
             play = WITH[part["partner"][0]]
@@ -416,8 +314,11 @@ def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> d
 
 
 SCORED = ShownNumber("own", "mean score, points", 2)
-AGREED = ShownNumber("agreement", "% of matches")
-PROPOSED = ShownNumber(INVERTED, "% of proposals")
+FIGURES = (
+    ("competition-score-figure", "Score against others", SCORED),
+    ("competition-agreement-figure", "Agreements", ShownNumber("agreement", "% of matches")),
+    ("inverted-figure", "Inverted proposals", ShownNumber(INVERTED, "% of proposals")),
+)
 
 
 def _competition_charts(
@@ -455,32 +356,9 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
     bounds = PAYOFF_BOUNDS | {"agreement": PERCENT, INVERTED: PERCENT}
     averages = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
-    against_others = averages.filter(pl.col("against") != ITSELF)
-    yield from _competition_charts(
-        "competition-score-figure", "Score against others", against_others, SCORED, sides
-    )
-    yield from _competition_charts(
-        "competition-agreement-figure", "Agreements", averages, AGREED, sides
-    )
-    if averages[INVERTED].sum():
-        yield from _competition_charts(
-            "inverted-figure", "Inverted proposals", averages, PROPOSED, sides
-        )
-    columns = (
-        HEAD[0],
-        Header("series", "Play"),
-        Header("own", "Score", "points", 2),
-        Header("agreement", "Agreement", "% of matches", 1),
-        Header(
-            INVERTED,
-            "Inverted",
-            "% of proposals",
-            1,
-            "Proposals after an offer that claim "
-            "exactly what the offer leaves to the partner; the mean over matches.",
-        ),
-        Header("own.n", "Matches", "", 0),
-    )
-    yield ReportTable(
-        "competition", "Strict competition", averages, columns, leads=leads(frame, "against")
-    )
+    others = averages.filter(pl.col("against") != ITSELF)
+    for name, title, number in FIGURES:
+        if number.key != INVERTED or averages[INVERTED].sum():
+            part = others if number == SCORED else averages
+            yield from _competition_charts(name, title, part, number, sides)
+    yield table(evidence, "competition", averages, leads=leads(frame, "against"))

@@ -2,19 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
+from cheaptalk.papers.printed import paper_table
 from cheaptalk.players import Kind
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import NoData
-from cheaptalk.reports.recipes.tables import Header
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
@@ -40,8 +41,7 @@ AMONG_PEOPLE = "among people"
 PERCENT = (0.0, 100.0)
 OWN, THEIRS = ("own.least", "own.most"), ("theirs.least", "theirs.most")
 """The columns with the minimum and maximum of mean payoffs."""
-HEAD = (Header("player", "Player"), Header("objective", "Objective"))
-SERIES = Header("series", "Play")
+table = partial(paper_table, "self_play")
 
 
 class Stage(NamedTuple):
@@ -120,27 +120,24 @@ class Sides:
 
 
 def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
-    first, second = (f"player_{seat}" for seat in PLAYERS)
-    alike = pl.col(first) == pl.col(second)
-    copies = scored.filter(alike).select(
-        *_match_columns(),
-        *_seats(PLAYERS),
-        pl.lit(ITSELF).alias("partner"),
-        pl.col(second).alias("opponent"),
+    first, second = (pl.col(f"player_{seat}") for seat in PLAYERS)
+    alike, parts = first == second, []
+    match = (
+        pl.col("match_id", *INSTANCES, *METRICS),
+        pl.col(*SHARES) * 100,
+        pl.when(pl.col("calls") > 0).then("output_tokens").cast(pl.Float64).alias("tokens"),
+        pl.col("game.objective").cast(pl.Float64).alias("weight"),
     )
-    others = [
-        scored.filter(~alike, ~_is_person(seat, people) | _is_person(partner, people)).select(
-            *_match_columns(),
-            *_seats((seat,), (partner,)),
-            pl.when(_is_person(partner, people))
-            .then(pl.lit(PEOPLE))
-            .otherwise(pl.lit(OTHERS))
-            .alias("partner"),
-            pl.col(f"player_{partner}").alias("opponent"),
-        )
-        for seat, partner in (PLAYERS, PLAYERS[::-1])
-    ]
-    frame = pl.concat([copies, *others])
+    itself = pl.lit(ITSELF).alias("partner"), second.alias("opponent")
+    parts.append(scored.filter(alike).select(*match, *_seats(PLAYERS, PLAYERS), *itself))
+    for seat, partner in (PLAYERS, PLAYERS[::-1]):
+        opponent = pl.col(f"player_{partner}")
+        is_person = opponent.is_in(people)
+        kind = pl.when(is_person).then(pl.lit(PEOPLE)).otherwise(pl.lit(OTHERS)).alias("partner")
+        met = scored.filter(~alike, ~pl.col(f"player_{seat}").is_in(people) | is_person)
+        seats = _seats((seat,), (partner,))
+        parts.append(met.select(*match, *seats, kind, opponent.alias("opponent")))
+    frame = pl.concat(parts)
     weights = frame["weight"].unique().to_list()
     labels = pl.concat([frame["player"], frame["opponent"]]).unique().sort()
     stages = [(label, *stage_of(label)) for label in labels]
@@ -151,24 +148,13 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
         pl.col("lineage").alias("family"),
         pl.col("iteration").alias("met"),
     )
-    kin = pl.col("iteration").is_not_null()
-    return (
-        frame.join(staged, on="player", validate="m:1", maintain_order="left")
-        .join(met, on="opponent", how="left", maintain_order="left", validate="m:1")
-        .with_columns(met=pl.when(kin).then("met"))
-        .with_columns(
-            objective=pl.col("weight").replace_strict(
-                weights, list(map(objective_name, weights)), return_dtype=pl.String
-            )
-        )
-        .join(
-            _limits(weights),
-            on=["weight", "filled"],
-            how="left",
-            maintain_order="left",
-            validate="m:1",
-        )
+    frame = with_matching(with_matching(frame, staged, "player", "m:1"), met, "opponent", "m:1")
+    names = list(map(objective_name, weights))
+    named = frame.with_columns(
+        met=pl.when(pl.col("iteration").is_not_null()).then("met"),
+        objective=pl.col("weight").replace_strict(weights, names, return_dtype=pl.String),
     )
+    return with_matching(named, _limits(weights), ["weight", "filled"], "m:1")
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
@@ -183,22 +169,7 @@ def _limits(weights: Iterable[float]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=pl.Schema(kinds), orient="row")
 
 
-def _is_person(seat: str, people: set[str]) -> pl.Expr:
-    return pl.col(f"player_{seat}").is_in(people)
-
-
-def _match_columns() -> list[pl.Expr]:
-    tokens = pl.when(pl.col("calls") > 0).then(pl.col("output_tokens"))
-    return [
-        pl.col("match_id", *INSTANCES, *METRICS),
-        pl.col(*SHARES) * 100,
-        tokens.cast(pl.Float64).alias("tokens"),
-        pl.col("game.objective").cast(pl.Float64).alias("weight"),
-    ]
-
-
-def _seats(seats: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.Expr]:
-    seats = list(seats)
+def _seats(seats: Sequence[str], partners: Sequence[str]) -> list[pl.Expr]:
     faults = [
         pl.col(f"answers_{seat}_{kind}") for seat in seats for kind in Kind if kind is not Kind.OK
     ]
