@@ -46,10 +46,10 @@ def paper_table(
 ) -> ReportTable:
     """Return a table as declared in a paper's file ``tables.yaml``.
 
-    A layout has a ``title``, an optional ``caption``, and ``columns`` by key: a title, a list of
-    the fields of :class:`.Header` after the key, or a mapping of these fields. It can also have
-    ``counts``, the units of observations and clusters. A table in the paper also has the number ``printed``; if the option ``printed`` is set, the values in
-    ``printed/NAME.csv`` are added.
+    A layout has a ``title``, an optional ``caption`` and table number ``printed``, and ``columns``
+    by key: a title, a list of the fields of :class:`.Header` after the key, or a mapping of these
+    fields. It can also have ``counts``, the units of observations and clusters. If the option
+    ``printed`` is set, the values in ``printed/NAME.csv`` are added to the table.
 
     Args:
         paper: the paper's folder.
@@ -79,12 +79,12 @@ def paper_table(
     if "counts" in declared:
         table = replace(table, counts=tuple(declared["counts"]))
     option = evidence.options.get(PRINTED)
-    if not printed or option is None:
-        return table
-    if option != BESIDE:
+    if option not in (None, BESIDE):
         raise CheaptalkError(f'option {PRINTED}: expected "{BESIDE}", not "{option}"')
     file = HERE / paper / "printed" / f"{table.name}.csv"
-    return beside(table, pl.read_csv(file, infer_schema_length=None)) if file.exists() else table
+    if option is None or not file.exists():
+        return table
+    return beside(table, pl.read_csv(file, infer_schema_length=None))
 
 
 @cache

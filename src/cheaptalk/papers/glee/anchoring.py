@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cheaptalk.papers.glee.families import families, kinds
+from cheaptalk.papers.glee.families import families, kinds, table
 from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
 from cheaptalk.reports.charts.chart import SERIES, Axis, Chart, Lead, Line, Mark
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.study_overview import activity
-from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, Header, ReportTable
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ReportTable
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 from cheaptalk.statistics.limits import t_limits
@@ -61,18 +61,10 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         for alice, bob, part in _groups(family)
     ]
     players = set(frame["player"])
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    yield ReportTable(
+    yield table(
+        evidence,
         "anchoring",
-        "Correlation of Alice's first offer with her gain",
-        table,
-        (
-            Header("family", "Family"),
-            Header("alice", "Alice is"),
-            Header("bob", "Bob is"),
-            *(Header(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS),
-        ),
-        "95 % confidence intervals. The correlation is undefined if offers or gains do not vary.",
+        pl.DataFrame(rows, infer_schema_length=None),
         leads=lambda row: Lead(
             row["family"].lower(),
             {"status": "finished"} | ({"player_bob": row["bob"]} if row["bob"] in players else {}),
@@ -161,19 +153,10 @@ def _panel(game: object, part: pl.DataFrame) -> Chart:
 
 
 def _line(part: pl.DataFrame, bob: str, tone: int) -> Line:
-    cells = (
-        part.group_by("bin", maintain_order=True)
-        .agg(pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n"))
-        .sort("bin")
-    )
-    maximum = max(cells["n"])
-    marks = [
-        Mark(
-            offer,
-            gain,
-            f"Bob is {bob}\noffer {offer:.2f}, gain {gain:.2f}\n{counted(n, 'match')}",
-            size=2 + 5 * (n / maximum) ** 0.5,
-        )
-        for offer, gain, n in cells.select("offer", "gain", "n").iter_rows()
-    ]
+    values = pl.col("offer", "gain").mean()
+    cells = part.group_by("bin", maintain_order=True).agg(values, pl.len().alias("n")).sort("bin")
+    maximum, marks = max(cells["n"]), []
+    for offer, gain, n in cells.drop("bin").iter_rows():
+        text = f"Bob is {bob}\noffer {offer:.2f}, gain {gain:.2f}\n{counted(n, 'match')}"
+        marks.append(Mark(offer, gain, text, size=2 + 5 * (n / maximum) ** 0.5))
     return Line(marks, bob, tone, width=1)

@@ -7,12 +7,11 @@ import polars as pl
 
 from cheaptalk.frames.people import plays, responses
 from cheaptalk.papers.glee.families import FAMILIES as GAMES
-from cheaptalk.papers.glee.paper_tables import PAPER
-from cheaptalk.papers.printed import as_printed
+from cheaptalk.papers.glee.families import table
 from cheaptalk.records.people.queries import CODE_WORD, QUIZ, step_kind
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, NoData, Shown
-from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
+from cheaptalk.reports.recipes.tables import finite
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
@@ -32,43 +31,16 @@ def attention(evidence: Evidence) -> Iterator[Shown]:
         _row("Quiz", answered.filter(kind=QUIZ)),
         _row("Both", answered),
     ]
-    table = pl.DataFrame(rows, infer_schema_length=None).filter(pl.col("answered") > 0)
-    both = table.row(-1, named=True)
+    checks = pl.DataFrame(rows, infer_schema_length=None).filter(pl.col("answered") > 0)
+    both = checks.row(-1, named=True)
     yield Answer(
         f"{both['failed']:,} of {counted(both['answered'], 'participant')} "
         f"({fixed(both['failing'], 1)} %) failed a check, and {both['kept']:,} passed."
     )
-    yield as_printed(
-        evidence,
-        PAPER,
-        ReportTable(
-            "attention-checks",
-            "Attention checks",
-            table,
-            (
-                Header("check", "Check"),
-                Header("answered", "Answered", "people", 0),
-                Header("failed", "Failed", "people", 0),
-                Header("failing", "Failed", "%", 1),
-                Header("kept", "Passed", "people", 0),
-                Header("seconds", "Time", "seconds", 0),
-            ),
-        ),
-    )
+    yield table(evidence, "attention-checks", checks)
     times = _times(evidence)
     if times.height:
-        yield ReportTable(
-            "people-times",
-            "Response times",
-            times,
-            (
-                Header("step", "Step"),
-                Header("people", "People", "", 0),
-                Header("quarter", "First quartile", "seconds", 0),
-                Header("median", "Median", "seconds", 0),
-                Header("three_quarters", "Third quartile", "seconds", 0),
-            ),
-        )
+        yield table(evidence, "people-times", times)
 
 
 def checked(evidence: Evidence) -> pl.DataFrame:
@@ -124,29 +96,20 @@ def _times(evidence: Evidence) -> pl.DataFrame:
         .select("participant", "step", "number", took=took)
     )
     over = pl.col("state").is_in(["finished", "erased"])
-    games = (
-        plays(evidence.store, evidence.study)
-        .filter(over)
-        .select(
-            "participant",
-            step=pl.format("game of {}", "game"),
-            number=pl.lit(None, pl.Int64),
-            took=pl.col("ended") - pl.col("assigned"),
-        )
+    games = plays(evidence.store, evidence.study).filter(over)
+    taken = games.select(
+        "participant",
+        step=pl.format("game of {}", "game"),
+        number=pl.lit(None, pl.Int64),
+        took=pl.col("ended") - pl.col("assigned"),
     )
     quantiles = {"quarter": 0.25, "median": 0.5, "three_quarters": 0.75}
-    return (
-        pl.concat([steps, games])
-        .drop_nulls("took")
-        .group_by("step", maintain_order=True)
-        .agg(
-            pl.col("participant").n_unique().alias("people"),
-            pl.col("number").min(),
-            *(
-                pl.col("took").quantile(level, "linear").alias(name)
-                for name, level in quantiles.items()
-            ),
-        )
-        .sort("number", nulls_last=True, maintain_order=True)
-        .with_columns(pl.col("step").map_elements(capital, pl.String))
+    by_step = pl.concat([steps, taken]).drop_nulls("took").group_by("step", maintain_order=True)
+    took = pl.col("took")
+    counts = by_step.agg(
+        pl.col("participant").n_unique().alias("people"),
+        pl.col("number").min(),
+        *(took.quantile(level, "linear").alias(name) for name, level in quantiles.items()),
     )
+    ordered = counts.sort("number", nulls_last=True, maintain_order=True)
+    return ordered.with_columns(pl.col("step").map_elements(capital, pl.String))

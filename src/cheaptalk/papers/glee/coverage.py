@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, places_in
 from cheaptalk.papers.glee.families import FAMILIES as GAMES
-from cheaptalk.papers.glee.families import ROLES, people
+from cheaptalk.papers.glee.families import ROLES, people, table
 from cheaptalk.papers.glee.human_study import FAMILIES, SEED, random_configurations, variants
-from cheaptalk.papers.glee.paper_tables import PAPER
-from cheaptalk.papers.printed import as_printed
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData
@@ -59,48 +58,14 @@ def configurations(evidence: Evidence) -> Iterator[ReportTable]:
     frame = pl.DataFrame(rows, infer_schema_length=None).filter(
         (pl.col("type") != TYPES[-1]) | (pl.col("played") > 0)
     )
-    yield ReportTable(
-        "people-configurations",
-        "Configurations played by people",
-        frame.drop("game"),
-        (
-            Header("family", "Family"),
-            Header("type", "Type"),
-            Header("played", "Played", "configurations", 0),
-            Header("planned", "Planned", "configurations", 0),
-            Header("least", "Minimum of games", "per configuration", 0),
-            Header("games_planned", "Planned games", "per configuration", 0),
-            Header("games", "Total games", "", 0),
-        ),
-    )
-    yield as_printed(evidence, PAPER, _table_7(frame))
-
-
-def _table_7(frame: pl.DataFrame) -> ReportTable:
-    types = pl.DataFrame({"type": TYPES[:-1]})
+    yield table(evidence, "people-configurations", frame.drop("game"))
+    headers, types = [], pl.DataFrame({"type": TYPES[:-1]})
     for game in GAMES:
-        counts = frame.filter(game=game).select(
-            "type",
-            pl.col("played").alias(f"{game} configurations"),
-            pl.col("least").alias(f"{game} games"),
-        )
-        types = types.join(counts, on="type", how="left", maintain_order="left", validate="1:1")
-    return ReportTable(
-        "table-7",
-        "Configurations played by people",
-        types,
-        (
-            Header("type", "Type"),
-            *(
-                Header(f"{game} {key}", f"# {title}", "", 0, group=capital(game))
-                for game in GAMES
-                for key, title in (("configurations", "config."), ("games", "games"))
-            ),
-        ),
-        "Configurations count once per role that people have; games are the minimum over "
-        "configurations and roles.",
-        printed="Table 7",
-    )
+        keys = {f"{game} configurations": "played", f"{game} games": "least"}
+        types = with_matching(types, frame.filter(game=game).select("type", **keys), "type")
+        for key, title in zip(keys, ("# config.", "# games"), strict=True):
+            headers.append(Header(key, title, "", 0, group=capital(game)))
+    yield table(evidence, "table-7", types, columns={"games": headers})
 
 
 def by_configuration(evidence: Evidence) -> pl.DataFrame:

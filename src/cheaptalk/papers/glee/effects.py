@@ -16,12 +16,12 @@ from cheaptalk.papers.glee.families import (
     families,
     kinds,
     level,
+    table,
 )
 from cheaptalk.papers.glee.paper_tables import gain_table, market_table, reference_table
 from cheaptalk.papers.glee.regressions import (
     KINDS,
     MARKET,
-    METHODS,
     Fits,
     additive,
     apart,
@@ -32,7 +32,7 @@ from cheaptalk.papers.glee.regressions import (
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
 
@@ -61,32 +61,31 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             "messages, signal, myopic or horizon"
         )
     notes = tuple(dict.fromkeys((*left_out(all_fits), *problems)))
-    tables = [_table(fits, notes) for fits in fitted]
-    panels = [_market_panel(fits, table) for fits, table in zip(fitted, tables, strict=True)]
+    tables = [_table(evidence, fits, notes) for fits in fitted]
+    panels = [_market_panel(fits, shown) for fits, shown in zip(fitted, tables, strict=True)]
     caption = "Dots are effects relative to the reference market; whiskers are clustered intervals."
     yield Charts("market-effects", "Effect of the market", panels, caption)
-    for fits, table in zip(fitted, tables, strict=True):
-        yield table
-        yield market_table(evidence, fits.played, table.frame, _reference_market(fits))
+    for fits, shown in zip(fitted, tables, strict=True):
+        yield shown
+        yield market_table(evidence, fits.played, shown.frame, _reference_market(fits))
 
 
-def _table(fits: Fits, notes: tuple[str, ...]) -> ReportTable:
+def _table(evidence: Evidence, fits: Fits, notes: tuple[str, ...]) -> ReportTable:
     played = fits.played
     frame = _market_rows(fits)
     terms = [term for term in played.terms if term.name in played.market]
-    about = "; ".join(f"{term.name}: {term.title}" for term in terms)
-    return ReportTable(
-        f"market-{played.game}",
-        f"{capital(played.game)}: effect of the market",
+    return table(
+        evidence,
+        "market",
         frame.drop("reference"),
-        (
-            Header(
-                "market", "Market", about=f"{about}. The reference is {_reference_market(fits)}."
-            ),
-            *columns({name: METRICS[name] for name in SHOWN}, frame),
-        ),
-        METHODS,
-        (*_unplayed(fits), *fits.notes, *notes),
+        name=f"market-{played.game}",
+        columns={"effects": columns({name: METRICS[name] for name in SHOWN}, frame)},
+        facts={
+            "family": capital(played.game),
+            "about": "; ".join(f"{term.name}: {term.title}" for term in terms),
+            "reference": _reference_market(fits),
+        },
+        notes=(*_unplayed(fits), *fits.notes, *notes),
         leads=lambda row: played.lead(*(pl.col(name) == row[name] for name in played.market)),
     )
 
@@ -103,10 +102,9 @@ def _beside(fits: Fits) -> pl.DataFrame:
 def _market_rows(fits: Fits) -> pl.DataFrame:
     market = fits.played.market
     texts = fits.played.frame.select(market).unique(maintain_order=True)
+    named = [pl.concat_str(pl.lit(f"{name} "), pl.col(name)) for name in market]
     texts = texts.with_columns(level_texts(texts, market).alias("level")).select(
-        pl.concat_str(
-            [pl.concat_str(pl.lit(f"{name} "), pl.col(name)) for name in market], separator=", "
-        ).alias("market"),
+        pl.concat_str(named, separator=", ").alias("market"),
         pl.col(market).cast(pl.String),
         "level",
     )
@@ -128,13 +126,13 @@ def _unplayed(fits: Fits) -> list[str]:
     return [f"Never played: {'; '.join(texts)}."] if missing else []
 
 
-def _market_panel(fits: Fits, table: ReportTable) -> Chart:
+def _market_panel(fits: Fits, effects: ReportTable) -> Chart:
     named = pl.concat_str(fits.played.market, separator=", ").alias("name")
-    names = [name for name in SHOWN if name in table.frame.columns]
+    names = [name for name in SHOWN if name in effects.frame.columns]
     shown = {f"{name} clustered": capital(METRICS[name]) for name in names}
-    leads = [table.leads(row) for row in table.rows]
+    leads = [effects.leads(row) for row in effects.rows]
     axis = ", ".join(fits.played.market)
-    frame = table.frame.with_columns(named)
+    frame = effects.frame.with_columns(named)
     return dots(capital(fits.played.game), frame, "name", shown, axis=axis, leads=leads)
 
 
@@ -153,7 +151,13 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             problems or "no role was played by two players; add a player, or import GLEE's games"
         )
     frame = _joined(sides, evidence.once(kinds))
-    panels = [_gain_panel(fits, frame) for fits in fitted if any(fits is side[0] for side in sides)]
+    panels = []
+    for fits in fitted:
+        roles = {f"{_name(*side)} clustered": ROLES[side[1]] for side in sides if side[0] is fits}
+        if roles:
+            rows = frame.filter(pl.any_horizontal(pl.col(*roles).is_not_null()))
+            leads = [Lead(fits.played.game, {"player": label}) for label in rows["player"]]
+            panels.append(dots(capital(fits.played.game), rows, "player", roles, leads=leads))
     caption = "Dots are effects on a player's own gain; whiskers are clustered intervals."
     yield Charts("self-gain-figures", "Gain relative to the reference player", panels, caption)
     named = {_name(fits, role): (capital(fits.played.game), ROLES[role]) for fits, role in sides}
@@ -163,13 +167,13 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         for fits, role in reversed(sides)
         for label in fits.played.frame[ROLES[role]].unique()
     }
-    yield ReportTable(
+    yield table(
+        evidence,
         "self-gain",
-        "Self-gain by player, role and family",
         frame,
-        (Header("player", "Player"), Header("kind", "Kind"), *columns(titles, frame)),
-        f"{METHODS} {_references(sides)}",
-        tuple(dict.fromkeys(note for fits in fitted for note in fits.notes)),
+        columns={"effects": columns(titles, frame)},
+        facts={"references": _references(sides)},
+        notes=dict.fromkeys(note for fits in fitted for note in fits.notes),
         leads=lambda row: Lead(games[row["player"]], {"player": row["player"]}),
     )
     yield from gain_table(evidence, frame, named)
@@ -188,13 +192,9 @@ def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.Data
     joined = pl.DataFrame({"player": []}, schema={"player": pl.String})
     for fits, role in sides:
         effects = fits.beside(ROLES[role], {GAINS[role]: _name(fits, role)}).drop("reference")
+        named = effects.rename({"level": "player"})
         joined = joined.join(
-            effects.rename({"level": "player"}),
-            on="player",
-            how="full",
-            coalesce=True,
-            validate="1:1",
-            maintain_order="left",
+            named, on="player", how="full", coalesce=True, validate="1:1", maintain_order="left"
         )
     named = joined.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
     return named.sort(_name(*sides[0]), "player", descending=[True, False], nulls_last=True)
@@ -209,14 +209,6 @@ def _references(sides: Sequence[tuple[Fits, str]]) -> str:
     return f"No player played every role, so that reference players differ: {parts}."
 
 
-def _gain_panel(fits: Fits, frame: pl.DataFrame) -> Chart:
-    roles = [role for role in ROLES if _compared(fits, role)]
-    shown = {f"{_name(fits, role)} clustered": ROLES[role] for role in roles}
-    rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for key in shown))
-    leads = [Lead(fits.played.game, {"player": label}) for label in rows["player"]]
-    return dots(capital(fits.played.game), rows, "player", shown, leads=leads)
-
-
 def references(evidence: Evidence) -> Iterator[ReportTable]:
     """Report the reference levels of parameters and players.
 
@@ -227,22 +219,9 @@ def references(evidence: Evidence) -> Iterator[ReportTable]:
     """
     played = evidence.once(families)
     frame = pl.DataFrame([row for family in played for row in _rows(family)])
-    yield ReportTable(
-        "references",
-        "Reference levels",
-        frame,
-        (
-            Header("family", "Family"),
-            Header("parameter", "Parameter"),
-            Header("title", "Meaning"),
-            Header("paper", "Paper's reference"),
-            Header("reference", "Reference here"),
-            Header("levels", "Levels", "with matches"),
-            Header("market", "Part of the market"),
-        ),
-        notes=tuple(note for family in played for note in family.notes),
-    )
-    yield reference_table(played)
+    notes = (note for family in played for note in family.notes)
+    yield table(evidence, "references", frame, notes=notes)
+    yield reference_table(evidence, played)
 
 
 def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
@@ -258,14 +237,13 @@ def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
             "market": "yes" if term.market else "no",
         }
     for title in ROLES.values():
-        players = played.frame[title].n_unique()
         yield {
             "family": family,
             "parameter": title,
             "title": f"player in the role of {title}",
             "paper": REFERENCE,
             "reference": played.references[title],
-            "levels": f"{players} players",
+            "levels": f"{played.frame[title].n_unique()} players",
             "market": "no",
         }
 
@@ -302,21 +280,12 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "intervals.",
     )
     frame = effects.filter(~pl.col("reference")).drop("reference")
-    yield ReportTable(
+    yield table(
+        evidence,
         "impact",
-        "Effect of every level",
         frame,
-        (
-            Header("name", "Level"),
-            Header("over", "Relative to"),
-            Header("family", "Family"),
-            Header("metric", "Metric"),
-            *columns({"effect": "Effect"}, frame),
-            Header("p", "p", "two-sided, clustered", 3),
-            Header("parameter", "Parameter"),
-        ),
-        METHODS,
-        (*(note for fits in fitted for note in fits.notes), *left_out(all_fits)),
+        columns={"effects": columns({"effect": "Effect"}, frame)},
+        notes=(*(note for fits in fitted for note in fits.notes), *left_out(all_fits)),
         leads=lambda row: played[row["family"]].lead(pl.col(row["parameter"]) == row["level"]),
     )
 
@@ -378,16 +347,5 @@ def encoding(evidence: Evidence) -> Iterator[ReportTable]:
     ]
     if not rows:
         raise NoData("no parameter varies, and no role has two players; vary one of them")
-    yield ReportTable(
-        "figure-20",
-        f"{capital(fits.played.game)}: encoding of a match",
-        pl.DataFrame(rows),
-        (
-            Header("parameter", "Parameter"),
-            Header("level", "Level"),
-            Header("value", "In this match", "", 0),
-            Header("reference", "Reference"),
-        ),
-        f"The match is {match['match_id'].item()}.",
-        printed="Figure 20",
-    )
+    facts = {"family": capital(fits.played.game), "match": match["match_id"].item()}
+    yield table(evidence, "figure-20", pl.DataFrame(rows), facts=facts)

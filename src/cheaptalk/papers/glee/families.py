@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -13,6 +13,7 @@ import polars as pl
 
 from cheaptalk.frames.bounds import with_bounds
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.papers.printed import paper_table
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -22,6 +23,7 @@ from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, plain, readable
 
 PERSON, MODEL, SCRIPT = "person", "model", "script"
+table = partial(paper_table, "glee")
 METRICS = {
     "efficiency": "efficiency",
     "fairness": "fairness",
@@ -84,17 +86,19 @@ class Term(NamedTuple):
     read: Callable[[Any], Any] = lambda value: value
 
 
-def _known_rounds(horizon: Mapping[str, Any]) -> float:
-    return inf if horizon["hidden"] else horizon["rounds"]
-
-
 def _informed(parameter: str) -> Term:
     return Term("CI", "complete information", parameter, True, market=True)
 
 
 def _ends(default: float, *, market: bool = True) -> Term:
-    title = "number of rounds known to players"
-    return Term("T", title, "horizon", default, market, _known_rounds)
+    return Term(
+        "T",
+        "number of rounds known to players",
+        "horizon",
+        default,
+        market,
+        lambda horizon: inf if horizon["hidden"] else horizon["rounds"],
+    )
 
 
 MESSAGES = Term("MA", "messages allowed", "messages", False, market=True)
@@ -267,22 +271,19 @@ def family_matches(
     played = {game: frame for game, frame in frames.items() if not frame.is_empty()}
     scored = {game: frame.drop_nulls([*GAINS.values()]) for game, frame in played.items()}
     usable = {game: frame for game, frame in scored.items() if not frame.is_empty()}
-    ranking = _ranking(list(usable.values()), reference)
+    roles: Counter[str] = Counter()
+    matches: Counter[str] = Counter()
+    for frame in usable.values():
+        for role in ROLES:
+            counts = Counter(frame[f"player_{role}"])
+            roles.update(counts.keys())
+            matches.update(counts)
+    ranking = sorted(
+        roles, key=lambda label: (label != reference, -roles[label], -matches[label], label)
+    )
     return [
         _with_levels(game, usable[game], ranking, terms[game]) for game in terms if game in usable
     ]
-
-
-def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
-    """Sort candidates for the reference player: ``first``, then by number of roles and matches."""
-    roles: Counter[str] = Counter()
-    matches: Counter[str] = Counter()
-    for frame in frames:
-        for role in ROLES:
-            counts = dict(frame.group_by(f"player_{role}", maintain_order=True).len().iter_rows())
-            roles.update(counts.keys())
-            matches.update(counts)
-    return sorted(roles, key=lambda label: (label != first, -roles[label], -matches[label], label))
 
 
 def _with_levels(
@@ -299,7 +300,13 @@ def _with_levels(
             constant[term.name] = level(distinct[0])
             continue
         levels[term.name] = tuple(map(level, distinct))
-        references[term.name] = level(_reference(term.default, values, matches))
+        default = term.default
+        if default not in values:  # the level with most matches, and the smallest of several
+            tally: Counter[Any] = Counter()
+            for value, number in zip(values, matches, strict=True):
+                tally[value] += number
+            default = max(distinct, key=tally.__getitem__)
+        references[term.name] = level(default)
         columns[term.name] = list(map(level, values))
     first: dict[str, str] = {}
     shared = [
@@ -320,12 +327,3 @@ def _with_levels(
     uncontrolled = tuple(name for name in varying(configurations) if name not in controlled)
     joined, bounds = with_bounds(joined, game)
     return FamilyMatches(game, joined, levels, constant, references, uncontrolled, bounds, terms)
-
-
-def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:
-    if default in values:
-        return default
-    tally: Counter[Any] = Counter()
-    for value, number in zip(values, matches, strict=True):
-        tally[value] += number
-    return max(sorted(tally), key=lambda value: tally[value])

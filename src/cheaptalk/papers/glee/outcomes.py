@@ -6,14 +6,23 @@ from math import inf
 
 import polars as pl
 
-from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
+from cheaptalk.frames.joins import with_matching
+from cheaptalk.papers.glee.families import (
+    GAINS,
+    METRICS,
+    ROLES,
+    FamilyMatches,
+    families,
+    kinds,
+    table,
+)
 from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.scores import GameScores
@@ -22,10 +31,6 @@ from cheaptalk.statistics import INSTANCES, STRATA
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital
 
-INTERVALS = (
-    "95 % confidence intervals, clustered by instance within configurations, which are treated as "
-    "fixed (CR1, Student's t)."
-)
 HIGH_INFLATION = 0.9
 """The maximum discount factor of configurations with high inflation."""
 DISCOUNTS = "game.discounts"
@@ -66,16 +71,10 @@ def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
         by, bounds = ["family", *ROLES], played.bounds
         parts += [means(rows, list(METRICS), by, bounds=bounds, strata=STRATA) for rows in frames]
     frame = pl.concat(parts)
-    yield ReportTable(
+    yield table(
+        evidence,
         "outcomes",
-        "Metrics by family",
         frame,
-        (
-            Header("family", "Family"),
-            *(Header(role, f"{title} is") for role, title in ROLES.items()),
-            *(Header(key, capital(title), "", 3) for key, title in METRICS.items()),
-        ),
-        INTERVALS,
         leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
     )
 
@@ -94,25 +93,18 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     if played is None:
         raise NoData("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
-    frame = _with_both_gains(evidence, played.frame).with_columns(
-        pl.col(f"player_{role}").replace_strict(labels).alias(role) for role in ROLES
+    gains = evidence.observed(BobGains).gains
+    both = [gains.get(match, (None, None)) for match in played.frame["match_id"]]
+    added = pl.DataFrame(both, {"paper": pl.Float64, "code": pl.Float64}, orient="row")
+    frame = pl.concat([played.frame, added], how="horizontal").with_columns(
+        (pl.col("code") - pl.col("paper")).alias("difference"),
+        *(pl.col(f"player_{role}").replace_strict(labels).alias(role) for role in ROLES),
     )
     gain = played.bounds["bob_gain"]
     bounds = {"paper": gain, "code": gain, "difference": (-1.0, 1.0)}
     rows = means(frame.sort(*ROLES), [*bounds], [*ROLES], bounds=bounds, strata=STRATA)
-    yield ReportTable(
-        "bob-gain",
-        "Bob's gain in persuasion, by both definitions",
-        rows,
-        (
-            *(Header(role, f"{title} is") for role, title in ROLES.items()),
-            Header("paper", "Paper", "prices per round", 3),
-            Header("code", "Released code", "prices per round", 3),
-            Header("difference", "Code minus paper", "prices per round", 3),
-        ),
-        INTERVALS,
-        leads=lambda _: Lead("persuasion", {"status": "finished"}),
-    )
+    lead = Lead("persuasion", {"status": "finished"})
+    yield table(evidence, "bob-gain", rows, leads=lambda _: lead)
 
 
 @dataclass(frozen=True)
@@ -132,16 +124,6 @@ class BobGains:
         self.gains.update(later.gains)
 
 
-def _with_both_gains(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add columns with Bob's gain by the paper's definition and the code's, and the difference."""
-    gains = evidence.observed(BobGains).gains
-    rows = [gains.get(match, (None, None)) for match in frame["match_id"]]
-    columns = pl.DataFrame(rows, {"paper": pl.Float64, "code": pl.Float64}, orient="row")
-    return pl.concat([frame, columns], how="horizontal").with_columns(
-        difference=pl.col("code") - pl.col("paper")
-    )
-
-
 def distributions(evidence: Evidence) -> Iterator[ReportTable]:
     """Report how means depend on the distribution of configurations.
 
@@ -152,32 +134,16 @@ def distributions(evidence: Evidence) -> Iterator[ReportTable]:
     """
     played = evidence.once(families)
     rows = [row for family in played for row in _by_distribution(family)]
-    yield ReportTable(
+    yield table(
+        evidence,
         "distributions",
-        "Metrics by distribution of configurations",
         pl.concat(rows, how="diagonal"),
-        (
-            Header("family", "Family"),
-            Header("weights", "Configurations"),
-            *(Header(key, capital(title), "", 3) for key, title in METRICS.items()),
-        ),
-        INTERVALS,
         leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
     )
-    gains = pl.concat([_by_player(family, role) for family in played for role in ROLES])
-    yield ReportTable(
+    yield table(
+        evidence,
         "player-distributions",
-        "Players' gains, plain and with equal weights",
-        gains,
-        (
-            Header("player", "Player"),
-            Header("family", "Family"),
-            Header("role", "Role"),
-            Header("plain", "Plain mean", "", 3),
-            Header("alike", "Equal weights", "", 3),
-            Header("alike.covered", "Configurations met", "share", 2),
-        ),
-        INTERVALS,
+        pl.concat([_by_player(family, role) for family in played for role in ROLES]),
         leads=lambda row: Lead(
             row["family"].lower(), {f"player_{row['role'].lower()}": row["player"]}
         ),
@@ -186,27 +152,21 @@ def distributions(evidence: Evidence) -> Iterator[ReportTable]:
 
 def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
     """Yield the means of a family's metrics, one row per distribution."""
-    family = capital(played.game)
-    frame = played.frame.with_columns(family=pl.lit(family))
-    bounds = played.bounds
-    yield means(
-        frame.with_columns(weights=pl.lit("as played")),
-        list(METRICS),
-        ["family", "weights"],
-        bounds=bounds,
-        strata=STRATA,
+    bounds, by, metrics = played.bounds, ["family", "weights"], list(METRICS)
+    frame = played.frame.with_columns(
+        family=pl.lit(capital(played.game)), weights=pl.lit("as played")
     )
+    yield means(frame, metrics, by, bounds=bounds, strata=STRATA)
     groups = {"equal weights": frame["configuration"].unique(maintain_order=True)}
     if DISCOUNTS in frame.columns:
         rates = pl.col(DISCOUNTS).str.json_decode(pl.List(pl.Float64))
-        inflation = frame.filter(rates.list.max() <= HIGH_INFLATION)["configuration"].unique(
-            maintain_order=True
-        )
+        high = frame.filter(rates.list.max() <= HIGH_INFLATION)
+        inflation = high["configuration"].unique(maintain_order=True)
         if 0 < len(inflation) < len(groups["equal weights"]):
             groups["high inflation"] = inflation
     for name, group in groups.items():
         named, weights = frame.with_columns(weights=pl.lit(name)), dict.fromkeys(group, 1.0)
-        yield reweighted(named, list(METRICS), ["family", "weights"], weights, bounds=bounds)
+        yield reweighted(named, metrics, by, weights, bounds=bounds)
 
 
 def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
@@ -278,28 +238,18 @@ def reweighted(
     for value in values:
         minimum, maximum = (bounds or {}).get(value, (-inf, inf))
         ends = [end for end in (minimum, maximum) if isinstance(end, str)]
-        scaled = _scaled(weighted.drop_nulls(value), [value, *ends], by)
+        weight = pl.col("weight") / pl.len().over(*by, "configuration")
+        scaled = weighted.drop_nulls(value).with_columns(met=weight.sum().over(by))
+        scaled = scaled.with_columns(  # so that plain means equal weighted means
+            pl.col(value, *ends) * weight / pl.col("met") * pl.len().over(by)
+        )
         averages = means(scaled, [value], by, cluster=INSTANCES, strata=STRATA)
         if ends:
             cells = scaled.group_by(by, maintain_order=True).agg(pl.col(ends).mean())
-            averages = averages.join(
-                cells, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
-            )
+            averages = with_matching(averages, cells, by)
         limits = pl.col(value + LOW, value + HIGH).clip(minimum, maximum)
         averages = averages.with_columns(limits).drop(ends)
         met = pl.col("met").first() / weight_frame["weight"].sum()
         covered = scaled.group_by(by, maintain_order=True).agg(met.alias(f"{value}.covered"))
-        for part in (averages, covered):
-            result = result.join(
-                part, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
-            )
+        result = with_matching(with_matching(result, averages, by), covered, by)
     return result
-
-
-def _scaled(frame: pl.DataFrame, values: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """Scale values to make each group's plain mean equal to its weighted mean."""
-    inner = [*by, "configuration"]
-    weight = pl.col("weight") / pl.len().over(inner)
-    return frame.with_columns(met=weight.sum().over(by)).with_columns(
-        pl.col(values) * weight / pl.col("met") * pl.len().over(by)
-    )

@@ -11,10 +11,9 @@ import polars as pl
 from cheaptalk.equilibrium import ModelChoice, model_choice
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.papers.glee.charts import heat
-from cheaptalk.papers.glee.families import GAINS, METRICS
+from cheaptalk.papers.glee.families import GAINS, METRICS, table
 from cheaptalk.papers.glee.regressions import (
     CLUSTER,
-    METHODS,
     PAIR,
     PLAYERS,
     POINTS,
@@ -29,7 +28,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.statistics.covariances import cluster_scores
 from cheaptalk.statistics.design_matrix import confounding_note, level_texts
 from cheaptalk.text import capital
@@ -110,13 +109,14 @@ def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         title = f"{capital(pairs.game)}: effects of pairs"
         caption = "Rows are Alice, columns Bob; 0 is the mean of all pairs."
         yield Charts(f"pairs-{pairs.game}-figures", title, panels, caption)
-        yield ReportTable(
-            f"pairs-{pairs.game}",
-            f"{title} in numbers",
+        yield table(
+            evidence,
+            "pairs",
             frame,
-            (*(Header(name, name) for name in PLAYERS), *columns(shown, frame)),
-            METHODS,
-            (*pairs.fits.notes, *notes),
+            name=f"pairs-{pairs.game}",
+            columns={"effects": columns(shown, frame)},
+            facts={"title": title},
+            notes=(*pairs.fits.notes, *notes),
             leads=partial(pair_lead, pairs.game),
         )
 
@@ -154,19 +154,7 @@ def same_player(evidence: Evidence) -> Iterator[ReportTable]:
         raise NoData("no player met both a copy of itself and others; use pairing: all")
     frame = with_holm(pl.DataFrame(rows, infer_schema_length=None), "corrected")
     titles = {"difference": "Difference", "given": "Controlling for players"}
-    yield ReportTable(
-        "same-player",
-        "Copies of a player compared with different players",
-        frame,
-        (
-            Header("family", "Family"),
-            Header("metric", "Metric"),
-            *columns(titles, frame),
-            Header("p", "p", "two-sided", 3),
-            Header("corrected", "p, corrected", "Holm", 3),
-        ),
-        METHODS,
-    )
+    yield table(evidence, "same-player", frame, columns={"effects": columns(titles, frame)})
 
 
 def _contrasts(who: pl.DataFrame) -> Floats | None:
@@ -195,16 +183,6 @@ def _row(pairs: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
 MIN_SUPPORT = 0.01
 """The minimum share of draws for a pair to be listed."""
 NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
-COLUMNS = (
-    Header("family", "Family"),
-    *(Header(name, name) for name in PLAYERS),
-    Header("estimates", "Estimates"),
-    Header("support", "Equilibrium in", "% of draws", 1),
-    Header("alice_gain", "Alice's gain", "points", 1),
-    Header("bob_gain", "Bob's gain", "points", 1),
-    Header("alice_regret", "Alice's regret", "points", 1),
-    Header("bob_regret", "Bob's regret", "points", 1),
-)
 
 
 class PlayerChoice(NamedTuple):
@@ -244,13 +222,11 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
     rows = [row for choice in found for row in _choice_rows(choice)]
     texts = dict.fromkeys(("family", *PLAYERS, "estimates"), pl.String)
     schema = texts | dict.fromkeys(NUMBERS, pl.Float64)
-    yield ReportTable(
+    yield table(
+        evidence,
         "player-choice",
-        "Equilibrium pairs of players",
         pl.DataFrame(rows, schema=schema),
-        COLUMNS,
-        "Gains and regrets are in points; gains are relative to the mean of all pairs.",
-        tuple(note for choice in found for note in notes_of(choice)) + tuple(problems),
+        notes=[*(note for choice in found for note in notes_of(choice)), *problems],
         leads=lambda row: pair_lead(row["family"].lower(), row),
     )
 

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 import polars as pl
 
-from cheaptalk.papers.glee.families import METRICS, FamilyMatches, Term, families
-from cheaptalk.papers.printed import as_printed, selected_labels
+from cheaptalk.papers.glee.families import METRICS, FamilyMatches, Term, families, table
+from cheaptalk.papers.printed import selected_labels
 from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -16,8 +16,6 @@ from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.reports.recipes.tables import BOLD, ERROR, Header, ReportTable
 from cheaptalk.text import capital
 
-PAPER = "glee"
-"""The folder with the printed values."""
 PANELS = {"bargaining": "a", "negotiation": "b", "persuasion": "c"}
 MARKS = {"yes": "✓", "text": "✓", "no": "-", "binary": "-"}
 """The paper's symbols for levels in Table 2."""
@@ -44,41 +42,35 @@ def market_table(
         key: effects.select((pl.col(key + HIGH) - pl.col(key + LOW)).max() / 2).item()
         for key in metrics
     }
-    rows = effects.select(
-        *(_marked(played, term) for term in terms),
-        *(key + end for key in metrics for end in ("", LOW, HIGH)),
-        *(
-            (pl.col(key) >= pl.col(key).max() - (halves[key] or 0)).alias(key + BOLD)
-            for key in metrics
-        ),
+    marked = []
+    for term in terms:
+        constant = played.constant.get(term.name)
+        levels = pl.col(term.name) if constant is None else pl.lit(constant)
+        marked.append(levels.cast(pl.String).replace(MARKS).alias(term.name))
+    values = [key + end for key in metrics for end in ("", LOW, HIGH)]
+    bold = (
+        (pl.col(key) >= pl.col(key).max() - (halves[key] or 0)).alias(key + BOLD) for key in metrics
     )
     last = pl.DataFrame({terms[0].name: "Conf. Int. ±", **halves})
-    panel = PANELS[played.game]
     heads = {term.name: HEADS.get(term.name, term.name) for term in terms}
-    meanings = "; ".join(f"{heads[term.name]}: {term.title}" for term in terms)
-    table = ReportTable(
-        f"table-2{panel}",
-        f"{capital(played.game)}: effect of the market on the game",
-        pl.concat([rows, last], how="diagonal_relaxed"),
-        (
-            *(Header(key, head) for key, head in heads.items()),
-            *(
-                Header(key, title, "", 1, f"Effect on {key}, in points.", spread=False)
-                for key, title in metrics.items()
-            ),
-        ),
-        f"{meanings}. A check mark means yes, or text messages. Effects are in points relative to "
-        f"the market {reference}. The last row is half the width of the widest classical 95 % "
-        "interval; bold are the highest effect and those within that distance of it.",
-        printed=f"Table 2 ({panel})",
+    headers = [
+        Header(key, title, "", 1, f"Effect on {key}, in points.", spread=False)
+        for key, title in metrics.items()
+    ]
+    panel = PANELS[played.game]
+    return table(
+        evidence,
+        "table-2",
+        pl.concat([effects.select(*marked, *values, *bold), last], how="diagonal_relaxed"),
+        name=f"table-2{panel}",
+        columns={"terms": heads, "metrics": headers},
+        facts={
+            "panel": panel,
+            "family": capital(played.game),
+            "meanings": "; ".join(f"{heads[term.name]}: {term.title}" for term in terms),
+            "reference": reference,
+        },
     )
-    return as_printed(evidence, PAPER, table)
-
-
-def _marked(played: FamilyMatches, term: Term) -> pl.Expr:
-    constant = played.constant.get(term.name)
-    levels = pl.col(term.name) if constant is None else pl.lit(constant)
-    return levels.cast(pl.String).replace(MARKS).alias(term.name)
 
 
 def gain_table(
@@ -101,24 +93,22 @@ def gain_table(
         .alias(key + HALF)
         for key in sides
     )
-    table = ReportTable(
-        "table-3",
-        "Effect of the player on its own gain",
-        rows.select("player", *(key + end for key in sides for end in ("", LOW, HIGH)), *halves),
-        (Header("player", "Model"), *_plus_minus(sides)),
-        "In points; ± is half the width of a classical 95 % confidence interval.",
-        printed="Table 3",
-    )
-    yield as_printed(evidence, PAPER, table)
-
-
-def _plus_minus(sides: Mapping[str, tuple[str, str]]) -> Iterator[Header]:
+    headers = []
     for key, (family, role) in sides.items():
-        yield Header(key, role, "", 1, f"{role}'s gain, in points.", family, spread=False)
-        yield Header(key + HALF, "±", "", 1, f"Half the interval of {role}'s gain.", family)
+        headers += [
+            Header(key, role, "", 1, f"{role}'s gain, in points.", family, spread=False),
+            Header(key + HALF, "±", "", 1, f"Half the interval of {role}'s gain.", family),
+        ]
+    values = [key + end for key in sides for end in ("", LOW, HIGH)]
+    yield table(
+        evidence,
+        "table-3",
+        rows.select("player", *values, *halves),
+        columns={"sides": headers},
+    )
 
 
-COUNTS = {"games": "Games", "decisions": "Decisions", "messages": "Messages", "words": "Words"}
+COUNTS = ("games", "decisions", "messages", "words")
 ORDER = ("bargaining", "persuasion", "negotiation")
 """The families in the order of Table 6."""
 
@@ -153,17 +143,7 @@ def collected(evidence: Evidence) -> Iterator[ReportTable]:
             rows.append((capital(game), matches, decisions[game], messages, words))
     counted = pl.DataFrame(rows, ["family", *COUNTS], orient="row")
     total = counted.select(pl.lit("Total").alias("family"), pl.col(*COUNTS).sum())
-    table = ReportTable(
-        "table-6",
-        "Collected games by family",
-        pl.concat([counted, total]),
-        (
-            Header("family", "Game Type"),
-            *(Header(key, title, "", 0) for key, title in COUNTS.items()),
-        ),
-        printed="Table 6",
-    )
-    yield as_printed(evidence, PAPER, table)
+    yield table(evidence, "table-6", pl.concat([counted, total]))
 
 
 TERMS = ("δ_A", "δ_B", "F_A", "F_B", "p", "v", "M", "T", "CI", "MA", "MT", "MY")
@@ -176,30 +156,17 @@ PRINTED_LEVELS = {
 TRUTH = {"yes": "True", "no": "False"}
 
 
-def reference_table(played: Sequence[FamilyMatches]) -> ReportTable:
+def reference_table(evidence: Evidence, played: Sequence[FamilyMatches]) -> ReportTable:
     """Return Table 8: the reference level of each parameter of each family."""
     sides = [[_default(family, term) for term in _in_order(family)] for family in played]
-    rows = [
-        {
-            f"{family.game} {part}": text
-            for family, (name, value) in zip(played, line, strict=True)
-            for part, text in (("parameter", name), ("default", value))
-        }
-        for line in zip_longest(*sides, fillvalue=("", ""))
-    ]
-    columns = [
+    keys = [
         Header(f"{family.game} {part}", capital(part), group=capital(family.game))
         for family in played
         for part in ("parameter", "default")
     ]
-    return ReportTable(
-        "table-8",
-        "Default parameter values",
-        pl.DataFrame(rows),
-        tuple(columns),
-        "The paper's own reference levels are in the table of reference levels.",
-        printed="Table 8",
-    )
+    rows = [list(chain(*line)) for line in zip_longest(*sides, fillvalue=("", ""))]
+    frame = pl.DataFrame(rows, [header.key for header in keys], orient="row")
+    return table(evidence, "table-8", frame, columns={"families": keys})
 
 
 def _in_order(played: FamilyMatches) -> list[Term]:
@@ -223,7 +190,10 @@ GAINS_FIRST = {
 
 
 def prediction_table(
-    evidence: Evidence, errors: pl.DataFrame, learners: Mapping[str, str], caption: str
+    evidence: Evidence,
+    errors: pl.DataFrame,
+    learners: Mapping[str, str],
+    facts: Mapping[str, object],
 ) -> ReportTable:
     """Return Table 9: the prediction error of each learner for each metric.
 
@@ -231,31 +201,24 @@ def prediction_table(
         errors: one row per ``family`` and ``metric``, with each learner's mean error, and the
             standard deviation over splits.
         learners: the titles of the learners by column.
+        facts: ``over``, the number of splits.
     """
     titles = {capital(METRICS[key]): title for key, title in GAINS_FIRST.items()}
     names = list(titles.values())
-    rows = (
-        errors.with_columns(pl.col("metric").replace(titles))
-        .rename({key + ERROR: key + HALF for key in learners})
-        .sort(
-            "family",  # alphabetical, as in the paper
-            pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64),
-        )
-    )
-    columns = [
-        header
-        for key, title in learners.items()
-        for header in (
+    position = pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    halves = {key + ERROR: key + HALF for key in learners}
+    rows = errors.with_columns(pl.col("metric").replace(titles)).rename(halves)
+    headers = []
+    for key, title in learners.items():
+        about = "Standard deviation over splits."
+        headers += [
             Header(key, "RMSE", "", 3, group=title),
-            Header(key + HALF, "±", "", 3, "Standard deviation over splits.", title),
-        )
-    ]
-    table = ReportTable(
+            Header(key + HALF, "±", "", 3, about, title),
+        ]
+    return table(
+        evidence,
         "table-9",
-        "Root mean squared error out of sample, by model",
-        rows,
-        (Header("family", "Family"), Header("metric", "Metric"), *columns),
-        caption,
-        printed="Table 9",
+        rows.sort("family", position),  # families are in alphabetical order, as in the paper
+        columns={"learners": headers},
+        facts=facts,
     )
-    return as_printed(evidence, PAPER, table)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
-from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, families, people
+from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, families, people, table
 from cheaptalk.papers.glee.paper_tables import prediction_table
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -29,11 +29,6 @@ POINTS = 100.0
 CLUSTER = ("configuration",)
 KINDS = ("classical", "clustered")
 ERRORS: tuple[Errors, ...] = ("classical", "cluster")
-METHODS = (
-    "A point is 0.01 of the metric. 95 % confidence intervals: classical ones treat matches as "
-    "independent, as in the paper; clustered ones (Student's t; CR1, or CR2 for levels with fewer "
-    "than 20 configurations) allow for similar matches within a configuration."
-)
 
 
 class Fit(NamedTuple):
@@ -321,20 +316,10 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     if not rows:
         raise NoData(" ".join(notes))
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    over = f"Over {counted(splits, 'random split')}"
-    yield ReportTable(
-        "predictions",
-        "Root mean squared error out of sample",
-        frame,
-        (
-            Header("family", "Family"),
-            Header("metric", "Metric"),
-            *(Header(key, title, "RMSE", 3) for key, title in LEARNERS.items()),
-        ),
-        f"{over}; standard deviations in parentheses.",
-        tuple(notes),
-    )
-    yield prediction_table(evidence, frame, LEARNERS, f"{over}; ± is the standard deviation.")
+    facts = {"over": f"Over {counted(splits, 'random split')}"}
+    learners = {"learners": LEARNERS}
+    yield table(evidence, "predictions", frame, columns=learners, facts=facts, notes=notes)
+    yield prediction_table(evidence, frame, LEARNERS, facts)
 
 
 def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:

@@ -110,9 +110,8 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
     except NoData:
         amounts = dict.fromkeys(("all", "base", "bonus"), pl.Float64())
         paid = pl.DataFrame(schema={"participant": pl.String(), **amounts})
-    return with_matching(counts, paid, "participant").with_columns(
-        with_bonus=(pl.col("bonus") > 0).cast(pl.Float64)
-    )
+    with_bonus = (pl.col("bonus") > 0).cast(pl.Float64)
+    return with_matching(counts, paid, "participant").with_columns(with_bonus=with_bonus)
 
 
 def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
