@@ -6,14 +6,15 @@ Algorithms are found by name in ``ALGORITHMS``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import Field
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.learning.networks import Array, jax, jnp, nnx
+from cheaptalk.learning.acting import Choose, Played, play
+from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx
 from cheaptalk.learning.policy import RESIDUAL, Policy
 from cheaptalk.learning.rounding import Rounding
 from cheaptalk.rules import CheaptalkError, Value
@@ -84,10 +85,6 @@ class Diverged(CheaptalkError):
 
 class Training(ABC, Generic[S, L]):
     """A training run of a learning algorithm on a game.
-
-    Args:
-        game: the array game.
-        settings: the algorithm's settings.
 
     Attributes:
         name: the name of the algorithm.
@@ -185,6 +182,61 @@ class Training(ABC, Generic[S, L]):
         arrays = [total, *jax.tree.leaves(self.weights(learned))]
         sound = jnp.stack([jnp.isfinite(array).all() for array in arrays]).all()
         return learned, total / count, sound
+
+
+class BatchTraining(Training[S, L]):
+    """A training that plays a batch of matches in each loop, and then learns from the batch.
+
+    Attributes:
+        keys: the number of random keys of a loop, including the key of later loops.
+        graph: the structure of the networks.
+    """
+
+    keys: ClassVar[int]
+
+    def __init__(self, game: ArrayGame[Any, Any], settings: S) -> None:
+        super().__init__(game, settings)
+        self.graph = nnx.split(self._network(0))[0]
+
+    @abstractmethod
+    def _network(self, seed: Any) -> Network:
+        """Return a network with random weights."""
+
+    @abstractmethod
+    def _actor(self, learned: L) -> Any:
+        """Return the weights of the network that computes the learned policy."""
+
+    @abstractmethod
+    def _choices(self, learned: L, keys: Sequence[Array]) -> tuple[Array, Choose, Array]:
+        """Return the random key of the instances, the players' choice, and the key of matches."""
+
+    @abstractmethod
+    def _learn(self, learned: L, played: Played, keys: Sequence[Array]) -> tuple[L, Array]:
+        """Update the state once; return the new state, and the metrics."""
+
+    def weights(self, learned: L) -> Any:
+        arrays = nnx.to_flat_state(self._actor(learned))
+        return nnx.from_flat_state([(path, array) for path, array in arrays if path[0] != "value"])
+
+    def probabilities(self, learned: L, seen: Any, legal: Any) -> Any:
+        """Return the policy's action probabilities before rounding; shape (..., actions)."""
+        logits = self._net(self._actor(learned))(jnp.asarray(seen))
+        return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
+
+    def _net(self, weights: Any) -> Any:
+        return nnx.merge(self.graph, weights)
+
+    def _play(self, learned: L, keys: Sequence[Array]) -> Played:
+        instance_key, choose, play_key = self._choices(learned, keys)
+        draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
+        return play(self.game, draws, choose, play_key)
+
+    def _loop(self, learned: Any) -> tuple[L, Array]:
+        key, *keys = jax.random.split(learned.key, self.keys)
+        played = self._play(learned, keys)
+        learned, metrics = self._learn(learned, played, keys)
+        means = jnp.concatenate([metrics, played.returns.mean(axis=0)])
+        return learned._replace(key=key, loops=learned.loops + 1), means
 
 
 ALGORITHMS: Registry[type[Training[Any, Any]]] = Registry(

@@ -46,12 +46,11 @@ class BestResponse(NFSP):
         width = policy.weights["first.kernel"].shape[1]
         network = Network(policy.game.observed, width, policy.game.actions, 0)
         self.policy_graph, template = nnx.split(network)
-        self.policy_weights = nnx.from_flat_state(
-            [
-                (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
-                for path, array in nnx.to_flat_state(template)
-            ]
-        )
+        arrays = [
+            (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
+            for path, array in nnx.to_flat_state(template)
+        ]
+        self.policy_weights = nnx.from_flat_state(arrays)
 
     def begin(self) -> Learned:
         learned = super().begin()
@@ -72,12 +71,8 @@ class BestResponse(NFSP):
         by_response = self._play_out(learned, instances, responds, play_key)[:, seat]
         by_policy = self._play_out(learned, instances, jnp.zeros_like(responds), play_key)[:, seat]
         gains = by_response - by_policy
-        return Gain(
-            self.game.players[seat],
-            float(gains.mean()),
-            float(gains.std()) / sqrt(matches),
-            float(by_policy.mean()),
-        )
+        error = float(gains.std()) / sqrt(matches)
+        return Gain(self.game.players[seat], float(gains.mean()), error, float(by_policy.mean()))
 
     def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:

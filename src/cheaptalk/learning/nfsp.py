@@ -8,21 +8,27 @@ All seats share the networks; the observation includes the seat. Choices that th
 are settings, with an explanation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import Field
 
 from cheaptalk.arrays.games import ArrayGame
-from cheaptalk.learning.acting import picked, play, rows_of
-from cheaptalk.learning.algorithms import Progress, Settings, Training
+from cheaptalk.learning.acting import Choose, Played, picked, rows_of
+from cheaptalk.learning.algorithms import BatchTraining, Progress, Settings
 from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx, optax
 from cheaptalk.rules import CheaptalkError
 
 MAX_DECISIONS = 2**31 - 1
 """Maximum number of decisions that a training can count."""
+
+
+METRICS = {
+    "q_loss": "mean squared error of the action values, in squared shares of the game's scale",
+    "policy_loss": "cross-entropy of the average policy and best-response actions, in nats",
+}
+"""The metrics of a training, with their descriptions."""
 
 
 class NFSPSettings(Settings):
@@ -110,27 +116,17 @@ class Learned(NamedTuple):
     loops: Array
 
 
-class NFSP(Training[NFSPSettings, Learned]):
-    """Neural fictitious self-play on a game.
-
-    Args:
-        game: the array game.
-        settings: see :class:`NFSPSettings`.
-    """
+class NFSP(BatchTraining[NFSPSettings, Learned]):
+    """Neural fictitious self-play on a game."""
 
     name = "nfsp"
+    keys = 4
     options = NFSPSettings
-    metrics = MappingProxyType(
-        {
-            "q_loss": "mean squared error of the action values, in squared shares of the game's scale",
-            "policy_loss": "cross-entropy of the average policy and best-response actions, in nats",
-        }
-    )
+    metrics = METRICS
 
     def __init__(self, game: ArrayGame[Any, Any], settings: NFSPSettings) -> None:
         super().__init__(game, settings)
-        network = Network(game.observed, settings.hidden, game.actions, 0)
-        self.graph = self.policy_graph = nnx.split(network)[0]
+        self.policy_graph = self.graph
         self.policy_steps = optax.adam(settings.policy_rate)
         self.q_steps = optax.adam(settings.q_rate)
 
@@ -138,14 +134,9 @@ class NFSP(Training[NFSPSettings, Learned]):
         policy, q, match_key = jax.random.split(jax.random.key(self.settings.seed), 3)
         policy_weights, q_weights = (nnx.split(self._network(key))[1] for key in (policy, q))
         steps = self.policy_steps.init(policy_weights), self.q_steps.init(q_weights)
-        return Learned(
-            Weights(policy_weights, q_weights, *steps),
-            q_weights,
-            self._empty(self.settings.q_buffer),
-            self._empty(self.settings.policy_buffer),
-            match_key,
-            jnp.zeros((), jnp.int32),
-        )
+        weights = Weights(policy_weights, q_weights, *steps)
+        newest, best = map(self._empty, (self.settings.q_buffer, self.settings.policy_buffer))
+        return Learned(weights, q_weights, newest, best, match_key, jnp.zeros((), jnp.int32))
 
     def _network(self, seed: Any) -> Network:
         return Network(self.game.observed, self.settings.hidden, self.game.actions, seed)
@@ -173,43 +164,41 @@ class NFSP(Training[NFSPSettings, Learned]):
             )
         return super().train(learned, matches, every=every, progress=progress)
 
-    def weights(self, learned: Learned) -> Any:
+    def _actor(self, learned: Learned) -> Any:
         return learned.weights.policy
-
-    def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
-        """Return the average policy's action probabilities; shape (..., actions)."""
-        logits = nnx.merge(self.policy_graph, learned.weights.policy)(jnp.asarray(seen))
-        return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
 
     # One loop
 
-    def _loop(self, learned: Learned) -> tuple[Learned, Array]:
-        key, play_key, reservoir_key, batch_key = jax.random.split(learned.key, 4)
-        rows, counts, best, returns = self._play(learned, play_key)
-        newest = _put(learned.newest, rows, self._value_mask(counts, best))
-        reservoir = _keep(learned.best, rows, counts & best, reservoir_key)
-        update = partial(self._update, learned.target, newest, reservoir)
-        keys = jax.random.split(batch_key, self.settings.updates)
-        weights, losses = jax.lax.scan(update, learned.weights, keys)
-        loops = learned.loops + 1
-        renew = loops % self.settings.target == 0
-        target = jax.tree.map(partial(jnp.where, renew), weights.q, learned.target)
-        means = jnp.concatenate([losses.mean(axis=0), returns.mean(axis=0)])
-        return Learned(weights, target, newest, reservoir, key, loops), means
-
-    def _play(self, learned: Learned, key: Array) -> tuple[Decisions, Array, Array, Array]:
-        """Play matches; return decisions, masks (non-padding, best response), and payoffs."""
-        instance_key, mode_key, step_key = jax.random.split(key, 3)
-        draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
+    def _choices(self, learned: Learned, keys: Sequence[Array]) -> tuple[Array, Choose, Array]:
+        instance_key, mode_key, step_key = jax.random.split(keys[0], 3)
         responds = self._modes(mode_key)
 
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, Array]:
             mode = picked(responds, player)
-            return self._act(learned, seen, legal, mode, key), mode
+            return self._chosen(learned, seen, legal, mode, key, self.settings.exploration), mode
 
-        played = play(self.game, draws, choose, step_key)
-        rows = self._with_next(*played[:5], played.shares)
-        return (*rows_of((rows, played.here, played.more)), played.returns)
+        return instance_key, choose, step_key
+
+    def _decisions(self, played: Played) -> tuple[Decisions, Array, Array]:
+        """Return all decisions, and masks of actual decisions and of best responses."""
+        by_step = self._with_next(*played[:5], played.shares), played.here, played.more
+        decisions: tuple[Decisions, Array, Array] = rows_of(by_step)
+        return decisions
+
+    def _learn(
+        self, learned: Learned, played: Played, keys: Sequence[Array]
+    ) -> tuple[Learned, Array]:
+        _, reservoir_key, batch_key = keys
+        rows, counts, best = self._decisions(played)
+        newest = _put(learned.newest, rows, self._value_mask(counts, best))
+        reservoir = _keep(learned.best, rows, counts & best, reservoir_key)
+        update = partial(self._update, learned.target, newest, reservoir)
+        batch_keys = jax.random.split(batch_key, self.settings.updates)
+        weights, losses = jax.lax.scan(update, learned.weights, batch_keys)
+        renew = (learned.loops + 1) % self.settings.target == 0
+        target = jax.tree.map(partial(jnp.where, renew), weights.q, learned.target)
+        learned = learned._replace(weights=weights, target=target, newest=newest, best=reservoir)
+        return learned, losses.mean(axis=0)
 
     def _value_mask(self, counts: Array, best: Array) -> Array:
         """Return the mask of decisions from which action values are learned; by default, all."""
@@ -218,9 +207,6 @@ class NFSP(Training[NFSPSettings, Learned]):
     def _modes(self, key: Array) -> Array:
         shape = (self.settings.matches, len(self.game.players))
         return jax.random.uniform(key, shape) < self.settings.anticipatory
-
-    def _act(self, learned: Learned, seen: Array, legal: Array, mode: Array, key: Array) -> Array:
-        return self._chosen(learned, seen, legal, mode, key, self.settings.exploration)
 
     def _chosen(
         self,
@@ -232,7 +218,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         exploration: float,
     ) -> Array:
         explore_key, random_key, average_key = jax.random.split(key, 3)
-        q = masked(nnx.merge(self.graph, learned.weights.q)(seen), legal)
+        q = masked(self._net(learned.weights.q)(seen), legal)
         explores = jax.random.uniform(explore_key, mode.shape) < exploration
         random_action = jax.random.categorical(random_key, masked(jnp.zeros_like(q), legal))
         best = jnp.where(explores, random_action, q.argmax(axis=-1))
@@ -256,18 +242,18 @@ class NFSP(Training[NFSPSettings, Learned]):
 
         def back(after: Any, step: Any) -> tuple[Any, Any]:
             player, seen, legal, here = step
-            is_own = players == player[:, None]
             index = player[:, None]
-            next_seen = jnp.take_along_axis(after[0], index[..., None], axis=1)[:, 0]
-            next_legal = jnp.take_along_axis(after[1], index[..., None], axis=1)[:, 0]
-            goes_on = jnp.take_along_axis(after[2], index, axis=1)[:, 0]
-            payoff = jnp.where(goes_on, 0.0, jnp.take_along_axis(shares, index, axis=1)[:, 0])
-            new = is_own & here[:, None]
-            after = (
-                jnp.where(new[..., None], seen[:, None], after[0]),
-                jnp.where(new[..., None], legal[:, None], after[1]),
-                after[2] | new,
+            next_seen, next_legal = (
+                jnp.take_along_axis(part, index[..., None], axis=1)[:, 0] for part in after[:2]
             )
+            goes_on = picked(after[2], player)
+            payoff = jnp.where(goes_on, 0.0, picked(shares, player))
+            new = (players == index) & here[:, None]
+            now = (
+                jnp.where(new[..., None], part[:, None], old)
+                for part, old in zip((seen, legal), after[:2], strict=True)
+            )
+            after = (*now, after[2] | new)
             return after, (payoff, next_seen, next_legal & goes_on[:, None])
 
         _, (reward, after, later) = jax.lax.scan(
@@ -291,9 +277,8 @@ class NFSP(Training[NFSPSettings, Learned]):
 
     def _q_loss(self, weights: Any, target: Any, rows: Decisions) -> Array:
         """Return the mean squared error of action values against one-step Q-learning targets."""
-        values = nnx.merge(self.graph, weights)(rows.seen)
-        predicted = picked(values, rows.action)
-        next_value = masked(nnx.merge(self.graph, target)(rows.after), rows.later).max(axis=1)
+        predicted = picked(self._net(weights)(rows.seen), rows.action)
+        next_value = masked(self._net(target)(rows.after), rows.later).max(axis=1)
         target_value = rows.reward + jnp.where(rows.later.any(axis=1), next_value, 0.0)
         return ((predicted - jax.lax.stop_gradient(target_value)) ** 2).mean()
 

@@ -46,30 +46,15 @@ def _rnad(game: str, table: str) -> Preset:
 
 
 def _quick(algorithm: str, game: str, matches: int, /, **settings: Any) -> Preset:
+    settings = {"threshold": 0.03, "bins": 32, **settings}
     return Preset(
-        algorithm=algorithm,
-        game=game,
-        matches=matches,
-        settings={"threshold": 0.03, "bins": 32, **settings},
-        source=QUICK_SOURCE,
+        algorithm=algorithm, game=game, matches=matches, settings=settings, source=QUICK_SOURCE
     )
 
 
-def _quick_rnad(game: str, matches: int) -> Preset:
-    return _quick(
-        "rnad",
-        game,
-        matches,
-        rate=1e-3,
-        sizes=(250,),
-        repeats=(1,),
-        averaging=0.02,
-        eta=0.02,
-        opposed=False,
-        fine_tune=None,
-    )
-
-
+QUICK_RNAD = {"sizes": (250,), "repeats": (1,), "averaging": 0.02, "opposed": False}
+QUICK_RNAD |= {"fine_tune": None, "rate": 1e-3, "eta": 0.02}
+"""Settings of regularised Nash dynamics for trainings within minutes."""
 LARGER = {"matches": 512, "policy_buffer": 400_000, "q_buffer": 200_000, "target": 50}
 """Settings of fictitious self-play for games larger than BG4."""
 TRAININGS: Mapping[str, Preset] = MappingProxyType(
@@ -92,23 +77,14 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType(
         "nfsp-bg4-quick": _quick("nfsp", "BG4", 8_000_000),
         "nfsp-bg5-quick": _quick("nfsp", "BG5", 20_000_000, **LARGER),
         "nfsp-bg6-quick": _quick("nfsp", "BG6", 20_000_000, **LARGER),
-        "rnad-bg4-quick": _quick_rnad("BG4", 16_000_000),
-        "rnad-bg5-quick": _quick_rnad("BG5", 12_800_000),
-        "rnad-bg6-quick": _quick_rnad("BG6", 16_000_000),
+        "rnad-bg4-quick": _quick("rnad", "BG4", 16_000_000, **QUICK_RNAD),
+        "rnad-bg5-quick": _quick("rnad", "BG5", 12_800_000, **QUICK_RNAD),
+        "rnad-bg6-quick": _quick("rnad", "BG6", 16_000_000, **QUICK_RNAD),
         "rnad-bargaining-quick": _quick(
             "rnad",
             "bargaining",
             3_000_000,
-            rate=5e-4,
-            sizes=(250,),
-            repeats=(1,),
-            averaging=0.02,
-            eta=0.1,
-            opposed=False,
-            exploration=0.1,
-            force=20,
-            beta=10,
-            fine_tune=None,
+            **QUICK_RNAD | {"rate": 5e-4, "eta": 0.1, "exploration": 0.1, "force": 20, "beta": 10},
         ),
     }
 )

@@ -8,16 +8,16 @@ of decisions, and NeuRD updates the policy's logits. All seats share a network; 
 includes the seat. Choices that the paper leaves open are settings, with an explanation.
 """
 
+from collections.abc import Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.learning.acting import Played, by_lot, likeliest, picked, play, rows_of
-from cheaptalk.learning.algorithms import Settings, Training
+from cheaptalk.learning.acting import Choose, Played, by_lot, likeliest, picked, rows_of
+from cheaptalk.learning.algorithms import BatchTraining, Settings
 from cheaptalk.learning.networks import Actor, Array, jax, jnp, masked, nnx, optax
 from cheaptalk.learning.rounding import AS_IT_IS, Rounding
 
@@ -26,6 +26,18 @@ np = needed("numpy")
 MIN_ROWS = 384
 """Minimum difference in rows between two compiled update sizes. Matches that end early need smaller
 updates, so several sizes are compiled."""
+
+
+METRICS = {
+    "value_loss": "mean squared error of values against v-trace targets, in squared shares of "
+    "the scale, summed over players",
+    "policy_loss": "NeuRD's loss, pushes times logits; its level has no meaning",
+    "entropy": "entropy of the policy's decisions, in nats",
+    "divergence": "divergence of the policy from the anchor, in nats; near 0 at convergence",
+    "gradient": "norm of the gradient before clipping",
+    "length": "decisions per match",
+}
+"""The metrics of a training, with their descriptions."""
 
 
 class RNaDSettings(Settings):
@@ -167,34 +179,18 @@ class Ahead(NamedTuple):
     value: Array
 
 
-class RNaD(Training[RNaDSettings, Learned]):
-    """Regularised Nash dynamics on a game.
-
-    Args:
-        game: the array game.
-        settings: see :class:`RNaDSettings`.
-    """
+class RNaD(BatchTraining[RNaDSettings, Learned]):
+    """Regularised Nash dynamics on a game."""
 
     name = "rnad"
+    keys = 3
     options = RNaDSettings
-    metrics = MappingProxyType(
-        {
-            "value_loss": "mean squared error of values against v-trace targets, in squared shares of "
-            "the scale, summed over players",
-            "policy_loss": "NeuRD's loss, pushes times logits; its level has no meaning",
-            "entropy": "entropy of the policy's decisions, in nats",
-            "divergence": "divergence of the policy from the anchor, in nats; near 0 at convergence",
-            "gradient": "norm of the gradient before clipping",
-            "length": "decisions per match",
-        }
-    )
+    metrics = METRICS
 
     def __init__(self, game: ArrayGame[Any, Any], settings: RNaDSettings) -> None:
         super().__init__(game, settings)
-        self.graph = nnx.split(self._network(0))[0]
-        adam = optax.adam(
-            settings.rate, settings.first_moment, settings.second_moment, settings.epsilon
-        )
+        moments = settings.first_moment, settings.second_moment
+        adam = optax.adam(settings.rate, *moments, settings.epsilon)
         self.steps = optax.chain(optax.clip_by_global_norm(settings.clip), adam)
         self.rounded = Rounding(settings.threshold, settings.bins)
 
@@ -204,54 +200,42 @@ class RNaD(Training[RNaDSettings, Learned]):
     def begin(self) -> Learned:
         first, match_key = jax.random.split(jax.random.key(self.settings.seed))
         weights = nnx.split(self._network(first))[1]
-        steps = self.steps.init(weights)
-        return Learned(
-            weights, weights, weights, weights, steps, match_key, jnp.zeros((), jnp.int32)
-        )
+        steps, loops = self.steps.init(weights), jnp.zeros((), jnp.int32)
+        return Learned(weights, weights, weights, weights, steps, match_key, loops)
 
-    def weights(self, learned: Learned) -> Any:
-        arrays = nnx.to_flat_state(learned.target)
-        return nnx.from_flat_state([(path, array) for path, array in arrays if path[0] != "value"])
+    def _actor(self, learned: Learned) -> Any:
+        return learned.target
 
     def rounding(self, learned: Learned) -> Rounding:
         after = self.settings.fine_tune
         return self.rounded if after is None or int(learned.loops) >= after else AS_IT_IS
 
-    def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
-        """Return the policy's action probabilities before rounding; shape (..., actions)."""
-        logits = self._net(learned.target)(jnp.asarray(seen))
-        return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
-
-    def _net(self, weights: Any) -> Actor:
-        network: Actor = nnx.merge(self.graph, weights)
-        return network
-
     # One loop
 
-    def _loop(self, learned: Learned) -> tuple[Learned, Array]:
-        key, instance_key, play_key = jax.random.split(learned.key, 3)
-        draws = jax.random.uniform(instance_key, (self.settings.matches, self.game.uniforms))
-        explores = jax.random.bernoulli(
-            jax.random.fold_in(play_key, 0),
-            self.settings.exploration,
-            (self.settings.matches, len(self.game.players)),
-        )
-        played = play(self.game, draws, partial(self._act, learned.weights, explores), play_key)
+    def _choices(self, learned: Learned, keys: Sequence[Array]) -> tuple[Array, Choose, Array]:
+        instance_key, play_key = keys
+        shape = (self.settings.matches, len(self.game.players))
+        explore_key = jax.random.fold_in(play_key, 0)
+        explores = jax.random.bernoulli(explore_key, self.settings.exploration, shape)
+        return instance_key, partial(self._act, learned.weights, explores), play_key
+
+    def _learn(
+        self, learned: Learned, played: Played, keys: Sequence[Array]
+    ) -> tuple[Learned, Array]:
         gradient, means = self._slope(learned, played)
         change, steps = self.steps.update(gradient, learned.steps)
         weights = optax.apply_updates(learned.weights, change)
         share = self.settings.averaging
         target = jax.tree.map(lambda old, new: old + share * (new - old), learned.target, weights)
         since, size = self._inner(learned.loops)
-        ends = since == size - 1
         anchor, before = (
-            jax.tree.map(partial(jnp.where, ends), new, old)
+            jax.tree.map(partial(jnp.where, since == size - 1), new, old)
             for new, old in ((target, learned.anchor), (learned.anchor, learned.before))
         )
         length = jnp.sqrt(sum((array**2).sum() for array in jax.tree.leaves(gradient)))
         lengths = jnp.stack([length, played.here.sum(axis=0).mean()])
-        means = jnp.concatenate([means, lengths, played.returns.mean(axis=0)])
-        return Learned(weights, target, anchor, before, steps, key, learned.loops + 1), means
+        learned = Learned(weights, target, anchor, before, steps, learned.key, learned.loops)
+        return learned, jnp.concatenate([means, lengths])
 
     def _inner(self, loops: Array) -> tuple[Array, Array]:
         """Return the loops since the anchor policy last changed, and the loops between changes."""
@@ -392,23 +376,15 @@ class RNaD(Training[RNaDSettings, Learned]):
             )
             aim += jnp.minimum(c, weight) * (ahead.aim - ahead.value)
             transfer = paid if self.settings.opposed else 0.0
-            after_others = Ahead(
-                weight,
-                transfer + step.rewards + ahead.got,
-                transfer + ratio * (step.rewards + ahead.weighed),
-                ahead.aim,
-                ahead.value,
+            after_others = ahead._replace(
+                weight=weight,
+                got=transfer + step.rewards + ahead.got,
+                weighed=transfer + ratio * (step.rewards + ahead.weighed),
             )
             after = Ahead(zeros + 1, zeros, zeros, aim, zeros + value)
             here = step.own.any(axis=-1, keepdims=True)
-            state = jax.tree.map(
-                lambda own_step, other_step, no_step: jnp.where(
-                    step.own, own_step, jnp.where(here, other_step, no_step)
-                ),
-                after,
-                after_others,
-                ahead,
-            )
+            others = jax.tree.map(partial(jnp.where, here), after_others, ahead)
+            state = jax.tree.map(partial(jnp.where, step.own), after, others)
             results = jnp.where(step.own, jnp.stack([aim, advantage]), 0.0).sum(axis=-1)
             return state, (results[0], results[1])
 
