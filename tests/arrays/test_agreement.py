@@ -19,8 +19,12 @@ MAX_CHECKED_ACTIONS = 2_000
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "battle_royale": [
         {"horizon": 12, "hit_rates": (0.3, 0.5, 0.5, 1.0), "idle_rounds": 3},
-        {"horizon": {"rounds": 15, "hidden": True}, "hit_rates": (0.1, 0.2, 0.3),
-         "strict_targets": False, "idle_rounds": 2},
+        {
+            "horizon": {"rounds": 15, "hidden": True},
+            "hit_rates": (0.1, 0.2, 0.3),
+            "strict_targets": False,
+            "idle_rounds": 2,
+        },
     ],
     "chip_trading": [
         {},
@@ -46,12 +50,20 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "public_goods": [{"players": 3, "rounds": 3, "tokens": 6, "factor": 1.7}],
     "sealed_bid_auction": [
         {"players": 4, "rounds": 3, "high": 6, "step": 2},
-        {"players": 3, "rounds": 2, "low": 2, "high": 5, "step": 1, "distinct": False,
-         "price": "second", "common_prior": True},
+        {
+            "players": 3,
+            "rounds": 2,
+            "low": 2,
+            "high": 5,
+            "step": 1,
+            "distinct": False,
+            "price": "second",
+            "common_prior": True,
+        },
         {"players": 3, "rounds": 4, "high": 30, "draws": "gama"},
         {"players": 18, "rounds": 1, "high": 20, "step": 1},
     ],
-}  # fmt: skip
+}
 """Parameters of further games by name of the game."""
 GAMES: dict[str, Game] = {
     **{
@@ -60,8 +72,13 @@ GAMES: dict[str, Game] = {
     },
     **{
         f"BGL, zeros {zeros}": get_game("item_bargaining").rules.model_validate(
-            {"quantities": {"kinds": 3, "mean": 1, "zeros": zeros}, "rounds": 2,
-             "least_outside": 0, "below_total": True, "highest_value": 9}
+            {
+                "quantities": {"kinds": 3, "mean": 1, "zeros": zeros},
+                "rounds": 2,
+                "least_outside": 0,
+                "below_total": True,
+                "highest_value": 9,
+            }
         )
         for zeros in ("kept", "redrawn", "plus_one")
     },
@@ -69,8 +86,13 @@ GAMES: dict[str, Game] = {
         {"money": 100, "discounts": (0.9, 0.8), "horizon": 6, "messages": False}
     ),
     "bargaining with words": get_game("bargaining").rules.model_validate(
-        {"money": 0.3, "discounts": (1, 0.95), "horizon": {"rounds": 5, "hidden": True},
-         "complete_information": False, "reminders": False}
+        {
+            "money": 0.3,
+            "discounts": (1, 0.95),
+            "horizon": {"rounds": 5, "hidden": True},
+            "complete_information": False,
+            "reminders": False,
+        }
     ),
     "negotiation": get_game("negotiation").rules.model_validate({"horizon": 4}),
     "negotiation without John": get_game("negotiation").rules.model_validate(
@@ -81,7 +103,7 @@ GAMES: dict[str, Game] = {
         for name, settings in SETTINGS.items()
         for number, parameters in enumerate(settings, 1)
     },
-}  # fmt: skip
+}
 
 
 def play_both(game: ArrayGame[Any, Any], state: Any, rng: np.random.Generator) -> None:
@@ -186,10 +208,21 @@ def test_legal_actions_are_drawn_uniformly(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["BG5", "BG1", "bargaining", "negotiation", *(name for name in GAMES if ", 2" in name),
-             "chip_trading, 1", "diners_dilemma, 1", "divide_the_dollar, 1", "public_goods, 1",
-             "sealed_bid_auction, 1", "sealed_bid_auction, 3"]
-)  # fmt: skip
+    "name",
+    [
+        "BG5",
+        "BG1",
+        "bargaining",
+        "negotiation",
+        *(name for name in GAMES if ", 2" in name),
+        "chip_trading, 1",
+        "diners_dilemma, 1",
+        "divide_the_dollar, 1",
+        "public_goods, 1",
+        "sealed_bid_auction, 1",
+        "sealed_bid_auction, 3",
+    ],
+)
 def test_jax_agrees_with_numpy(name: str) -> None:
     jax = pytest.importorskip("jax")
     game, rng = array_game(GAMES[name]), np.random.default_rng(4)
@@ -258,8 +291,9 @@ def test_accepting_players_trade_equally_often() -> None:
         legal = game.legal(state)
         actions = np.where(legal[:, 0], legal[:, 1] & (number != 2), legal.argmax(axis=1))
         state = game.step(state, actions)
-    partner = np.where(state.partner[:, 0] > state.order[:, 0], state.partner[:, 0] - 1,
-                       state.partner[:, 0])  # fmt: skip
+    partner = np.where(
+        state.partner[:, 0] > state.order[:, 0], state.partner[:, 0] - 1, state.partner[:, 0]
+    )
     counts = np.bincount(partner, minlength=4)
     assert counts[1] == 0
     assert counts.sum() == count

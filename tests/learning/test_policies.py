@@ -1,6 +1,6 @@
 """Policies in files and in matches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,15 +73,19 @@ def test_policies_of_one_player_play_the_games_they_were_trained_for(tmp_path: P
         write_policy(untrained(rules, rounds), Path(files[-1]))
     fixed = {"quantities": [1, 1], "highest_value": 2}
     study: dict[str, Any] = {
-        "name": "several", "instances": 2,
+        "name": "several",
+        "instances": 2,
         "games": [{"game": "item_bargaining", "fixed": fixed, "grid": {"rounds": [1, 2]}}],
-        "players": {"learned": {"policies": files}, "random": "random"}, "pairing": "all",
-    }  # fmt: skip
+        "players": {"learned": {"policies": files}, "random": "random"},
+        "pairing": "all",
+    }
     planned = ct.plan(ct.Study.model_validate(study))
     seats = {
         (match.configuration.game.model_dump()["rounds"], seat.spec.written()["policy"])
-        for match in planned.matches for seat in match.seating if seat.label == "learned"
-    }  # fmt: skip
+        for match in planned.matches
+        for seat in match.seating
+        if seat.label == "learned"
+    }
     assert seats == {(1, files[0]), (2, files[1])}
     study["games"][0]["grid"] = {"rounds": [1, 3]}
     with pytest.raises(ct.CheaptalkError, match="rounds"):
@@ -92,11 +96,16 @@ def test_policy_plays_only_its_own_game(tmp_path: Path) -> None:
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)
     study: dict[str, Any] = {
-        "name": "learned", "instances": 3,
-        "games": [{"game": "item_bargaining",
-                   "fixed": {"quantities": [1, 1], "highest_value": 2, "rounds": 2}}],
+        "name": "learned",
+        "instances": 3,
+        "games": [
+            {
+                "game": "item_bargaining",
+                "fixed": {"quantities": [1, 1], "highest_value": 2, "rounds": 2},
+            }
+        ],
         "players": {"learned": {"policy": str(file)}, "soft": "soft"},
-    }  # fmt: skip
+    }
     assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12
     ct.run(ct.studies.parse_study(study, "x"), tmp_path / "s.sqlite")
     with ct.Store.open(tmp_path / "s.sqlite") as store:
@@ -114,25 +123,21 @@ def test_policy_plays_only_its_own_game(tmp_path: Path) -> None:
         seat.check()
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("battle_royale", {"horizon": 20, "hit_rates": (0.2, 0.4, 0.6)}),
-        ("chip_trading", {"colours": ("green", "red"), "chips": 2, "rounds": 2}),
-        ("el_farol_bar", {"players": 3, "rounds": 2}),
-        ("pirate_game", {"players": 4, "gold": 3}),
-        ("sealed_bid_auction", {"players": 3, "rounds": 2, "high": 40}),
-    ],
-)
-def test_policy_plays_games_of_several_players(name: str, parameters: dict[str, Any]) -> None:
-    policy = untrained(ct.get_game(name).rules.model_validate(parameters))
-    rules = policy.game.rules
-    seated = dict.fromkeys(rules.seats, policy.decide)
-    for number in range(5):
-        table = ct.play(
-            rules, rules.draw_instance(Chance("several", number)), f"match {number}", seated
-        )
-        assert table.outcome is not None
+def test_policy_plays_games_of_several_players() -> None:
+    games: dict[str, dict[str, Any]] = {
+        "battle_royale": {"horizon": 20, "hit_rates": (0.2, 0.4, 0.6)},
+        "chip_trading": {"colours": ("green", "red"), "chips": 2, "rounds": 2},
+        "el_farol_bar": {"players": 3, "rounds": 2},
+        "pirate_game": {"players": 4, "gold": 3},
+        "sealed_bid_auction": {"players": 3, "rounds": 2, "high": 40},
+    }
+    for name, parameters in games.items():
+        policy = untrained(ct.get_game(name).rules.model_validate(parameters))
+        rules = policy.game.rules
+        seated = dict.fromkeys(rules.seats, policy.decide)
+        for number in range(5):
+            instance = rules.draw_instance(Chance("several", number))
+            assert ct.play(rules, instance, f"match {number}", seated).outcome is not None
 
 
 def test_shipped_policies_play_their_games() -> None:
@@ -168,24 +173,20 @@ def test_policy_with_a_custom_network_requires_its_registration(tmp_path: Path) 
         read_policy(file)
 
 
-@pytest.mark.parametrize(
-    ("spoil", "problem"),
-    [
-        (lambda weights: weights["first.kernel"].fill(np.nan), "not finite: first.kernel"),
-        (lambda weights: weights["head.bias"].fill(np.inf), "not finite: head.bias"),
-        (lambda weights: weights.pop("second.bias"), "'second.bias' is missing"),
-        (lambda weights: weights.update({"first.kernel": np.ones((2, 8))}), "do not fit"),
-        (lambda weights: weights.update({"head.kernel": np.ones((8, 3))}), "do not fit"),
-    ],
-)
-def test_invalid_weights_are_rejected_on_construction(
-    spoil: Callable[[dict[str, Any]], Any], problem: str
-) -> None:
+def test_invalid_weights_are_rejected_on_construction() -> None:
     policy = untrained()
-    weights = dict(policy.weights)
-    spoil(weights)
-    with pytest.raises(PolicyError, match=problem):
-        Policy(policy.game, weights, {})
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"first.kernel": np.full((2, 8), np.nan)}, "not finite: first.kernel"),
+        ({"head.bias": np.full(8, np.inf)}, "not finite: head.bias"),
+        ({"second.bias": None}, "'second.bias' is missing"),
+        ({"first.kernel": np.ones((2, 8))}, "do not fit"),
+        ({"head.kernel": np.ones((8, 3))}, "do not fit"),
+    ]
+    for change, problem in changes:
+        changed = {**policy.weights, **change}
+        weights = {name: array for name, array in changed.items() if array is not None}
+        with pytest.raises(PolicyError, match=problem):
+            Policy(policy.game, weights, {})
 
 
 def test_overflowing_probabilities_raise_error() -> None:
@@ -197,9 +198,13 @@ def test_overflowing_probabilities_raise_error() -> None:
         policy.decide(request)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
+def test_malformed_or_truncated_file_is_rejected(tmp_path: Path) -> None:
+    file = tmp_path / "p.safetensors"
+    write_policy(untrained(), file)
+    data = file.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    head, body = data[8 : 8 + length], data[8 + length :]
+    for old, new in (
         (b'"first.bias":{', b'"first.bias":[{'),
         (b'"F32"', b'"Q32"'),
         (b'{"__metadata__":{', b'["__metadata__",{'),
@@ -207,27 +212,15 @@ def test_overflowing_probabilities_raise_error() -> None:
         (b'\\"bins\\":0', b'\\"bins\\":-1'),
         (b'"data_offsets":[0,', b'"data_offsets":[-4,'),
         (b'"shape":[', b'"shape":[2,'),
-    ],
-)
-def test_malformed_header_is_rejected(tmp_path: Path, old: bytes, new: bytes) -> None:
-    file = tmp_path / "p.safetensors"
-    write_policy(untrained(), file)
-    data = file.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    head = data[8 : 8 + length]
-    assert old in head
-    head = head.replace(old, new, 1)
-    file.write_bytes(len(head).to_bytes(8, "little") + head + data[8 + length :])
-    with pytest.raises(PolicyError, match="is not a policy, or is truncated"):
-        read_policy(file)
-
-
-@pytest.mark.parametrize("length", [0, 7, 40, 400])
-def test_truncated_file_is_rejected(tmp_path: Path, length: int) -> None:
-    file = tmp_path / "p.safetensors"
-    write_policy(untrained(), file)
-    file.write_bytes(file.read_bytes()[:length])
-    with pytest.raises(PolicyError, match="truncated"):
-        read_policy(file)
+    ):
+        assert old in head
+        changed = head.replace(old, new, 1)
+        file.write_bytes(len(changed).to_bytes(8, "little") + changed + body)
+        with pytest.raises(PolicyError, match="is not a policy, or is truncated"):
+            read_policy(file)
+    for size in (0, 7, 40, 400):
+        file.write_bytes(data[:size])
+        with pytest.raises(PolicyError, match="truncated"):
+            read_policy(file)
     with pytest.raises(PolicyError, match="cannot be read"):
         read_policy(tmp_path / "none")

@@ -82,17 +82,24 @@ def pirates(data: Data) -> float:
 
 
 ORACLES: dict[str, Callable[[Data], float]] = {
-    "guessing_game": guess, "bar_game_implicit": bar, "divide_dollar": dollar,
-    "public_goods": goods, "diner_dilemma": diners, "sealed_bid_auction": auction,
-    "battle_royale": battle, "pirate_game": pirates,
-}  # fmt: skip
+    "guessing_game": guess,
+    "bar_game_implicit": bar,
+    "divide_dollar": dollar,
+    "public_goods": goods,
+    "diner_dilemma": diners,
+    "sealed_bid_auction": auction,
+    "battle_royale": battle,
+    "pirate_game": pirates,
+}
 """Score functions by GAMA's name of the game, in the order of Table 1."""
 
 PREFIXES = {
-    "gpt-3.5-turbo-0125": "", "gemini-1.0-pro": "gemini-1.0-pro_",
-    "Meta-Llama-3.1-8B-Instruct": "llama-3.1-8b_", "Mixtral-8x7B-Instruct-v0.1": "mixtral-8x7b_",
+    "gpt-3.5-turbo-0125": "",
+    "gemini-1.0-pro": "gemini-1.0-pro_",
+    "Meta-Llama-3.1-8B-Instruct": "llama-3.1-8b_",
+    "Mixtral-8x7B-Instruct-v0.1": "mixtral-8x7b_",
     "Qwen2-72B-Instruct": "qwen2-72b_",
-}  # fmt: skip
+}
 """File name prefixes by model."""
 
 RUNS = range(1, 6)

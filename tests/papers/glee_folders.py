@@ -29,9 +29,13 @@ def config(game: str, args: dict[str, Any], **changed: Any) -> dict[str, Any]:
 def bargaining(**changed: Any) -> dict[str, Any]:
     """Return a configuration of the newer release, with discounts in the game's settings."""
     args = {
-        "money_to_divide": 100, "max_rounds": 2, "complete_information": True,
-        "messages_allowed": True, "delta_1": 0.8, "delta_2": 0.9,
-    }  # fmt: skip
+        "money_to_divide": 100,
+        "max_rounds": 2,
+        "complete_information": True,
+        "messages_allowed": True,
+        "delta_1": 0.8,
+        "delta_2": 0.9,
+    }
     return config("bargaining", args | changed)
 
 
@@ -40,35 +44,53 @@ def models(delta_1: float = 0.8, delta_2: float = 0.9) -> dict[str, Any]:
     alice = {"public_name": "Alice", "delta": delta_1, "model_name": "acme/talk-7B"}
     bob = {"public_name": "Bob", "delta": delta_2, "model_name": "publishers/acme/models/chat-1"}
     return {
-        "player_1_type": "hf", "player_1_args": alice | {"model_kwargs": {"num_gpus": 1}},
-        "player_2_type": "vertexai", "player_2_args": bob | {"player_id": 3},
-        "game": None, "date": "2024-08-01 10:00:00",
-    }  # fmt: skip
+        "player_1_type": "hf",
+        "player_1_args": alice | {"model_kwargs": {"num_gpus": 1}},
+        "player_2_type": "vertexai",
+        "player_2_args": bob | {"player_id": 3},
+        "game": None,
+        "date": "2024-08-01 10:00:00",
+    }
 
 
 def negotiation(**changed: Any) -> dict[str, Any]:
     args = {
-        "seller_value": 0.8, "buyer_value": 1.2, "product_price_order": 100, "max_rounds": 10,
-        "complete_information": True, "messages_allowed": True,
-    }  # fmt: skip
+        "seller_value": 0.8,
+        "buyer_value": 1.2,
+        "product_price_order": 100,
+        "max_rounds": 10,
+        "complete_information": True,
+        "messages_allowed": True,
+    }
     return config("negotiation", args | changed)
 
 
 def persuasion(**changed: Any) -> dict[str, Any]:
     args = {
-        "p": 0.5, "v": 3.0, "c": 0, "product_price": 10, "total_rounds": 2, "is_myopic": False,
-        "is_seller_know_cv": True, "is_buyer_know_p": True, "seller_message_type": "text",
+        "p": 0.5,
+        "v": 3.0,
+        "c": 0,
+        "product_price": 10,
+        "total_rounds": 2,
+        "is_myopic": False,
+        "is_seller_know_cv": True,
+        "is_buyer_know_p": True,
+        "seller_message_type": "text",
         "allow_buyer_message": False,
-    }  # fmt: skip
+    }
     return config("persuasion", args | changed)
 
 
 AGREED = ["60,40,Take it.,Alice,1,", ",,,Bob,1,reject", "30,70,,Bob,2,", ",,,Alice,2,accept"]
 SOLD = ["Hello.,90,Alice,1,", ",,Bob,1,AcceptOffer"]
 PITCHED = [
-    "high-quality,30,Nature,1,,", ",,Alice,1,Good.,", ",,Bob,1,,yes",
-    "low-quality,0.0,Nature,2,,", ",,Alice,2,Good.,", ",,Bob,2,,no",
-]  # fmt: skip
+    "high-quality,30,Nature,1,,",
+    ",,Alice,1,Good.,",
+    ",,Bob,1,,yes",
+    "low-quality,0.0,Nature,2,,",
+    ",,Alice,2,Good.,",
+    ",,Bob,2,,no",
+]
 
 
 def write(

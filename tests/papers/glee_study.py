@@ -114,8 +114,10 @@ def regress(
 
 
 def _limits(
-    names: list[tuple[str, str]], beta: NDArray[np.float64], errors: NDArray[np.float64],
+    names: list[tuple[str, str]],
+    beta: NDArray[np.float64],
+    errors: NDArray[np.float64],
     freedom: NDArray[np.float64] | int,
-) -> dict[tuple[str, str], tuple[float, float]]:  # fmt: skip
+) -> dict[tuple[str, str], tuple[float, float]]:
     reach = stats.t.ppf(0.975, freedom) * errors
     return {name: (beta[at] - reach[at], beta[at] + reach[at]) for at, name in enumerate(names, 1)}

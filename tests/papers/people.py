@@ -20,15 +20,23 @@ from tests.web.served import served_experiment
 from tests.web.walker import posted
 
 FAIR: dict[str, Any] = {
-    "bargaining": "equal_split", "negotiation": "split_the_difference",
-    "persuasion": {"alice": "honest", "bob": "trusting"}, "deal_or_no_deal": "fair",
+    "bargaining": "equal_split",
+    "negotiation": "split_the_difference",
+    "persuasion": {"alice": "honest", "bob": "trusting"},
+    "deal_or_no_deal": "fair",
     "chip_trading": "one_for_one",
-}  # fmt: skip
+}
 """Strategies of participants and of scripts that replace models; by role if roles differ."""
 UNDERSTOOD = {
-    "start": "10", "green": "yes", "others": "no", "offers": "one", "same_colour": "no",
-    "unequal": "yes", "chosen": "no", "able": "only players who have four or more blue chips",
-}  # fmt: skip
+    "start": "10",
+    "green": "yes",
+    "others": "no",
+    "offers": "one",
+    "same_colour": "no",
+    "unequal": "yes",
+    "chosen": "no",
+    "able": "only players who have four or more blue chips",
+}
 """Correct answers to chip trading's comprehension checks, by question."""
 PRESCREENED = {"alone": "yes", "sample": "To listen."}
 """Answers that pass the screening of Deal or No Deal."""

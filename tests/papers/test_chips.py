@@ -149,9 +149,12 @@ def test_table_5_pools_all_proposals_of_a_player(
         if record.label(turn["proposer"]) == player and (turn["partner"] is not None) == accepted
     ]
     row = rows(
-        results, "proposals", player=player, variant="2 colours",
+        results,
+        "proposals",
+        player=player,
+        variant="2 colours",
         outcome="accepted" if accepted else "rejected",
-    ).row(0, named=True)  # fmt: skip
+    ).row(0, named=True)
     gains = [turn["gain"] / 100 for turn in proposals]
     ratios = [turn["ratio"] for turn in proposals]
     assert row["proposals"] == row["gain.n"] == len(proposals)
@@ -325,9 +328,11 @@ def test_value_paths_start_and_end_at_chip_values(store_path: Path) -> None:
     regretted = frame.filter(pl.col("regret") != "no")
     assert (regretted["otherwise"] != regretted["end"]).any()
     dashed = [
-        layer for panel in results.charts["value-paths"].panels for layer in panel.layers
+        layer
+        for panel in results.charts["value-paths"].panels
+        for layer in panel.layers
         if isinstance(layer, Line) and layer.dash
-    ]  # fmt: skip
+    ]
     ends = {round(float(line.marks[-1].y or 0), 2) for line in dashed}
     assert ends <= {round(value, 2) for value in regretted["otherwise"]}
     assert ends
@@ -349,16 +354,18 @@ def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
     lead = leads["zero", "2 colours"]
     assert lead is not None
     assert {name: lead.query[name] for name in ("player_player_1", "player_player_3")} == {
-        "player_player_1": "zero", "player_player_3": "zero",
-    }  # fmt: skip
+        "player_player_1": "zero",
+        "player_player_3": "zero",
+    }
     assert lead.query["status"] == "finished"
     proposals = results.tables["proposals"]
     anywhere = proposals.leads(next(iter(proposals.rows)))
     assert anywhere is not None
     assert anywhere.query == {
-        "status": "finished", "player": proposals.frame["player"][0],
+        "status": "finished",
+        "player": proposals.frame["player"][0],
         "configuration": lead.query["configuration"],
-    }  # fmt: skip
+    }
     other = leads["zero", "3 colours"]
     assert other is not None
     assert other.query["configuration"] != lead.query["configuration"]
@@ -368,33 +375,43 @@ def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
     ("changes", "lacking"),
     [
         (
-            {"games": [{"game": "bargaining"}], "pairing": "all",
-             "players": {"x": {"strategy": "linear"}, "y": {"strategy": "boulware"}}},
+            {
+                "games": [{"game": "bargaining"}],
+                "pairing": "all",
+                "players": {"x": {"strategy": "linear"}, "y": {"strategy": "boulware"}},
+            },
             {"Final surplus": "no game of chip_trading in this study has finished; run the preset"},
         ),
         (
             {"players": {"greed": {"strategy": "greedy"}}, "pairing": "self", "instances": 1},
-            {"Differences between populations":
-             "all games are of the population greed, but a comparison needs two",
-             "Regret": "no decision of these games is in the sample",
-             "Survey": "the study contains no survey"},
+            {
+                "Differences between populations": "all games are of the population greed, but a comparison needs two",
+                "Regret": "no decision of these games is in the sample",
+                "Survey": "the study contains no survey",
+            },
         ),
         (
             {"games": [{"game": "chip_trading", "fixed": {"values": [50]}}], "instances": 1},
-            {"Surplus by turn": "the bound of every game is 0",
-             "Differences between populations": "no two populations have a share of the bound"},
+            {
+                "Surplus by turn": "the bound of every game is 0",
+                "Differences between populations": "no two populations have a share of the bound",
+            },
         ),
-        ({"instances": 1, "pairing": [["bayes"] * 3]},
-        {"Differences between populations": "all games are of the population bayes"}),
         (
-            {"instances": 2, "games": [{"game": "chip_trading",
-                                    "grid": {"players": [2, 4], "rounds": [1, 8]}}],
-             "pairing": "self"},
+            {"instances": 1, "pairing": [["bayes"] * 3]},
+            {"Differences between populations": "all games are of the population bayes"},
+        ),
+        (
+            {
+                "instances": 2,
+                "games": [{"game": "chip_trading", "grid": {"players": [2, 4], "rounds": [1, 8]}}],
+                "pairing": "self",
+            },
             {},
         ),
     ],
     ids=["another game", "no trade", "nothing to gain", "one game", "many sizes"],
-)  # fmt: skip
+)
 def test_missing_parts_are_explained_and_others_drawn(
     tmp_path: Path, changes: dict[str, Any], lacking: dict[str, str]
 ) -> None:

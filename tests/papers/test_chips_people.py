@@ -35,10 +35,14 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 survey = ("survey", {"satisfaction": 1 + number % 10, "strategy": text}, None)
                 matches = (games[group + 4], games[group])
                 plays = [
-                    {"game": "chip_trading", "state": "finished", "match_id": match.id,
-                     "seat": f"player_{seat}"}
+                    {
+                        "game": "chip_trading",
+                        "state": "finished",
+                        "match_id": match.id,
+                        "seat": f"player_{seat}",
+                    }
                     for match in matches
-                ]  # fmt: skip
+                ]
                 people.come("end", "complete", [CONSENT, survey], plays, base=400)
         people.come("consent", "declined", [("consent", {"ok": "no"}, None)])
         left_game = {"game": "chip_trading", "state": "left"}
@@ -90,8 +94,9 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
     results = compute_findings(store_path)
     frame = results.tables["themes"].frame
     assert frame.select("variant", "people", "theme.profit people").rows() == [
-        ("all", 12, 8), ("2 colours", 12, 8),
-    ]  # fmt: skip
+        ("all", 12, 8),
+        ("2 colours", 12, 8),
+    ]
     success = results.tables["answers-and-success"].frame
     assert success["answer"].to_list() == ["Satisfaction", "Profit"]
     assert "Themes" not in results.lacking
@@ -113,7 +118,11 @@ def test_participants_are_counted_by_stage(store_path: Path) -> None:
     assert results.answers["Participants"] == "14 participants arrived, and 12 (86 %) completed."
     stages = results.tables["people-by-stage"].frame.select("stage", "people").rows()
     assert stages == [
-        ("came", 14), ("consented", 13), ("began", 12), ("finished", 12), ("completed", 12),
-    ]  # fmt: skip
+        ("came", 14),
+        ("consented", 13),
+        ("began", 12),
+        ("finished", 12),
+        ("completed", 12),
+    ]
     chart = results.charts["people-by-stage"].panels[0]
     assert [bar.x[1] for bar in boxes(chart)] == [14, 13, 12, 12, 12]

@@ -97,8 +97,9 @@ def test_figure_11_compares_first_and_second_games_by_end_time(
     assert row["p"] >= 2 / 2**4
     drawn = named(results.charts["learning"].panels[0])
     assert [across(drawn[name])[0] for name in ("first game", "second game")] == [
-        row["first_ratio"], row["second_ratio"],
-    ]  # fmt: skip
+        row["first_ratio"],
+        row["second_ratio"],
+    ]
 
 
 def test_survey_table_contains_means_errors_and_rank_test(
@@ -121,8 +122,9 @@ def test_survey_table_contains_means_errors_and_rank_test(
     assert paper.frame["variant"].to_list() == ["2-chip", "3-chip"]
     turned = paper.frame.row(1, named=True)
     assert (turned["satisfaction"], turned["satisfaction.error"]) == (
-        row["3 colours"], row["3 colours.error"]
-    )  # fmt: skip
+        row["3 colours"],
+        row["3 colours.error"],
+    )
 
 
 def test_figure_9_counts_participants_by_theme(store_path: Path, write_survey: Writer) -> None:
@@ -133,8 +135,9 @@ def test_figure_9_counts_participants_by_theme(store_path: Path, write_survey: W
     assert frame["variant"].to_list() == ["all", "2 colours", "3 colours"]
     assert frame["people"].to_list() == [24, 12, 12]
     assert frame["theme.own_profit people"].to_list() == [
-        len(yes), *(sum(who.startswith(start) for who in yes) for start in ("2-", "3-")),
-    ]  # fmt: skip
+        len(yes),
+        *(sum(who.startswith(start) for who in yes) for start in ("2-", "3-")),
+    ]
     assert frame["theme.own_profit"][0] == pytest.approx(len(yes) / 24)
     chart = results.charts["themes"].panels[0]
     assert chart.y.names == ("Own profit",)
@@ -198,8 +201,10 @@ def test_one_participant_and_gaps_are_handled(store_path: Path, write_survey: Wr
     results = with_survey(store_path, write_survey(rows))
     assert results.tables["learning"].frame["p"].to_list() == [1.0]
     assert results.tables["survey"].frame["2 colours.error"].to_list() == [None]
-    gaps = [(*row[:3], "" if number < 2 else row[3], row[4], "")
-            for number, row in enumerate(answers(store_path))]  # fmt: skip
+    gaps = [
+        (*row[:3], "" if number < 2 else row[3], row[4], "")
+        for number, row in enumerate(answers(store_path))
+    ]
     frame = with_survey(store_path, write_survey(gaps)).tables["survey"].frame
     assert frame["2 colours.n"].to_list() == [11]
 

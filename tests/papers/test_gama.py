@@ -84,10 +84,12 @@ def self_play(
 ) -> list[MatchRecord]:
     """Return a player's matches with itself under these parameters."""
     return [
-        record for record in records
-        if record.game == game and set(labels(record)) == {player}
+        record
+        for record in records
+        if record.game == game
+        and set(labels(record)) == {player}
         and parameters.items() <= record.parameters.items()
-    ]  # fmt: skip
+    ]
 
 
 def choices(records: Sequence[MatchRecord], round_: int) -> list[float]:
@@ -208,10 +210,15 @@ def test_rows_link_to_self_play_matches(results: Findings) -> None:
 
 
 COUNTED = {
-    "scores-by-run": "score.n", "first-and-last-rounds": "choice.n", "battles": "rounds.n",
-    "pirates": "ballots.n", "claims-about-others": "first_round.n", "mixed-groups": "payoff.n",
-    "choices-in-mixed-groups": "choice.n", "numbers-and-people": "first_round.n",
-}  # fmt: skip
+    "scores-by-run": "score.n",
+    "first-and-last-rounds": "choice.n",
+    "battles": "rounds.n",
+    "pirates": "ballots.n",
+    "claims-about-others": "first_round.n",
+    "mixed-groups": "payoff.n",
+    "choices-in-mixed-groups": "choice.n",
+    "numbers-and-people": "first_round.n",
+}
 """The column with the number of matches per row, by table."""
 
 
@@ -223,13 +230,20 @@ def test_linked_matches_equal_row_count(path: Path, results: Findings, name: str
         for entry in table.rows:
             lead = table.leads(entry)
             if lead is not None:
-                seats = {key.removeprefix("player_"): who for key, who in lead.query.items()
-                         if key.startswith("player_")}  # fmt: skip
+                seats = {
+                    key.removeprefix("player_"): who
+                    for key, who in lead.query.items()
+                    if key.startswith("player_")
+                }
                 digests = lead.query.get("configuration", "").split(",")
                 wanted = MatchFilter(
-                    lead.game, places[lead.game], lead.query["status"], lead.query.get("player"),
-                    seats, configurations=tuple(filter(None, digests)),
-                )  # fmt: skip
+                    lead.game,
+                    places[lead.game],
+                    lead.query["status"],
+                    lead.query.get("player"),
+                    seats,
+                    configurations=tuple(filter(None, digests)),
+                )
                 assert count(store, NAME, wanted) == entry[COUNTED[name]], entry
                 linked += 1
     assert linked
@@ -258,9 +272,12 @@ def test_players_differing_in_one_setting_form_families() -> None:
     assert [(family.setting, family.name, family.values) for family in families(roster)] == [
         ("temperature", "tiny", {"cold": "0", "warm": "0.5"}),
         ("prompt version", "tiny", {"warm": "v1", "other": "v2"}),
-        ("reasoning strategy", "tiny",
-         {"warm": "default", "thinks": "CoT step by step", "selfish": "selfish"}),
-    ]  # fmt: skip
+        (
+            "reasoning strategy",
+            "tiny",
+            {"warm": "default", "thinks": "CoT step by step", "selfish": "selfish"},
+        ),
+    ]
 
 
 class Guessers:
@@ -291,9 +308,13 @@ def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> 
     assert "none answered" not in (tmp_path / "page.html").read_text(encoding="utf-8")
     heat = shown.tables["temperature-tiny"]
     assert heat.headings == [
-        "Game", "default (0 to 100)", "0 (0 to 100)", "1 (0 to 100)", "Mean (0 to 100)",
+        "Game",
+        "default (0 to 100)",
+        "0 (0 to 100)",
+        "1 (0 to 100)",
+        "Mean (0 to 100)",
         "Spread (s.d.)",
-    ]  # fmt: skip
+    ]
     scores = row(heat.frame, game="guess_the_average")
     assert [scores[f"temperature {value}"] for value in ("default", "0", "1")] == [93, 100, 90]
     assert scores["mean"] == pytest.approx(fmean((93, 100, 90)))
@@ -323,8 +344,11 @@ def test_settings_have_rows_and_equal_weight_in_mean(
         stdev(shares)
     )
     lead = results.tables["settings-public-goods"].leads
-    (kept,) = {record.parameters["factor"] for record in records
-               if record.game == "public_goods" and record.parameters["factor"] == 2}  # fmt: skip
+    (kept,) = {
+        record.parameters["factor"]
+        for record in records
+        if record.game == "public_goods" and record.parameters["factor"] == 2
+    }
     two = lead(row(frame, setting="factor 2"))
     assert kept == 2
     assert two is not None
@@ -339,8 +363,9 @@ def test_first_and_last_rounds_are_means_over_seats_and_runs(
     results: Findings, records: list[MatchRecord]
 ) -> None:
     matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
-    shown = row(results.tables["first-and-last-rounds"].frame, game="guess_the_average",
-                player="chance")  # fmt: skip
+    shown = row(
+        results.tables["first-and-last-rounds"].frame, game="guess_the_average", player="chance"
+    )
     assert shown["choice"] == pytest.approx(fmean(choices(matches, 1)))
     assert shown["last"] == pytest.approx(fmean(choices(matches, 20)))
     assert shown["choice.n"] == 5
@@ -367,9 +392,10 @@ def test_round_charts_show_mean_and_standard_deviation(
 def test_variants_without_score_are_charted(results: Findings) -> None:
     titles = [panel.title for panel in results.charts["rounds-sealed-bid-auction"].panels]
     assert titles == [
-        title for player in ("adaptive", "chance", "equilibrium", "simple")
+        title
+        for player in ("adaptive", "chance", "equilibrium", "simple")
         for title in (player, f"{player}, second price")
-    ]  # fmt: skip
+    ]
     assert "simple, explicit feedback" in [
         panel.title for panel in results.charts["rounds-el-farol-bar"].panels
     ]
@@ -397,8 +423,10 @@ def test_run_charts_show_agents_and_round_results(
     numbers = rounds("guess_the_average", ratio="2/3", told="nothing")
     drawn = panel_values(results, "guess-the-average", "chance: numbers")
     targets = [2 / 3 * fmean(guesses) for guesses in numbers]
-    nearest = [min(guesses, key=lambda number: abs(number - target))
-               for guesses, target in zip(numbers, targets, strict=True)]  # fmt: skip
+    nearest = [
+        min(guesses, key=lambda number: abs(number - target))
+        for guesses, target in zip(numbers, targets, strict=True)
+    ]
     assert drawn["winning number"] == nearest
     assert sorted(drawn[""]) == sorted(number for guesses in numbers for number in guesses)
     bids = panel_values(results, "divide-the-dollar", "chance: sum of bids")["sum of bids"]
@@ -409,10 +437,11 @@ def test_run_charts_show_agents_and_round_results(
     first = self_play(records, "sealed_bid_auction", "chance", price="first")[0]
     shades = [
         value - bid
-        for values, offers in zip(first.instance.valuations, (first.outcome or {})["choices"],
-                                  strict=True)
+        for values, offers in zip(
+            first.instance.valuations, (first.outcome or {})["choices"], strict=True
+        )
         for value, bid in zip(values, offers, strict=True)
-    ]  # fmt: skip
+    ]
     shown = panel_values(results, "sealed-bid-auction", "chance: valuation less bid")
     assert sorted(shown[""]) == sorted(shades)
     kept = panel_values(results, "public-goods", "simple: gains")
@@ -437,8 +466,11 @@ def test_people_are_compared_with_players_at_same_ratio(results: Findings) -> No
     frame = results.tables["numbers-and-people"].frame
     people = frame.filter(player="people")
     assert people.select("ratio", "first_round").rows() == [
-        ("1/2", 27.05), ("2/3", 36.73), ("2/3", 36.2), ("4/3", 60.12),
-    ]  # fmt: skip
+        ("1/2", 27.05),
+        ("2/3", 36.73),
+        ("2/3", 36.2),
+        ("4/3", 60.12),
+    ]
     assert row(frame, ratio="4/3", player="simple")["mean_number"] == 50
     assert "2,423 subjects" in people["source"][2]
 
@@ -452,9 +484,10 @@ def test_battle_chart_shows_every_shot(results: Findings, records: list[MatchRec
     panel = next(panel for panel in results.charts["battles"].panels if panel.title == "chance")
     marks = {
         name: sorted(map(float, across(named(panel)[name])))  # type: ignore[arg-type]
-        if name in named(panel) else []
+        if name in named(panel)
+        else []
         for name in ("hit", "miss", "intentional miss")
-    }  # fmt: skip
+    }
     numbered = list(enumerate(shots, 1))
     assert marks["hit"] == [at for at, shot in numbered if shot["hit"]]
     assert marks["intentional miss"] == [at for at, shot in numbered if shot["target"] is None]
@@ -494,8 +527,11 @@ def test_mixed_table_payoffs_match_records(results: Findings, records: list[Matc
     table = results.tables["mixed-groups"]
     adaptive = row(table.frame, lineup="adaptive x 9, rider", player="adaptive")
     mixed = [record for record in records if set(labels(record)) == {"adaptive", "rider"}]
-    payoffs = [fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
-           for record in mixed if record.payoffs]  # fmt: skip
+    payoffs = [
+        fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
+        for record in mixed
+        if record.payoffs
+    ]
     assert adaptive["payoff"] == pytest.approx(fmean(payoffs))
     assert adaptive["payoff.n"] == len(payoffs) == 5
     same = self_play(records, "public_goods", "adaptive", factor=2)
@@ -516,10 +552,11 @@ def test_figure_11_shows_mixed_and_self_play_lines(
     assert list(lines) == ["adaptive", "adaptive, alone", "rider", "rider, alone"]
     mixed = [record for record in records if set(labels(record)) == {"adaptive", "rider"}]
     given = [
-        contribution / 20 for record in mixed
+        contribution / 20
+        for record in mixed
         for at, contribution in zip(record.seats, (record.outcome or {})["choices"][4], strict=True)
         if record.label(at) == "adaptive"
-    ]  # fmt: skip
+    ]
     assert up(lines["adaptive"])[4] == pytest.approx(fmean(given))
     assert set(up(lines["rider"])) == {0}
     apart = lines["adaptive, alone"]
@@ -532,22 +569,28 @@ def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
         "name": "small",
         "games": [
             {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
-            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2},
-             "pairing": [{"b": 2, "a": 1}]},
+            {
+                "game": "public_goods",
+                "fixed": {"players": 3, "rounds": 2},
+                "pairing": [{"b": 2, "a": 1}],
+            },
         ],
         "players": {"a": EQUAL, "b": CHANCE},
         "instances": 4,
-    }  # fmt: skip
+    }
     path = play_study(tmp_path, study)
     with ct.Store.open(path) as store:
         every = list(store.records("small", bodies=True))
     table = compute_findings(path, "small").tables["choices-in-mixed-groups"]
     shown = row(table.frame, player="b")
     mixed, same = (
-        [fmean(move / 20 for turn in (record.outcome or {})["choices"] for move in turn[:seats])
-         for record in every if labels(record) == who]
+        [
+            fmean(move / 20 for turn in (record.outcome or {})["choices"] for move in turn[:seats])
+            for record in every
+            if labels(record) == who
+        ]
         for who, seats in ((["b", "b", "a"], 2), (["b"] * 3, 3))
-    )  # fmt: skip
+    )
     test = stats.ttest_ind(mixed, same, equal_var=False).confidence_interval(0.95)
     assert shown["change"] == pytest.approx(fmean(mixed) - fmean(same))
     assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))

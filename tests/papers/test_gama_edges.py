@@ -26,14 +26,20 @@ SMALL: dict[str, dict[str, Any]] = {
     "one match": {"games": [small("guess_the_average")], "players": {"a": EQUAL}},
     "one match a game": {"games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}},
     "every seating": {
-        "games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all",
+        "games": [*map(small, GAMES)],
+        "players": {"a": EQUAL, "b": CHANCE},
+        "pairing": "all",
     },
     "repeats of one instance": {
-        "games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}, "repeats": 3,
+        "games": [*map(small, GAMES)],
+        "players": {"a": EQUAL, "b": CHANCE},
+        "repeats": 3,
     },
     "tables of two sizes": {
         "games": [{"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}],
-        "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all", "instances": 2,
+        "players": {"a": EQUAL, "b": CHANCE},
+        "pairing": "all",
+        "instances": 2,
     },
     "nobody plays all games": {
         "games": [small("public_goods"), small("el_farol_bar")],
@@ -43,11 +49,13 @@ SMALL: dict[str, dict[str, Any]] = {
         },
     },
     "mixed tables alone": {
-        "games": [small("public_goods")], "players": {"a": EQUAL, "b": CHANCE},
+        "games": [small("public_goods")],
+        "players": {"a": EQUAL, "b": CHANCE},
         "pairing": [["a", "b"]],
     },
     "a large crew": {
-        "games": [{"game": "pirate_game", "fixed": {"players": 25}}], "players": {"b": CHANCE},
+        "games": [{"game": "pirate_game", "fixed": {"players": 25}}],
+        "players": {"b": CHANCE},
     },
     "second price": {
         "games": [{"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}],
@@ -57,7 +65,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
         "players": {"a": {"strategy": "equal_split"}},
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SMALL)

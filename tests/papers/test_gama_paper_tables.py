@@ -34,11 +34,19 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Findings on two games, one of them in several settings, with players in all treatments."""
     path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = {
-        "name": "treatments", "pairing": "self", "instances": 2, "players": PLAYERS,
-        "games": [{"game": "guess_the_average", "fixed": {"players": 2, "rounds": 2},
-                   "grid": {"ratio": ["2/3", "4/3"], "told": ["nothing", "smart"]}},
-                  {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
-    }  # fmt: skip
+        "name": "treatments",
+        "pairing": "self",
+        "instances": 2,
+        "players": PLAYERS,
+        "games": [
+            {
+                "game": "guess_the_average",
+                "fixed": {"players": 2, "rounds": 2},
+                "grid": {"ratio": ["2/3", "4/3"], "told": ["nothing", "smart"]},
+            },
+            {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}},
+        ],
+    }
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(study, "here"), store, models=Guessers())
         return findings(store, "treatments", "gama", draws=100)
@@ -54,10 +62,12 @@ def test_treatments_follow_from_player_settings(results: Findings) -> None:
     shown = {table: texts(results.tables[table])[:2] for table in ("table-5", "table-6", "table-7")}
     assert shown == {
         "table-5": [["Game", "0.0", "1.0", "Average"], [name, "100.0", "80.0", "90.0 (14.1)"]],
-        "table-6": [["Game", "V1 (Default)", "V2", "Average"],
-                    [name, "80.0", "80.0", "80.0 constant"]],
+        "table-6": [
+            ["Game", "V1 (Default)", "V2", "Average"],
+            [name, "80.0", "80.0", "80.0 constant"],
+        ],
         "table-7": [["Game", "Default", "CoT", "Selfish"], [name, "80.0", "80.0", "80.0"]],
-    }  # fmt: skip
+    }
     assert "Overall" in [row[0] for row in texts(results.tables["table-5"])]
     assert "Overall" not in [row[0] for row in texts(results.tables["table-6"])]
 
@@ -65,8 +75,9 @@ def test_treatments_follow_from_player_settings(results: Findings) -> None:
 def test_untreated_players_appear_in_tables_1_4_and_10(results: Findings) -> None:
     assert results.tables["table-1"].headings == ["Game", "GPT-3.5: 0125", "LLaMA-3.1: 70B"]
     assert {name for name in results.tables if name.startswith(("table-4", "table-10"))} == {
-        "table-4", "table-10"
-    }  # fmt: skip
+        "table-4",
+        "table-10",
+    }
     assert results.tables["table-10"].printed == "Table 10"
     assert results.tables["table-4"].titles == ["Game", "T1 (Default)", "T2", "Average"]
 
@@ -81,10 +92,11 @@ def test_table_8_contains_only_settings_varied_in_paper(results: Findings) -> No
 
 def test_paper_tables_contain_only_selected_players(tmp_path: Path) -> None:
     study = {
-        "name": "some", "pairing": "self",
+        "name": "some",
+        "pairing": "self",
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 1}}],
         "players": {"free": {"strategy": "equilibrium"}, "lot": {"strategy": "random"}},
-    }  # fmt: skip
+    }
     with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
         ct.run(ct.studies.parse_study(study, "here"), store)
         selected = findings(store, "some", "gama", draws=100, options={"players": "lot"})

@@ -23,11 +23,19 @@ pytestmark = pytest.mark.skipif(
 GAMES = dict(
     zip(
         ORACLES,
-        ("guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods",
-         "diners_dilemma", "sealed_bid_auction", "battle_royale", "pirate_game"),
+        (
+            "guess_the_average",
+            "el_farol_bar",
+            "divide_the_dollar",
+            "public_goods",
+            "diners_dilemma",
+            "sealed_bid_auction",
+            "battle_royale",
+            "pirate_game",
+        ),
         strict=True,
     )
-)  # fmt: skip
+)
 GPT = "gpt-3.5-turbo-0125"
 # Table 2: one voyage of GPT-3.5, as distance in coins and share of right votes by ballot.
 VOYAGE = ((8, 1.00), (6, 0.75), (94, 0.57))
@@ -76,8 +84,11 @@ def with_printed(store: ct.Store) -> Findings:
 
 def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
     """Return whether all numbers in these columns equal the printed ones to the printed digit."""
-    both = ((frame[key], frame[f"{key.replace('.error', '')}.printed{ending}"])
-            for key in keys for ending in [".error" * key.endswith(".error")])  # fmt: skip
+    both = (
+        (frame[key], frame[f"{key.replace('.error', '')}.printed{ending}"])
+        for key in keys
+        for ending in [".error" * key.endswith(".error")]
+    )
     return all(((computed - expected).abs() < 0.0501).all() for computed, expected in both)
 
 
@@ -86,8 +97,12 @@ def test_tables_1_and_4_match_printed_values(with_printed: Findings) -> None:
     models = ["gpt-3.5-0125", "gemini-1.0-pro", "llama-3.1-8b", "mixtral-8x7b", "qwen-2-72b"]
     assert [column.key for column in board.columns if column.key in models] == models
     assert [column.group for column in board.columns[1:11:2]] == [
-        "GPT-3.5", "Gemini-Pro", "LLaMA-3.1", "Mixtral", "Qwen-2"
-    ]  # fmt: skip
+        "GPT-3.5",
+        "Gemini-Pro",
+        "LLaMA-3.1",
+        "Mixtral",
+        "Qwen-2",
+    ]
     assert board.frame.height == 9
     assert equals_printed(board.frame, [*models, *(f"{model}.error" for model in models)])
     runs = with_printed.tables["table-4"]
@@ -128,8 +143,15 @@ def test_table_2_voyage_is_reproduced(results: Findings) -> None:
     assert third["pirate 10"] == "44\u00a0✓"
     voyage = results.tables["table-2"]
     assert voyage.texts(voyage.frame.row(2, named=True)) == [
-        "Round 3", "-", "-", "50✓", *["1✓"] * 6, "44✓", "94", "0.57"
-    ]  # fmt: skip
+        "Round 3",
+        "-",
+        "-",
+        "50✓",
+        *["1✓"] * 6,
+        "44✓",
+        "94",
+        "0.57",
+    ]
 
 
 def test_mean_number_matches_comparison_with_people(results: Findings) -> None:
@@ -143,7 +165,12 @@ def test_mean_number_matches_comparison_with_people(results: Findings) -> None:
 
 def test_missing_experiments_are_listed(results: Findings) -> None:
     assert set(results.lacking) == {
-        "Temperatures", "Prompt versions", "Reasoning strategies", "Other player settings",
-        "Game settings", "Choices in mixed groups", "Information about other players",
+        "Temperatures",
+        "Prompt versions",
+        "Reasoning strategies",
+        "Other player settings",
+        "Game settings",
+        "Choices in mixed groups",
+        "Information about other players",
         "Payoffs in mixed groups",
-    }  # fmt: skip
+    }

@@ -15,9 +15,18 @@ from tests.papers.gama_folders import Data, bar, dollar, write
 
 MODEL = "Talker-7B"
 SCORES = {
-    "1": 60, "2": 50, "3": 40, "t0": 10, "t1": 20, "t5": 60, "cot1": 70, "role1": 55, "role3": 35,
-    "savept1_0": 5, "m1": 15,
-}  # fmt: skip
+    "1": 60,
+    "2": 50,
+    "3": 40,
+    "t0": 10,
+    "t1": 20,
+    "t5": 60,
+    "cot1": 70,
+    "role1": 55,
+    "role3": 35,
+    "savept1_0": 5,
+    "m1": 15,
+}
 """Scores by file tag; ``t5`` repeats the first run, as in the release."""
 VERSIONS = {"v1": 60, "v2": 30, "v5": 90}
 SETTINGS = {50: 80, 100: 60, 200: 70}

@@ -172,8 +172,10 @@ def test_equilibria_are_pairs_without_regret(results: Findings) -> None:
     rows = results.tables["player-choice"].frame
     for game in GAMES:
         pairs = results.tables[f"pairs-{game}"].frame
-        gain = {(a, b): (x, y) for a, b, x, y in pairs.select(
-            "Alice", "Bob", "alice_gain", "bob_gain").iter_rows()}  # fmt: skip
+        gain = {
+            (a, b): (x, y)
+            for a, b, x, y in pairs.select("Alice", "Bob", "alice_gain", "bob_gain").iter_rows()
+        }
         names = sorted(set(pairs["Alice"]))
         regrets = {
             (a, b): (
@@ -352,8 +354,11 @@ def test_splits_option_adds_predictions(store: Store) -> None:
             assert row[f"{learner}.n"] == 1
     as_printed = results.tables["table-9"].frame
     assert as_printed["metric"][:4].to_list() == [
-        "Alice Self Gain", "Bob Self Gain", "Efficiency", "Fairness",
-    ]  # fmt: skip
+        "Alice Self Gain",
+        "Bob Self Gain",
+        "Efficiency",
+        "Fairness",
+    ]
     for computed, printed in ((2, 0), (0, 2)):
         assert as_printed["xgboost"][printed] == table["xgboost"][computed]
         assert as_printed["xgboost.half"][printed] == table["xgboost.error"][computed]
@@ -385,9 +390,13 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path, game: str) ->
     assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
     assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
     assert set(results.lacking) >= {
-        "Effect of the market", "Players' gains", "Effects of pairs", "Copies of a player",
-        "Choice of players", "Effect of every parameter",
-    }  # fmt: skip
+        "Effect of the market",
+        "Players' gains",
+        "Effects of pairs",
+        "Copies of a player",
+        "Choice of players",
+        "Effect of every parameter",
+    }
 
 
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
@@ -484,10 +493,12 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
     players: dict[str, Any] = {
         name: {"strategies": {"persuasion": {role: strategy}}}
         for name, role, strategy in (
-            ("honest", "alice", "honest"), ("pushy", "alice", "always_recommend"),
-            ("trusting", "bob", "trusting"), ("wary", "bob", "sceptical"),
+            ("honest", "alice", "honest"),
+            ("pushy", "alice", "always_recommend"),
+            ("trusting", "bob", "trusting"),
+            ("wary", "bob", "sceptical"),
         )
-    }  # fmt: skip
+    }
     with Store.open(play(tmp_path, games=[game], players=players)) as store:
         results = compute_findings(store)
     caption = results.tables["self-gain"].caption

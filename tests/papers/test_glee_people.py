@@ -36,17 +36,31 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     cases = [BARGAINING.main, variants(BARGAINING)[0], OTHER]
     seats = {"pairing": [["human", FLASH], [FLASH, "human"], [FLASH, FLASH]]}
     with Store.open(tmp_path_factory.mktemp("glee") / "s.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study({
-            "name": STUDY, "seed": 1, "instances": 2,
-            "games": [
-                {"game": "bargaining", "cases": cases} | seats,
-                {"game": "negotiation", "cases": [NEGOTIATION.main], "pairing": [["human", FLASH]]},
-            ],
-            "players": {
-                "human": {"strategies": {"bargaining": "random", "negotiation": "boulware"}},
-                FLASH: {"strategies": {"bargaining": "boulware", "negotiation": "random"}},
-            },
-        }, "here"), store)  # fmt: skip
+        ct.run(
+            ct.studies.parse_study(
+                {
+                    "name": STUDY,
+                    "seed": 1,
+                    "instances": 2,
+                    "games": [
+                        {"game": "bargaining", "cases": cases} | seats,
+                        {
+                            "game": "negotiation",
+                            "cases": [NEGOTIATION.main],
+                            "pairing": [["human", FLASH]],
+                        },
+                    ],
+                    "players": {
+                        "human": {
+                            "strategies": {"bargaining": "random", "negotiation": "boulware"}
+                        },
+                        FLASH: {"strategies": {"bargaining": "boulware", "negotiation": "random"}},
+                    },
+                },
+                "here",
+            ),
+            store,
+        )
         mark_as_person(store, "human")
         people = People(store, STUDY)
         played = {"state": "finished", "ended": 62.0}
@@ -85,9 +99,12 @@ def test_checks_count_participants_and_failures_by_family(results: Findings) -> 
         if row["answered"] is not None
     ]
     assert rows == [
-        ("Code word", 6, 1, 5, 10.0), ("Quiz, bargaining", 4, 1, 3, 20.0),
-        ("Quiz, negotiation", 1, 1, 0, 30.0), ("Quiz", 4, 2, 2, 20.0), ("Both", 6, 3, 3, 30.0),
-    ]  # fmt: skip
+        ("Code word", 6, 1, 5, 10.0),
+        ("Quiz, bargaining", 4, 1, 3, 20.0),
+        ("Quiz, negotiation", 1, 1, 0, 30.0),
+        ("Quiz", 4, 2, 2, 20.0),
+        ("Both", 6, 3, 3, 30.0),
+    ]
     assert results.answers["Attention checks"] == (
         "3 of 6 participants (50.0 %) failed a check, and 3 passed."
     )
@@ -98,8 +115,10 @@ def test_printed_dropouts_add_up(results: Findings) -> None:
     assert printed["Both"]["kept.printed"] == 4652 - printed["Both"]["failed.printed"] == 3405
     failed = [printed[check]["failed.printed"] for check in ("Code word", "Quiz", "Both")]
     assert failed == [412, 835, 412 + 835]
-    by_family = [printed[f"Quiz, {family}"]["failed.printed"]
-                 for family in ("bargaining", "negotiation", "persuasion")]  # fmt: skip
+    by_family = [
+        printed[f"Quiz, {family}"]["failed.printed"]
+        for family in ("bargaining", "negotiation", "persuasion")
+    ]
     assert sum(by_family) == 835
     assert printed["Code word"]["failing.printed"] == round(100 * 412 / 4652, 1)
     assert printed["Quiz"]["failing.printed"] == round(100 * 835 / (4652 - 412), 1)

@@ -46,9 +46,11 @@ def bargaining(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metr
         part * delta ** (last - 1) for part, delta in zip((share, 1 - share), deltas, strict=True)
     ]
     metrics: Metrics = {
-        "alice_gain": gains[0], "bob_gain": gains[1], "efficiency": sum(gains),
+        "alice_gain": gains[0],
+        "bob_gain": gains[1],
+        "efficiency": sum(gains),
         "fairness": 1 - 4 * (share - 0.5) ** 2,
-    }  # fmt: skip
+    }
     return metrics, metrics
 
 
@@ -63,9 +65,11 @@ def negotiation(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Met
     price = float(rows[-2]["product_price"]) / args["product_price_order"]
     fair = 1 - 4 * (price - (seller + buyer) / 2) ** 2
     paper: Metrics = {
-        "alice_gain": price - seller, "bob_gain": buyer - price, "efficiency": efficient,
+        "alice_gain": price - seller,
+        "bob_gain": buyer - price,
+        "efficiency": efficient,
         "fairness": fair,
-    }  # fmt: skip
+    }
     return paper, paper | {"fairness": max(fair, 0.0)}
 
 
@@ -144,8 +148,9 @@ def test_outcome_table_contains_means_by_family(store: Store, as_published: bool
             metrics[as_published]
             for _, family, alice, bob, metrics in GAMES
             if family == row["family"].lower()
-            and alice in sorts[row["alice"]] and bob in sorts[row["bob"]]
-        ]  # fmt: skip
+            and alice in sorts[row["alice"]]
+            and bob in sorts[row["bob"]]
+        ]
         seen += len(games)
         for name in METRICS:
             assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)

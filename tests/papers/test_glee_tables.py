@@ -37,8 +37,9 @@ def test_table_2_marks_markets_and_has_one_interval_per_metric(
         assert [row[metric] for row in printed] == [row[metric] for row in computed]
         halves = [
             (row[f"{metric}.high"] - row[f"{metric}.low"]) / 2
-            for row in computed if row[f"{metric}.low"] is not None
-        ]  # fmt: skip
+            for row in computed
+            if row[f"{metric}.low"] is not None
+        ]
         assert last[metric] == pytest.approx(max(halves))
         best = max(row[metric] for row in computed)
         assert [row[f"{metric}.bold"] for row in printed] == [
@@ -59,8 +60,10 @@ def test_constant_market_parameters_are_marked(results: Findings) -> None:
 
 def test_table_3_groups_roles_and_shows_half_intervals(results: Findings) -> None:
     table = results.tables["table-3"]
-    assert table.groups == [("", 1), *((family, 4) for family in ("Bargaining", "Negotiation",
-                                                            "Persuasion"))]  # fmt: skip
+    assert table.groups == [
+        ("", 1),
+        *((family, 4) for family in ("Bargaining", "Negotiation", "Persuasion")),
+    ]
     for row, source in zip(table.rows, rows_of(results, "self-gain"), strict=True):
         assert row["player"] == source["player"]
         gain, low, high = (source[f"negotiation bob{end}"] for end in ("", ".low", ".high"))
@@ -103,8 +106,12 @@ def test_figure_20_has_column_per_level_and_one_reference(results: Findings) -> 
     by_factor = results.tables["figure-20"].frame.group_by("parameter", maintain_order=True)
     frame = by_factor.agg(pl.len(), pl.col("value").sum(), (pl.col("reference") == "yes").sum())
     assert dict(frame.select("parameter", "len").iter_rows()) == {
-        "market": 8, "δ_A": 2, "δ_B": 2, "Alice": 3, "Bob": 3
-    }  # fmt: skip
+        "market": 8,
+        "δ_A": 2,
+        "δ_B": 2,
+        "Alice": 3,
+        "Bob": 3,
+    }
     assert set(frame["value"]) == set(frame["reference"]) == {1}
 
 
@@ -113,9 +120,12 @@ def test_parameter_charts_show_reference_levels_at_zero(results: Findings) -> No
     (effects,) = named(panel).values()
     names = [str(name) for name in panel.y.names]
     assert [name for name in names if "reference" in name] == [
-        "CI yes (reference)", "MA no (reference)", "T ∞ (reference)", "δ_A 0.9 (reference)",
+        "CI yes (reference)",
+        "MA no (reference)",
+        "T ∞ (reference)",
+        "δ_A 0.9 (reference)",
         "δ_B 0.9 (reference)",
-    ]  # fmt: skip
+    ]
     assert across(effects)[names.index("T ∞ (reference)")] == 0
 
 

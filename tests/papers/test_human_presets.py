@@ -37,8 +37,13 @@ def bonus_cents(pay: Pay, game: str, earned: float, **parameters: object) -> int
 def test_glee_visit_has_code_word_one_game_and_quiz() -> None:
     people = protocol_of("glee-human")
     assert step_kinds(people) == [
-        "consent", "first_name", "instructions", "games", "quiz", "debrief",
-    ]  # fmt: skip
+        "consent",
+        "first_name",
+        "instructions",
+        "games",
+        "quiz",
+        "debrief",
+    ]
     limits = people.limits
     assert (people.games.max, limits.visits, limits.games, limits.hours) == (1, 40, 40, 12)
     (instructions,) = (step for step in people.steps if isinstance(step, Instructions))
@@ -83,9 +88,17 @@ def test_chip_trading_has_144_groups_checks_and_survey() -> None:
     assert {tuple(seat.label for seat in match.seating) for match in matches} == {("people",) * 3}
     people = protocol_of("chip-trading-human")
     assert step_kinds(people) == [
-        "consent", "instructions", "comprehension", "instructions", "comprehension",
-        "instructions", "instructions", "games", "survey", "debrief",
-    ]  # fmt: skip
+        "consent",
+        "instructions",
+        "comprehension",
+        "instructions",
+        "comprehension",
+        "instructions",
+        "instructions",
+        "games",
+        "survey",
+        "debrief",
+    ]
     texts = [len(step.pages) for step in people.steps if isinstance(step, Instructions)]
     assert texts == [3, 4, 1, 1]
     checks = [step for step in people.steps if isinstance(step, Comprehension)]
@@ -134,17 +147,33 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
     ("make", "event", "correct", "options"),
     [
         (quizzes.bargaining, BARGAINING, "10%", ["0%", "1%", "2%", "3%", "5%", "10%", "20%"]),
-        (quizzes.bargaining, briefing(BargainingBriefing, discount=0.85), "15%",
-         ["0%", "1%", "2%", "3%", "5%", "10%", "15%", "20%"]),
+        (
+            quizzes.bargaining,
+            briefing(BargainingBriefing, discount=0.85),
+            "15%",
+            ["0%", "1%", "2%", "3%", "5%", "10%", "15%", "20%"],
+        ),
         (quizzes.negotiation, briefing(NegotiationBriefing, value=8_000.0), "$8,000", DOLLARS),
-        (quizzes.negotiation, briefing(NegotiationBriefing, value=8_000.0, rival_value=12_000.0),
-         "$8,000", [*DOLLARS, "$12,000"]),
-        (quizzes.persuasion, briefing(PersuasionBriefing, price=100.0, high_worth=125.0),
-         "$100", ["$25", "$50", "$100", "$125", "$200"]),
-        (quizzes.persuasion, briefing(PersuasionBriefing, price=100.0), "$100",
-         ["$25", "$50", "$100", "$200"]),
+        (
+            quizzes.negotiation,
+            briefing(NegotiationBriefing, value=8_000.0, rival_value=12_000.0),
+            "$8,000",
+            [*DOLLARS, "$12,000"],
+        ),
+        (
+            quizzes.persuasion,
+            briefing(PersuasionBriefing, price=100.0, high_worth=125.0),
+            "$100",
+            ["$25", "$50", "$100", "$125", "$200"],
+        ),
+        (
+            quizzes.persuasion,
+            briefing(PersuasionBriefing, price=100.0),
+            "$100",
+            ["$25", "$50", "$100", "$200"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_quiz_asks_about_briefing(
     make: MakeQuiz, event: Event, correct: str, options: list[str]
 ) -> None:

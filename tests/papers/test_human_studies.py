@@ -267,8 +267,10 @@ def test_deal_or_no_deal_covers_all_objectives_and_shows_earnings(tmp_path: Path
         assert ada.page.ending == "complete"
         assert ada.page.code
         assert ada.visited[:5] == [
-            "consent", "screening", *["objectives"] * 3,
-        ]  # fmt: skip
+            "consent",
+            "screening",
+            *["objectives"] * 3,
+        ]
         return earned
 
     earned = run(tmp_path, dond(players={"model": "fair"}), take_part)
@@ -336,9 +338,17 @@ def test_three_participants_trade_twice_and_one_game_is_paid(tmp_path: Path) -> 
             back = "https://app.prolific.com/submissions/complete?cc=CHIPS-DONE"
             assert back in trader.page.links
             assert trader.visited == [
-                "consent", *["overview"] * 3, "check_chips", *["gameplay"] * 4, "check_trades",
-                "payment", "next_game", "next_game", "survey", "debrief",
-            ]  # fmt: skip
+                "consent",
+                *["overview"] * 3,
+                "check_chips",
+                *["gameplay"] * 4,
+                "check_trades",
+                "payment",
+                "next_game",
+                "next_game",
+                "survey",
+                "debrief",
+            ]
         assert sum(site.experiment.quotas.filled.values()) == 3
         assert {treatment.wanted for treatment in site.experiment.quotas.treatments} == {24}
         return traders
@@ -366,8 +376,11 @@ def test_three_participants_trade_twice_and_one_game_is_paid(tmp_path: Path) -> 
         assert bool(bonus) != ("earned nothing in the game that was selected" in trader.page.words)
     assert {"strategy", "background", "context", "experience"} <= {*answers.columns}
     assert {row["scale"] for row in survey.rows} == {
-        "Competitive", "Certainty", "Satisfaction", "Exertion",
-    }  # fmt: skip
+        "Competitive",
+        "Certainty",
+        "Satisfaction",
+        "Exertion",
+    }
 
 
 def test_failed_chip_trading_check_explains_once_then_screens_out(tmp_path: Path) -> None:

@@ -45,9 +45,12 @@ def format_dialogue(messages: Sequence[str], began: bool, selection: str = "") -
 
 
 def plain(
-    selected: Items, status: str = "agree", began: bool = True, messages: Sequence[str] = TALK,
+    selected: Items,
+    status: str = "agree",
+    began: bool = True,
+    messages: Sequence[str] = TALK,
     reward: object = None,
-) -> str:  # fmt: skip
+) -> str:
     """Return a line of data.txt from Ada, who speaks first, or from Ben if not ``began``."""
     context, other = (ADA, BEN) if began else (BEN, ADA)
     if reward is None:
@@ -68,8 +71,9 @@ def tagged(output: str, began: bool = True, messages: Sequence[str] = TALK) -> s
 
 AGREED = [plain(HATS), plain(REST, began=False)]
 TAGGED = [
-    tagged(f"{items(HATS)} {items(REST)}"), tagged(f"{items(REST)} {items(HATS)}", began=False)
-]  # fmt: skip
+    tagged(f"{items(HATS)} {items(REST)}"),
+    tagged(f"{items(REST)} {items(HATS)}", began=False),
+]
 
 
 def write(folder: Path, *lines: str, name: str = "data.txt", end: str = "\n") -> Path:
@@ -115,9 +119,11 @@ def outcome(game: ForeignGame) -> dict[str, Any]:
 def test_lines_of_dialogue_form_one_match(games: Path, lines: list[str]) -> None:
     game = read_game(games, *lines)
     assert moves(game) == [
-        ("player_1", {"message": TALK[0]}), ("player_2", {"message": TALK[1]}),
-        ("player_1", CLAIMS[0]), ("player_2", CLAIMS[1]),
-    ]  # fmt: skip
+        ("player_1", {"message": TALK[0]}),
+        ("player_2", {"message": TALK[1]}),
+        ("player_1", CLAIMS[0]),
+        ("player_2", CLAIMS[1]),
+    ]
     instance = game.table.instance.model_dump(mode="json")
     assert instance["context"]["counts"] == [1, 4, 1]
     assert instance["context"]["values"] == [[0, 2, 2], [4, 1, 2]]
@@ -267,7 +273,8 @@ BAD = {
     "an unknown output": (tagged("<maybe>"), '"output": "<maybe>" is not item0=N'),
     "one output": (tagged(items(HATS)), '"output": "" is not item0=N item1=N item2=N'),
     "a selection too early": (
-        TAGGED[0].replace("<selection>", "<selection> item0=1"), 'contains the selection "item0=1"',
+        TAGGED[0].replace("<selection>", "<selection> item0=1"),
+        'contains the selection "item0=1"',
     ),
     "more than there is": (plain((0, 5, 0)), "5 hats cannot be claimed: there are only 4"),
     "nothing said": (plain(HATS, messages=()), "nothing has been said yet"),
@@ -276,7 +283,7 @@ BAD = {
         tagged(f"{items(HATS)} {items(HATS)}"),
         "the selections are incompatible, but recorded as an agreement",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)

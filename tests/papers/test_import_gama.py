@@ -66,11 +66,15 @@ def test_every_game_kind_is_imported(games: Path, store: Store) -> None:
     assert (importing.imported, importing.present, importing.skipped) == (8, 0, [])
     records = {record.instance_key: record for record in store.records("gama-import", bodies=True)}
     assert {id_: record.game for id_, record in records.items()} == {
-        "guess/guess_1": "guess_the_average", "bar/bar_1": "el_farol_bar",
-        "dollar/dollar_1": "divide_the_dollar", "goods/goods_1": "public_goods",
-        "diners/diners_1": "diners_dilemma", "auction/auction_1": "sealed_bid_auction",
-        "battle/battle_1": "battle_royale", "pirates/pirates_1": "pirate_game",
-    }  # fmt: skip
+        "guess/guess_1": "guess_the_average",
+        "bar/bar_1": "el_farol_bar",
+        "dollar/dollar_1": "divide_the_dollar",
+        "goods/goods_1": "public_goods",
+        "diners/diners_1": "diners_dilemma",
+        "auction/auction_1": "sealed_bid_auction",
+        "battle/battle_1": "battle_royale",
+        "pirates/pirates_1": "pirate_game",
+    }
     for record in records.values():
         assert record.replay().over
         assert transcript(record)
@@ -140,8 +144,12 @@ def test_shots_at_self_and_eliminated_players_are_imported(games: Path) -> None:
     game = read_game(games, battle())
     moves = [given.action.model_dump() for given in game.table.given if given.action]
     assert [move["target"] for move in moves] == [
-        None, "player_3", "player_1", "player_3", "player_2",
-    ]  # fmt: skip
+        None,
+        "player_3",
+        "player_1",
+        "player_3",
+        "player_2",
+    ]
     assert payoffs(game) == {"player_1": 1, "player_2": 0, "player_3": 0}
     assert parameters(game)["hit_rates"] == [0.35, 0.4, 0.45]
     assert game.source["unused"] == {}
@@ -171,8 +179,12 @@ def test_battle_ends_after_last_round(games: Path) -> None:
 def test_proposer_does_not_vote(games: Path) -> None:
     game = read_game(games, pirates())
     assert [given.actor for given in game.table.given] == [
-        "player_1", "player_2", "player_3", "player_2", "player_3",
-    ]  # fmt: skip
+        "player_1",
+        "player_2",
+        "player_3",
+        "player_2",
+        "player_3",
+    ]
     assert payoffs(game) == {"player_1": 0, "player_2": 99, "player_3": 1}
 
 
@@ -207,12 +219,17 @@ MODELS = {
     "named": ("gpt-3.5-turbo-0613_bar_game_implicit_v1_1", None, None, "gpt-3.5-turbo", "0613"),
     "in the settings": ("game", "gpt-3.5-turbo-0613_bar_game_v1", None, "gpt-3.5-turbo", "0613"),
     "nowhere": ("bar_game_implicit_v1_1", None, None, "gpt-3.5-turbo", "0125"),
-    "contradicted": ("gpt-3.5-turbo-0613_bar_game_v1_1", None, "gpt-3.5-turbo-0125",
-                     "gpt-3.5-turbo", "0613"),
+    "contradicted": (
+        "gpt-3.5-turbo-0613_bar_game_v1_1",
+        None,
+        "gpt-3.5-turbo-0125",
+        "gpt-3.5-turbo",
+        "0613",
+    ),
     "by the players": ("bar_game_v1_1", None, "gpt-3.5-turbo", "gpt-3.5-turbo-0613", "0613"),
     "not at all": ("gpt-3.5-turbo-1106_bar_game_v1_1", None, None, ..., "1106"),
     "in short": ("gpt_bar_game_v1_1", None, None, "openai/gpt-3.5-turbo-0613", "0613"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", MODELS)
@@ -464,8 +481,12 @@ BAD: dict[str, tuple[Callable[[], Data], Callable[[Data, Any], None], Any, str]]
     "target": (guess, put(*ROUND, "mean_ratio"), 21, '"round_records.0.mean_ratio": is 21.0'),
     "winners": (guess, put(*ROUND, "winner_num"), 2, '"round_records.0.winner_num": is 2'),
     "half a number": (guess, put(*PLAYER, "records", 0), 60.5, '"player_data.0.records.0": should'),
-    "too great": (guess, put("meta", "max"), 50,
-    'data.0.records.0": recorded answer 0 of "player_1"'),
+    "too great": (
+        guess,
+        put("meta", "max"),
+        50,
+        'data.0.records.0": recorded answer 0 of "player_1"',
+    ),
     "no range": (guess, put("meta", "max"), 0, '"meta": "maximum": should be greater than'),
     "sum of bids": (dollar, put(*ROUND, "total_proposal"), 12, '"round_records.0.total_proposal"'),
     "sum of tokens": (goods, put(*ROUND, "total_tokens"), 12, '"round_records.0.total_tokens": is'),
@@ -478,13 +499,13 @@ BAD: dict[str, tuple[Callable[[], Data], Callable[[Data, Any], None], Any, str]]
     "other home": (bar, put("meta", "home"), 6, '"player_data.2.utility.0": is 5'),
     "other worth": (diners, put("meta", "cheap_utility"), 16, '"player_data.0.utility.0": is -1.6'),
     "other tokens": (goods, put("meta", "tokens"), 30, '"player_data.0.utility.0": is 10'),
-    "no utility": (dollar, put("player_data", 0, "utility"), [], "utility\": is 0 numbers"),
+    "no utility": (dollar, put("player_data", 0, "utility"), [], 'utility": is 0 numbers'),
     "highest bid": (auction, put(*ROUND, "bid_winner_proposed"), 60, "bid_winner_proposed"),
     "price": (auction, put(*ROUND, "bid_winner_payment"), 10, "bid_winner_payment"),
     "nobody won": (auction, put(*ROUND, "bid_winner"), "player_9", 'there is no player "player_9"'),
     "loser won": (auction, put(*ROUND, "bid_winner"), "player_1", "is 50; expected"),
     "no valuation": (auction, put(*ROUND, "valuations"), [60, 20], '"round_records.0.valuations"'),
-    "unknown mode": (auction, put("meta", "mode"), "third", "\"meta.mode\": should be 'highest bi"),
+    "unknown mode": (auction, put("meta", "mode"), "third", '"meta.mode": should be \'highest bi'),
     "no such target": (battle, put(*ROUND, "shot_player"), "7", '"round_records.0.responses": is'),
     "out of turn": (battle, put(*ROUND, "player_shooting"), "1", 'shot_player": recorded answer 0'),
     "no such shooter": (battle, put(*ROUND, "player_shooting"), "9", 'there is no player "9"'),
@@ -498,7 +519,7 @@ BAD: dict[str, tuple[Callable[[], Data], Callable[[Data, Any], None], Any, str]]
     "voters": (pirates, put(*ROUND, "responses"), ["accept"], '"round_records.0.responses": is 1'),
     "other vote": (pirates, put("player_data", 1, "records"), ["accept"], '"player_data.1.records'),
     "own veto": (pirates, put(*ROUND, "responses", 0), "reject", '"round_records.0.responses.0": '),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -542,8 +563,21 @@ def test_file_with_missing_key_is_skipped(games: Path, kind: str) -> None:
 
 
 ODD: tuple[Any, ...] = (
-    None, True, -1, 10**30, 1.5, float("inf"), float("nan"), "", "null", "9", "²", [], [1], {},
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    10**30,
+    1.5,
+    float("inf"),
+    float("nan"),
+    "",
+    "null",
+    "9",
+    "²",
+    [],
+    [1],
+    {},
+)
 
 
 def steps(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -78,8 +78,10 @@ def test_every_game_family_is_imported(games: Path, store: Store) -> None:
     assert saved["PITCHED"].payoffs == {"alice": 1, "bob": 20}
     assert saved["SOLD"].body["source"]["folder"] == "one/SOLD"
     assert store.study("glee-import").spec == {
-        "imported": "glee", "folder": "games", "names": "taken out",
-    }  # fmt: skip
+        "imported": "glee",
+        "folder": "games",
+        "names": "taken out",
+    }
 
 
 def test_configuration_equals_that_of_native_studies(games: Path, store: Store) -> None:
@@ -116,9 +118,13 @@ def test_old_release_myopic_buyers_are_imported(games: Path) -> None:
         | models()
     )
     rows = [
-        "low-quality,0.0,Nature,1,,", ",,Alice,1,yes,", ',,the buyer,1,yes,"Fine, I buy."',
-        "high-quality,30.0,Nature,2,,", ",,Alice,2,yes,so good", ",,the buyer,2,no,",
-    ]  # fmt: skip
+        "low-quality,0.0,Nature,1,,",
+        ",,Alice,1,yes,",
+        ',,the buyer,1,yes,"Fine, I buy."',
+        "high-quality,30.0,Nature,2,,",
+        ",,Alice,2,yes,so good",
+        ",,the buyer,2,no,",
+    ]
     game = read_game(write(games, "MYOPIC", written, BUYERS, rows))
     seats = [(given.actor, given.action.model_dump()) for given in game.table.given if given.action]
     assert seats[1] == ("bob_1", {"decision": "yes", "message": "Fine, I buy."})
@@ -245,7 +251,8 @@ CONFIGURATIONS = {
     "no model": (("player_2_type",), "hf", ""),
     "no arguments": (("game_args",), None, '"game_args": should be a valid dictionary'),
     "unknown setting": (
-        ("game_args", "shot_clock"), 3,
+        ("game_args", "shot_clock"),
+        3,
         '"game_args.shot_clock": is a setting that the importer does not know',
     ),
     "missing setting": (("game_args", "max_rounds"), ..., '"game_args.max_rounds": is missing'),
@@ -256,16 +263,18 @@ CONFIGURATIONS = {
     "money below zero": (("game_args", "money_to_divide"), -5, '"money": should be greater than 0'),
     "no money": (("game_args", "money_to_divide"), float("nan"), '"money": should be'),
     "no discount": (
-        ("game_args", "delta_1"), ...,
+        ("game_args", "delta_1"),
+        ...,
         '"player_1_args.delta": is missing, and so is "game_args.delta_1"',
     ),
     "two discounts": (
-        ("player_2_args", "delta"), 0.5,
+        ("player_2_args", "delta"),
+        0.5,
         '"player_2_args.delta": contradicts "game_args.delta_2"',
     ),
     "discount above one": (("game_args", "delta_2"), 1.2, '"discounts.1": should be less'),
     "two of one name": (("player_1_args", "public_name"), "Bob", "two seats have the same name"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CONFIGURATIONS)
@@ -376,10 +385,10 @@ ROWS = {
     "endless amount": (OFFERS, ["inf,-inf,x,Alice,1,"], '"alice_gain": should be a finite number'),
     "wrong sum": (OFFERS, ["60,41,x,Alice,1,"], "the two parts must add up to 100, not 101"),
     "negative share": (OFFERS, ["-5,105,x,Alice,1,"], "no part of a division can be negative"),
-    "unknown decision": (OFFERS, [AGREED[0], ",,,Bob,1,maybe"], '"decision": should be \'accept\''),
+    "unknown decision": (OFFERS, [AGREED[0], ",,,Bob,1,maybe"], "\"decision\": should be 'accept'"),
     "no decision": (OFFERS, [AGREED[0], ",,,Bob,1,"], '"decision": is missing'),
     "long message": (OFFERS, [f"60,40,{'x' * 4001},Alice,1,"], "at most 4,000 are possible"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", ROWS)

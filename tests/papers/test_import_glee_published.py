@@ -42,8 +42,10 @@ def test_every_game_is_imported(importing: Intake, records: dict[str, MatchRecor
     assert len(records) == GAMES
     games = [record.game for record in records.values()]
     assert [games.count(name) for name in ("bargaining", "negotiation", "persuasion")] == [
-        24, 24, 20,
-    ]  # fmt: skip
+        24,
+        24,
+        20,
+    ]
 
 
 def test_every_match_replays_and_has_transcript(records: dict[str, MatchRecord]) -> None:
@@ -65,9 +67,14 @@ def test_importing_again_adds_nothing(
 
 def test_players_are_identified(records: dict[str, MatchRecord]) -> None:
     assert {record.label(role) for record in records.values() for role in record.seats} == {
-        "human", "gemini-1.5-flash", "gemini-1.5-pro", "llama3-405b-instruct-maas",
-        "Meta-Llama-3-8B-Instruct", "Meta-Llama-3.1-8B-Instruct", "Qwen2-7B-Instruct",
-    }  # fmt: skip
+        "human",
+        "gemini-1.5-flash",
+        "gemini-1.5-pro",
+        "llama3-405b-instruct-maas",
+        "Meta-Llama-3-8B-Instruct",
+        "Meta-Llama-3.1-8B-Instruct",
+        "Qwen2-7B-Instruct",
+    }
     people = [record for record in records.values() if "human" in map(record.label, record.seats)]
     assert len(people) == 36
 
@@ -87,7 +94,8 @@ BY_HAND: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "009ZY2BQVRQGT3EE": ((0.38581875, 0.40095, 0.78676875, 0.99), (0.40095, 0.78676875, 0.99)),
     # 1 and 0.9; round 7, 56 of 100: 0.56 and 0.44 * 0.531441; 1 - 4 * 0.06 ** 2.
     "00ACBPM1TW4U46CX": (
-        (0.56, 0.23383404, 0.79383404, 0.9856), (0.23383404, 0.79383404, 0.9856),
+        (0.56, 0.23383404, 0.79383404, 0.9856),
+        (0.23383404, 0.79383404, 0.9856),
     ),
     # Negotiation, a person and a model. Prices in multiples of the scale.
     # Worth 1 and 1.2; sold at 0.8: 0.8 - 1 and 1.2 - 0.8; traded and worth more to Bob;
@@ -122,7 +130,7 @@ BY_HAND: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     # Worth 3; all of 8 good and 3 of 12 bad ones bought: 11 / 20; (8 * 2 - 3) / 20; 8 / 8; 9 / 12.
     # The code: (8 * 2 - 9) / 20.
     "001HHXX4UCNADG4K": ((0.55, 0.65, 1.0, 0.75), (0.35, 1.0, 0.75)),
-}  # fmt: skip
+}
 
 PAPER = ("alice_gain", "bob_gain", "efficiency", "fairness")
 PUBLISHED = ("bob_gain", "efficiency", "fairness")
@@ -160,7 +168,9 @@ def test_names_of_addressed_people_are_redacted(
                 changed[record.instance_key] = sum(text.count("[name]") for text in after)
     # Rounds that address a person by name; one game was published with the name redacted.
     assert changed == {
-        "272E6C6F38BBD9B9": 1, "431AF58CE83924DD": 2, "447740CB14774C24": 1,
+        "272E6C6F38BBD9B9": 1,
+        "431AF58CE83924DD": 2,
+        "447740CB14774C24": 1,
         "23E43CB8A35DF2D1": 20,
-    }  # fmt: skip
+    }
     assert importing.redactions == sum(changed.values())

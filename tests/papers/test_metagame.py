@@ -143,8 +143,13 @@ def test_language_models_form_separate_game_without_baselines(tmp_path: Path) ->
     assert results.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
     assert results.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
     assert results.tables["table-5"].frame["agent"].to_list() == [
-        "4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"
-    ]  # fmt: skip
+        "4o-c-4",
+        "o3-mini-c-0",
+        "aspire",
+        "soft",
+        "tough",
+        "walk",
+    ]
     assert "equilibrium-BG4-only-language-models" in results.charts
     assert results.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
 
@@ -152,8 +157,9 @@ def test_language_models_form_separate_game_without_baselines(tmp_path: Path) ->
 def test_table_1_counts_instances_of_pairs(store_path: Path, tables: dict[str, Any]) -> None:
     """Ten instances of each of the ten pairs of four strategies, including self-pairs."""
     assert tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
-        ("BGS", "BG4", 100, 200), ("BGS", "BG6", 100, None)
-    ]  # fmt: skip
+        ("BGS", "BG4", 100, 200),
+        ("BGS", "BG6", 100, None),
+    ]
 
 
 def test_table_12_shows_low_offers_by_turn_and_game(tables: dict[str, Any]) -> None:

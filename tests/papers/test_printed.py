@@ -14,9 +14,14 @@ def test_printed_values_are_joined_by_row() -> None:
         "t", "T", frame, (Header("model", "Model"), Header("gain", "Gain", decimals=2))
     )
     values = pl.DataFrame(
-        {"model": ["GPT 4o", "Llama", "of no gain"], "gain": [0.75, 1.0, None],
-         "gain.low": [0.5, None, None], "gain.high": [1.0, None, None], "loss": [1, 2, None]}
-    )  # fmt: skip
+        {
+            "model": ["GPT 4o", "Llama", "of no gain"],
+            "gain": [0.75, 1.0, None],
+            "gain.low": [0.5, None, None],
+            "gain.high": [1.0, None, None],
+            "loss": [1, 2, None],
+        }
+    )
     both = beside(table, values)
     assert both.headings == ["Model", "Gain", "Gain, printed", "loss, printed"]
     assert [both.texts(row) for row in both.rows] == [

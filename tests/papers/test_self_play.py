@@ -80,10 +80,11 @@ def matches_of(
 ) -> list[MatchRecord]:
     """Return the matches of a row's player with another player under the row's objective."""
     return [
-        record for record in records
+        record
+        for record in records
         if sorted(record.label(place) for place in PLAYERS) == sorted([row["player"], other])
         and record.parameters["objective"] == WEIGHTS[row["objective"]]
-    ]  # fmt: skip
+    ]
 
 
 def payoff(record: MatchRecord, player: str) -> float:
@@ -106,9 +107,10 @@ def texts(records: Iterable[MatchRecord]) -> list[str]:
 def rows_of(results: Findings, table: str, **wanted: Any) -> list[dict[str, Any]]:
     """Return the rows of a table that have these values."""
     return [
-        row for row in results.tables[table].rows
+        row
+        for row in results.tables[table].rows
         if all(row[key] == value for key, value in wanted.items())
-    ]  # fmt: skip
+    ]
 
 
 def test_stage_is_parsed_from_label() -> None:
@@ -158,10 +160,11 @@ def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
         games = matches_of(records, row, row["player"])
         assert row["agreement"] == pytest.approx(100 * np.mean([agreed(game) for game in games]))
         best = [
-            agreed(game) and game.result().outcome.claims[0]
+            agreed(game)
+            and game.result().outcome.claims[0]
             in optimal_claims(game.result().instance.context, game.parameters["objective"])
             for game in games
-        ]  # fmt: skip
+        ]
         assert row["pareto_optimality"] == pytest.approx(100 * np.mean(best))
 
 
@@ -175,10 +178,15 @@ def test_table_2_shows_first_and_last_iteration_with_change(
     assert table.caption == "Compared: self-play, iterations 0 and 10."
     (change,) = rows_of(results, "before-after", rate="Agreement", objective="cooperative")
     rows = [
-        rows_of(results, "agreements", player=f"gpt-iteration-{at}", objective="cooperative",
-              partner="itself")[0]
+        rows_of(
+            results,
+            "agreements",
+            player=f"gpt-iteration-{at}",
+            objective="cooperative",
+            partner="itself",
+        )[0]
         for at in (0, 10)
-    ]  # fmt: skip
+    ]
     assert [change["before"], change["after"]] == [row["agreement"] for row in rows]
     assert change["change"] == pytest.approx(change["after"] - change["before"])
     by_instance: dict[str, list[float]] = {}
@@ -288,8 +296,10 @@ def test_strict_competition_shows_inverted_proposals(
 def test_score_chart_has_line_per_series_and_reference(results: Findings) -> None:
     panels = results.charts["scores-figure"].panels
     assert [panel.title for panel in panels] == [
-        "Semi-competitive", "Cooperative", "Strictly competitive",
-    ]  # fmt: skip
+        "Semi-competitive",
+        "Cooperative",
+        "Strictly competitive",
+    ]
     series = named(panels[0])
     assert list(series) == ["self-play", "with other players", "rival"]
     assert across(series["self-play"]) == [0, 3, 10]
@@ -342,8 +352,10 @@ def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
     assert row["kappa"] == pytest.approx(0, abs=1)
     assert sum(verdict["items"] for verdict in rows_of(results, "verdicts")) == agreement.items
     assert [row["reference"] for row in rows_of(by_hand, "judges")] == [
-        "exact check", "hallucination by hand", "exact check",
-    ]  # fmt: skip
+        "exact check",
+        "hallucination by hand",
+        "exact check",
+    ]
     assert rows_of(by_hand, "inconsistency") == rows_of(results, "inconsistency")
     by_judge = rows_of(results, "inconsistency", source="hallucination by vllm/judge")
     by_check = rows_of(results, "inconsistency", source="exact check")
@@ -376,8 +388,9 @@ def test_people_have_separate_series(tmp_path: Path) -> None:
         records = list(store.records("people", bodies=True))
     rows = rows_of(results, "scores")
     assert [(row["player"], row["series"]) for row in rows] == [
-        ("gpt-iteration-0", "with people"), ("gpt-iteration-4", "with people"),
-    ]  # fmt: skip
+        ("gpt-iteration-0", "with people"),
+        ("gpt-iteration-4", "with people"),
+    ]
     games = [game for game in records if game.label(PLAYERS[0]) == "gpt-iteration-4"]
     assert rows[1]["own"] == pytest.approx(np.mean([payoff(game, "human") for game in games]))
     change = next(results.tables["before-after"].rows)
@@ -423,10 +436,12 @@ def test_errors_and_tokens_are_counted_for_models(tmp_path: Path) -> None:
         return json.dumps({"message": "Deal or no deal?"})
 
     spec = {
-        "name": "clumsy", "games": [{"game": GAME, "fixed": {"turns": 4}}],
+        "name": "clumsy",
+        "games": [{"game": GAME, "fixed": {"turns": 4}}],
         "players": {"m": {"model": "vllm/m"}, "n": {"strategy": "honest"}},
-        "pairing": [["m", "m"], ["n", "n"]], "instances": 3,
-    }  # fmt: skip
+        "pairing": [["m", "m"], ["n", "n"]],
+        "instances": 3,
+    }
     with Store.open(tmp_path / "clumsy.sqlite", create=True) as store:
         ct.run(ct.studies.parse_study(spec, "test"), store, models=Canned(answer))
         results = findings(store, "clumsy", "self-play", draws=100)
@@ -439,8 +454,12 @@ def test_errors_and_tokens_are_counted_for_models(tmp_path: Path) -> None:
 
 
 def test_unreadable_and_silent_dialogues_are_explained(tmp_path: Path) -> None:
-    spec = {"name": "idle", "games": [{"game": GAME, "fixed": {"turns": 4}}],
-            "players": {"m": {"model": "vllm/m"}}, "pairing": "self"}  # fmt: skip
+    spec = {
+        "name": "idle",
+        "games": [{"game": GAME, "fixed": {"turns": 4}}],
+        "players": {"m": {"model": "vllm/m"}},
+        "pairing": "self",
+    }
     study = ct.studies.parse_study(spec, "test")
     with Store.open(tmp_path / "idle.sqlite", create=True) as store:
         ct.run(study, store, models=Canned(lambda *_: json.dumps({"message": "Well..."})))
@@ -456,8 +475,11 @@ def test_unreadable_and_silent_dialogues_are_explained(tmp_path: Path) -> None:
 
 def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
     players = {name: {"strategy": name} for name in ("honest", "fair", "greedy")}
-    spec = {"name": "three", "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
-            "players": players}  # fmt: skip
+    spec = {
+        "name": "three",
+        "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
+        "players": players,
+    }
     with play_study(tmp_path / "three.sqlite", spec) as store:
         table = findings(store, "three", "self-play", draws=100).tables["scores"]
     leads = {row["partner"]: table.leads(row) for row in table.rows}
@@ -468,34 +490,66 @@ def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "lacking"),
     [
-        ({}, {"Before and after", "Correlation of score and iteration", "Strict competition",
-        "Judges"}),
         (
-            {"players": {"a-iteration-1": {"strategy": "greedy"},
-                         "a-iteration-2": {"strategy": "greedy", "share": 0.9}}, "instances": 3},
+            {},
+            {
+                "Before and after",
+                "Correlation of score and iteration",
+                "Strict competition",
+                "Judges",
+            },
+        ),
+        (
+            {
+                "players": {
+                    "a-iteration-1": {"strategy": "greedy"},
+                    "a-iteration-2": {"strategy": "greedy", "share": 0.9},
+                },
+                "instances": 3,
+            },
             {"Strict competition", "Judges"},
         ),
         (
-            {"players": {"b": {"strategy": "honest"}, "a": {"strategy": "greedy"}},
-             "pairing": [["a", "b"]], "games": [{"game": GAME, "fixed": {"objective": -1}}]},
-            {"Before and after", "Correlation of score and iteration", "Inconsistent messages",
-            "Length",
-             "Vocabulary and entropy", "Judges"},
+            {
+                "players": {"b": {"strategy": "honest"}, "a": {"strategy": "greedy"}},
+                "pairing": [["a", "b"]],
+                "games": [{"game": GAME, "fixed": {"objective": -1}}],
+            },
+            {
+                "Before and after",
+                "Correlation of score and iteration",
+                "Inconsistent messages",
+                "Length",
+                "Vocabulary and entropy",
+                "Judges",
+            },
         ),
         (
-            {"games": [{"game": GAME, "fixed": {"objective": 0.5}}],
-             "players": {"a-iteration-1": {"strategy": "honest"},
-                         "b-iteration-2": {"strategy": "fair"}}},
-            {"Before and after", "Correlation of score and iteration", "Strict competition",
-            "Judges"},
+            {
+                "games": [{"game": GAME, "fixed": {"objective": 0.5}}],
+                "players": {
+                    "a-iteration-1": {"strategy": "honest"},
+                    "b-iteration-2": {"strategy": "fair"},
+                },
+            },
+            {
+                "Before and after",
+                "Correlation of score and iteration",
+                "Strict competition",
+                "Judges",
+            },
         ),
     ],
-)  # fmt: skip
+)
 def test_small_studies_show_available_parts(
     changed: dict[str, Any], lacking: set[str], tmp_path: Path
 ) -> None:
-    spec = {"name": "tiny", "games": [{"game": GAME}], "players": {"a": {"strategy": "honest"}},
-            "pairing": "self"} | changed  # fmt: skip
+    spec = {
+        "name": "tiny",
+        "games": [{"game": GAME}],
+        "players": {"a": {"strategy": "honest"}},
+        "pairing": "self",
+    } | changed
     with play_study(tmp_path / "tiny.sqlite", spec) as store:
         results = findings(store, "tiny", "self-play", draws=100)
         write_findings(results, tmp_path / "tiny.html")
@@ -507,8 +561,11 @@ def test_small_studies_show_available_parts(
 
 
 def test_other_game_is_explained(tmp_path: Path) -> None:
-    spec = {"name": "other", "games": [{"game": "bargaining"}],
-            "players": {"a": {"strategy": "linear"}}}  # fmt: skip
+    spec = {
+        "name": "other",
+        "games": [{"game": "bargaining"}],
+        "players": {"a": {"strategy": "linear"}},
+    }
     with play_study(tmp_path / "other.sqlite", spec) as store:
         results = findings(store, "other", "self-play", draws=100)
     assert list(results.tables) == ["played", "played-by-player"]

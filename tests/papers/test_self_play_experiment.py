@@ -26,8 +26,9 @@ def test_experiment_trains_evaluates_and_resumes(tmp_path: Path, cheaptalk: Comm
     results = json.loads((out / "results.json").read_text())
     assert {(row["partner"], row["iteration"]) for row in results} == {
         *((name, at) for name in ("itself", "fair") for at in (0, 1, 2)),
-        ("semi-iteration-2", 0), ("semi-iteration-0", 2),
-    }  # fmt: skip
+        ("semi-iteration-2", 0),
+        ("semi-iteration-0", 2),
+    }
     page = (out / "report.html").read_text()
     assert "Cross-play" in page
     with Store.open(out / "examination.sqlite") as store:
@@ -38,8 +39,9 @@ def test_experiment_trains_evaluates_and_resumes(tmp_path: Path, cheaptalk: Comm
                 (record.payoffs or {})[place]
                 for record in store.records("examination")
                 if sorted(record.label(at) for at in record.seats) == sorted([name, other])
-                for place in record.seats if record.label(place) == name
-            ]  # fmt: skip
+                for place in record.seats
+                if record.label(place) == name
+            ]
             assert len(payoffs) == 24
             assert row["means"]["payoff"] == pytest.approx(sum(payoffs) / len(payoffs))
 

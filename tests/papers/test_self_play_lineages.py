@@ -13,19 +13,24 @@ from tests.reports.marks import named
 def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Findings on two lineages under strict competition whose first iterations met."""
     spec = {
-        "name": "two", "instances": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
+        "name": "two",
+        "instances": 2,
+        "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
         "players": {
-            "a-iteration-0": "honest", "a-iteration-1": "fair", "b-iteration-0": "conceding",
+            "a-iteration-0": "honest",
+            "a-iteration-1": "fair",
+            "b-iteration-0": "conceding",
             "rival": "greedy",
         },
         "pairing": [
             ["a-iteration-0", "b-iteration-0"],
             *(
-                pair for player in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
+                pair
+                for player in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
                 for pair in ([player, player], [player, "rival"])
             ),
         ],
-    }  # fmt: skip
+    }
     with play_study(tmp_path_factory.mktemp("lineages") / "two.sqlite", spec) as store:
         return findings(store, "two", "self-play")
 
@@ -40,9 +45,10 @@ def test_strict_competition_has_chart_per_opponent(lineages: Findings) -> None:
 
 def test_other_lineages_do_not_count_as_other_players(lineages: Findings) -> None:
     met = {
-        (row["player"], row["opponent"]) for row in rows_of(lineages, "cross-play")
+        (row["player"], row["opponent"])
+        for row in rows_of(lineages, "cross-play")
         if row["player"] != row["opponent"]
-    }  # fmt: skip
+    }
     assert met == {("a-iteration-0", "b-iteration-0"), ("b-iteration-0", "a-iteration-0")}
     others = [row for row in rows_of(lineages, "scores") if row["series"].endswith("other players")]
     assert {row["own.n"] for row in others} == {2}
@@ -51,8 +57,9 @@ def test_other_lineages_do_not_count_as_other_players(lineages: Findings) -> Non
 def test_lineages_have_separate_lines_and_uneven_counts_are_noted(tmp_path: Path) -> None:
     players = {
         f"{name}-iteration-{at}": {"strategy": "noisy", "contradicting": 0.1 * at + 0.01 * place}
-        for place, name in enumerate(("a", "b")) for at in (0, 1)
-    }  # fmt: skip
+        for place, name in enumerate(("a", "b"))
+        for at in (0, 1)
+    }
     games = [
         {"game": GAME, "pairing": "self"},
         {"game": GAME, "pairing": [["a-iteration-0"] * 2], "fixed": {"turns": 40}},

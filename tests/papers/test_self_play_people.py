@@ -22,12 +22,17 @@ CENTS_PER_POINT = {0.0: 20, 1.0: 10}
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Three participants with two, two and one dialogues with scripts, and one who leaves."""
     with Store.open(tmp_path_factory.mktemp("people") / "s.sqlite", create=True) as store:
-        ct.run(ct.Study(
-            name=STUDY, seed=3,
-            games=[{"game": "deal_or_no_deal", "grid": {"objective": ["self", "coop"]}}],
-            players={"human": {"strategy": "honest"}, "model": {"strategy": "fair"}},
-            pairing=[["human", "model"]], instances=3,
-        ), store)  # fmt: skip
+        ct.run(
+            ct.Study(
+                name=STUDY,
+                seed=3,
+                games=[{"game": "deal_or_no_deal", "grid": {"objective": ["self", "coop"]}}],
+                players={"human": {"strategy": "honest"}, "model": {"strategy": "fair"}},
+                pairing=[["human", "model"]],
+                instances=3,
+            ),
+            store,
+        )
         people = People(store, STUDY)
         matches = list(store.records(STUDY))
         for number, group in enumerate((matches[:2], matches[2:4], matches[4:5])):
@@ -37,11 +42,26 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                 assert match.payoffs is not None
                 score = match.payoffs["player_1"]
                 cents = 10 + round(CENTS_PER_POINT[match.parameters["objective"]] * score)
-                plays.append({"game": "deal_or_no_deal", "state": "finished", "match_id": match.id,
-                              "seat": "player_1", "payoff": score, "cents": cents})  # fmt: skip
+                plays.append(
+                    {
+                        "game": "deal_or_no_deal",
+                        "state": "finished",
+                        "match_id": match.id,
+                        "seat": "player_1",
+                        "payoff": score,
+                        "cents": cents,
+                    }
+                )
             if number == 2:
-                plays.append({"game": "deal_or_no_deal", "state": "partner_left", "cents": 25,
-                              "match_id": matches[5].id, "seat": "player_1"})  # fmt: skip
+                plays.append(
+                    {
+                        "game": "deal_or_no_deal",
+                        "state": "partner_left",
+                        "cents": 25,
+                        "match_id": matches[5].id,
+                        "seat": "player_1",
+                    }
+                )
             pay = {f"game_{at}": play["cents"] for at, play in enumerate(plays)}
             people.come("end", "complete", [], plays, base=100, **pay)
         people.come("lobby", "timed_out", [], [{"game": "deal_or_no_deal", "state": "timed_out"}])
@@ -89,10 +109,12 @@ def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findin
     weights = {record.id: record.parameters["objective"] for record in store.records(STUDY)}
     for objective, weight in (("semi-competitive", 0.0), ("cooperative", 1.0)):
         rewards = [
-            (play["payoff"], play["cents"] / 100) for play in plays.iter_rows(named=True)
-            if play["state"] == "finished" and play["payoff"]
+            (play["payoff"], play["cents"] / 100)
+            for play in plays.iter_rows(named=True)
+            if play["state"] == "finished"
+            and play["payoff"]
             and weights[play["match_id"]] == weight
-        ]  # fmt: skip
+        ]
         row = rows[objective, "points"]
         assert (row["dialogues"], row["rewarded"]) == (len(rewards), 1)
         assert row["score"] == pytest.approx(fmean(score for score, _ in rewards))
@@ -105,9 +127,14 @@ def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findin
 
 def test_study_without_people_omits_pay_part(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite", create=True) as store:
-        ct.run(ct.Study(
-            name=STUDY, games=[{"game": "deal_or_no_deal"}], players={"one": "fair"},
-            pairing="self",
-        ), store)  # fmt: skip
+        ct.run(
+            ct.Study(
+                name=STUDY,
+                games=[{"game": "deal_or_no_deal"}],
+                players={"one": "fair"},
+                pairing="self",
+            ),
+            store,
+        )
         results = findings(store, STUDY, "self-play", draws=100)
     assert "Participants and pay" not in [part.part.title for part in results.parts]

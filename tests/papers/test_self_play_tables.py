@@ -28,9 +28,11 @@ def trained_games() -> Iterator[ForeignGame]:
         skilled, self_play = number % 2 == 1, number % 4 > 1
         decide = honest if skilled else random
         table = play(
-            game, game.draw_instance(chance), f"trained/{number}",
+            game,
+            game.draw_instance(chance),
+            f"trained/{number}",
             dict(zip(PLAYERS, [decide, decide if self_play else honest], strict=True)),
-        )  # fmt: skip
+        )
         model = ImportedSeat(imported="mine", model=f"gpt-iteration-{10 * skilled}")
         partner = model if self_play else ImportedSeat(imported="mine", person=True)
         seats: dict[str, ImportedSeat] = dict(zip(PLAYERS, [model, partner], strict=True))
@@ -91,13 +93,16 @@ def test_dialogue_length_counts_tokens_of_turns(store: Store, tmp_path: Path) ->
     for record in store.records("trained", bodies=True):
         if record.label(PLAYERS[0]) == record.label(PLAYERS[1]) == "gpt-iteration-0":
             texts[record.id] = [
-                f"[message] {answer.action['message']}" if answer.action.get("message")
+                f"[message] {answer.action['message']}"
+                if answer.action.get("message")
                 else "[propose] ({books} books, {hats} hats, {balls} balls)".format(**answer.action)
-                for answer in record.answers if answer.action
-            ]  # fmt: skip
+                for answer in record.answers
+                if answer.action
+            ]
     for options, known, title in (
-        ({}, None, "GPT-2 pieces"), ({"merges": str(merges)}, rules, "GPT-2 tokens")
-    ):  # fmt: skip
+        ({}, None, "GPT-2 pieces"),
+        ({"merges": str(merges)}, rules, "GPT-2 tokens"),
+    ):
         table = compute_tables(store, **options)["lengths"]
         counts = token_counts(texts, known)
         rows = table.frame.filter(player="gpt-iteration-0")

@@ -54,8 +54,10 @@ def test_model_is_trained_with_the_papers_settings(tmp_path: Path) -> None:
         sent = server.files[job["training_file"]].decode().split("\n")
     assert [json.loads(line)["messages"] for line in sent] == CHATS
     assert job["method"]["supervised"]["hyperparameters"] == {
-        "n_epochs": 3, "batch_size": 1, "learning_rate_multiplier": 8.0,
-    }  # fmt: skip
+        "n_epochs": 3,
+        "batch_size": 1,
+        "learning_rate_multiplier": 8.0,
+    }
     assert (job["model"], job["seed"]) == ("gpt-4o", 3)
     assert [(step.done, step.of) for step in steps] == [(1, 3), (2, 3)]
 

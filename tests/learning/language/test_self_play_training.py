@@ -39,12 +39,13 @@ def chats_of(
 ) -> list[ScoredChat]:
     return [
         ScoredChat(
-            Chat("m", "game", "seat", "place", "player", Status.FINISHED, payoff, messages), payoff,
+            Chat("m", "game", "seat", "place", "player", Status.FINISHED, payoff, messages),
+            payoff,
             instance,
             counts,
         )
         for payoff in payoffs
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,13 @@ def test_better_chats_weigh_more(way: Way, wanted: list[tuple[float, float, floa
 
 DINNER: dict[str, Any] = {"players": 2, "rounds": 1}
 SMALL: dict[str, Any] = {
-    "game": "diners_dilemma", "parameters": DINNER, "matches": 8, "iterations": 2,
+    "game": "diners_dilemma",
+    "parameters": DINNER,
+    "matches": 8,
+    "iterations": 2,
     "player": {"max_tokens": 24, "tries": 3, "temperature": 1.0},
     "training": {"epochs": 1, "batch": 4, "rate": 1e-3},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -100,15 +104,25 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose orders are valid most of the time."""
     folder = tmp_path_factory.mktemp("base")
     study: dict[str, Any] = {
-        "name": "dinner", "instances": 40, "games": [{"game": "diners_dilemma", "fixed": DINNER}],
-        "players": {"random": "random"}, "pairing": "self",
-    }  # fmt: skip
+        "name": "dinner",
+        "instances": 40,
+        "games": [{"game": "diners_dilemma", "fixed": DINNER}],
+        "players": {"random": "random"},
+        "pairing": "self",
+    }
     ct.run(ct.studies.parse_study(study, "test"), folder / "s.sqlite")
     with Store.open(folder / "s.sqlite") as store:
-        dialogues = [chat.as_json()["messages"] for record in store.records("dinner", bodies=True)
-                     for chat in chats(record)]  # fmt: skip
-    pretrain(dialogues, folder / "model", Shape(vocabulary=900, hidden=32, layers=1, heads=2),
-             LocalTraining(epochs=20, batch=8, rate=1e-2))  # fmt: skip
+        dialogues = [
+            chat.as_json()["messages"]
+            for record in store.records("dinner", bodies=True)
+            for chat in chats(record)
+        ]
+    pretrain(
+        dialogues,
+        folder / "model",
+        Shape(vocabulary=900, hidden=32, layers=1, heads=2),
+        LocalTraining(epochs=20, batch=8, rate=1e-2),
+    )
     return folder / "model"
 
 
@@ -202,15 +216,22 @@ def test_invalid_settings_are_rejected(wrong: dict[str, Any], message: str) -> N
 
 
 def test_iteration_plays_partners_and_past_models_in_both_seats() -> None:
-    settings = SelfPlay.model_validate({
-        "matches": 50, "repeats": 2, "past": 2, "partners": {"fair": "fair"},
-    })  # fmt: skip
+    settings = SelfPlay.model_validate(
+        {
+            "matches": 50,
+            "repeats": 2,
+            "past": 2,
+            "partners": {"fair": "fair"},
+        }
+    )
     study = _study(["base", "one", "two", "three"], settings)
     assert study.instances == 50 // (2 * 7)
     pairs = [tuple(pair) for pair in study.pairing if isinstance(pair, list)]
     assert pairs[:3] == [
-        ("iteration-3", "iteration-3"), ("iteration-3", "fair"), ("fair", "iteration-3"),
-    ]  # fmt: skip
+        ("iteration-3", "iteration-3"),
+        ("iteration-3", "fair"),
+        ("fair", "iteration-3"),
+    ]
     past = {label for pair in pairs[3:] for label in pair} - {"iteration-3"}
     assert len(past) == 2
     assert past < {"iteration-0", "iteration-1", "iteration-2"}
@@ -243,8 +264,9 @@ def test_server_plays_locally_trained_adapters(base: Path, tmp_path: Path) -> No
         (model,) = {
             call["call"]["model"]
             for record in store.records("iteration-2", bodies=True)
-            for answer in record.answers for call in answer.calls
-        }  # fmt: skip
+            for answer in record.answers
+            for call in answer.calls
+        }
     assert model == f"vllm/here-model-2@{server.url}"
 
 

@@ -28,9 +28,12 @@ Chats = list[list[dict[str, str]]]
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     """Chats of scripted negotiators."""
     study: dict[str, Any] = {
-        "name": "said", "instances": 12, "games": [{"game": "deal_or_no_deal"}],
-        "players": {"honest": "honest"}, "pairing": "self",
-    }  # fmt: skip
+        "name": "said",
+        "instances": 12,
+        "games": [{"game": "deal_or_no_deal"}],
+        "players": {"honest": "honest"},
+        "pairing": "self",
+    }
     file = tmp_path_factory.mktemp("said") / "s.sqlite"
     ct.run(ct.studies.parse_study(study, "test"), file)
     with ct.Store.open(file) as store:
@@ -131,10 +134,12 @@ def test_kl_penalty_keeps_the_model_near_its_reference(
 
 def test_trained_model_plays_a_match(base: Path, tmp_path: Path) -> None:
     study: dict[str, Any] = {
-        "name": "seated", "instances": 1, "games": [{"game": "deal_or_no_deal"}],
+        "name": "seated",
+        "instances": 1,
+        "games": [{"game": "deal_or_no_deal"}],
         "players": {"model": {"model": f"hf/{base}", "max_tokens": 8, "tries": 2}},
         "pairing": "self",
-    }  # fmt: skip
+    }
     ct.run(ct.studies.parse_study(study, "test"), tmp_path / "s.sqlite")
     with ct.Store.open(tmp_path / "s.sqlite") as store:
         (record,) = store.records("seated", bodies=True)
