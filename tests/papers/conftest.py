@@ -1,8 +1,13 @@
-"""A fixture for importers: an empty folder for game files."""
+"""Studies that several test modules read, and an empty folder for game files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from cheaptalk.records import Store
+from cheaptalk.reports.recipes.findings import Findings, findings
+from tests.papers import chip_games, glee_study
 
 
 @pytest.fixture
@@ -10,3 +15,26 @@ def games(tmp_path: Path) -> Path:
     folder = tmp_path / "games"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(scope="session")
+def chips_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play the chip-trading study and return the path of its store."""
+    return chip_games.play(tmp_path_factory.mktemp("chips"))
+
+
+@pytest.fixture(scope="session")
+def chips_results(chips_path: Path) -> Findings:
+    return chip_games.compute_findings(chips_path)
+
+
+@pytest.fixture(scope="session")
+def glee_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Play the study of GLEE's games and return its store."""
+    with Store.open(glee_study.play(tmp_path_factory.mktemp("glee"))) as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def glee_results(glee_store: Store) -> Findings:
+    return findings(glee_store, glee_study.STUDY["name"], "glee", draws=100)

@@ -103,7 +103,7 @@ def write(
 ) -> Path:
     """Write a game folder."""
     folder = root / name
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(written))
     text = end.join([header, *rows, ""])
     (folder / "game.csv").write_text(text, encoding="utf-8", newline="")

@@ -29,18 +29,8 @@ TABLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("chips"))
-
-
-@pytest.fixture(scope="module")
-def results(store_path: Path) -> Findings:
-    return compute_findings(store_path)
-
-
-def rows(results: Findings, name: str, **wanted: Any) -> pl.DataFrame:
-    return results.tables[name].frame.filter(**wanted)
+def rows(chips_results: Findings, name: str, **wanted: Any) -> pl.DataFrame:
+    return chips_results.tables[name].frame.filter(**wanted)
 
 
 def evaluate(path: Path, name: str, colours: int, *labels: str) -> list[float]:
@@ -50,21 +40,24 @@ def evaluate(path: Path, name: str, colours: int, *labels: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("colours", [2, 3])
 def test_table_3_contains_mean_ratios_with_standard_errors(
-    store_path: Path, results: Findings, table: str, colours: int
+    chips_path: Path, chips_results: Findings
 ) -> None:
-    row = rows(results, "final-surplus", population=table).row(0, named=True)
-    ratios = evaluate(store_path, "surplus_ratio", colours, *TABLES[table])
-    assert row[f"{colours} colours"] == pytest.approx(fmean(ratios))
-    assert row[f"{colours} colours.error"] == pytest.approx(stdev(ratios) / len(ratios) ** 0.5)
-    assert row[f"{colours} colours.n"] == len(ratios) == 8
+    cases: list[int] = [2, 3]
+    for colours in cases:
+        for table in TABLES:
+            row = rows(chips_results, "final-surplus", population=table).row(0, named=True)
+            ratios = evaluate(chips_path, "surplus_ratio", colours, *TABLES[table])
+            assert row[f"{colours} colours"] == pytest.approx(fmean(ratios))
+            assert row[f"{colours} colours.error"] == pytest.approx(
+                stdev(ratios) / len(ratios) ** 0.5
+            )
+            assert row[f"{colours} colours.n"] == len(ratios) == 8
 
 
-def test_paper_tables_use_paper_names_and_order(store_path: Path) -> None:
+def test_paper_tables_use_paper_names_and_order(chips_path: Path) -> None:
     players = {"players": "zero,bayes", "printed": "beside"}
-    shown = compute_findings(store_path, options=players)
+    shown = compute_findings(chips_path, options=players)
     third = shown.tables["table-3"]
     names = third.frame["population"].to_list()
     assert sorted(names[:3]) == sorted(["bayes", "zero", MIXED])  # wild is not selected
@@ -82,10 +75,10 @@ def test_paper_tables_use_paper_names_and_order(store_path: Path) -> None:
         assert fifth[column].item() == expected[source].item()
 
 
-def test_table_4_contains_upper_triangle_of_pairs(results: Findings) -> None:
-    pairs = results.tables["pairwise-tests"].frame
-    table = results.tables["table-4"].frame
-    order = [column.key for column in results.tables["table-4"].columns[2::2]]
+def test_table_4_contains_upper_triangle_of_pairs(chips_results: Findings) -> None:
+    pairs = chips_results.tables["pairwise-tests"].frame
+    table = chips_results.tables["table-4"].frame
+    order = [column.key for column in chips_results.tables["table-4"].columns[2::2]]
     for row in table.iter_rows(named=True):
         later = order[order.index(row["population"]) + 1 :] if row["population"] in order else order
         for other in order:
@@ -101,73 +94,77 @@ def test_table_4_contains_upper_triangle_of_pairs(results: Findings) -> None:
             assert row[f"{other} way"] == ("↑" if higher else "↓")
 
 
-@pytest.mark.parametrize("table", TABLES)
 def test_surplus_table_contains_dollars_and_ratio_of_means(
-    store_path: Path, results: Findings, table: str
+    chips_path: Path, chips_results: Findings
 ) -> None:
-    row = rows(results, "surplus-in-dollars", population=table, variant="3 colours").row(
-        0, named=True
-    )
-    surplus, bound, accepted = (
-        evaluate(store_path, name, 3, *TABLES[table]) for name in ("surplus", "bound", "acceptance")
-    )
-    assert row["games"] == len(surplus)
-    assert row["surplus"] == pytest.approx(fmean(surplus))
-    assert row["bound"] == pytest.approx(fmean(bound))
-    assert row["share"] == pytest.approx(sum(surplus) / sum(bound))
-    assert row["accepted"] == pytest.approx(fmean(accepted))
-    assert row["nothing"] == 0
+    for table in TABLES:
+        row = rows(chips_results, "surplus-in-dollars", population=table, variant="3 colours").row(
+            0, named=True
+        )
+        surplus, bound, accepted = (
+            evaluate(chips_path, name, 3, *TABLES[table])
+            for name in ("surplus", "bound", "acceptance")
+        )
+        assert row["games"] == len(surplus)
+        assert row["surplus"] == pytest.approx(fmean(surplus))
+        assert row["bound"] == pytest.approx(fmean(bound))
+        assert row["share"] == pytest.approx(sum(surplus) / sum(bound))
+        assert row["accepted"] == pytest.approx(fmean(accepted))
+        assert row["nothing"] == 0
 
 
 def test_figure_2_agrees_with_table_3_and_first_round_ratio(
-    store_path: Path, results: Findings
+    chips_path: Path, chips_results: Findings
 ) -> None:
-    panel = results.charts["trajectories"].panels[1]
+    panel = chips_results.charts["trajectories"].panels[1]
     assert panel.title == "3 colours"
     line = named(panel)["bayes"]
-    final = rows(results, "final-surplus", population="bayes").row(0, named=True)
+    final = rows(chips_results, "final-surplus", population="bayes").row(0, named=True)
     assert across(line) == list(range(10))
     assert up(line)[0] == 0
     assert up(line)[9] == pytest.approx(final["3 colours"])
-    first = evaluate(store_path, "first_round_ratio", 3, *TABLES["bayes"])
+    first = evaluate(chips_path, "first_round_ratio", 3, *TABLES["bayes"])
     assert up(line)[3] == pytest.approx(fmean(first))
-    row = rows(results, "surplus-by-round", population="bayes", variant="3 colours")
+    row = rows(chips_results, "surplus-by-round", population="bayes", variant="3 colours")
     assert row["round 1"].item() == pytest.approx(fmean(first))
     assert row["round 3"].item() == pytest.approx(final["3 colours"])
 
 
-@pytest.mark.parametrize("accepted", [True, False])
-@pytest.mark.parametrize("player", ["bayes", "zero", "wild"])
-def test_table_5_pools_all_proposals_of_a_player(
-    store_path: Path, results: Findings, player: str, accepted: bool
-) -> None:
-    proposals = [
-        turn
-        for labels in TABLES.values()
-        for record in records(store_path, 2, *labels)
-        for turn in turns(record)
-        if record.label(turn["proposer"]) == player and (turn["partner"] is not None) == accepted
-    ]
-    row = rows(
-        results,
-        "proposals",
-        player=player,
-        variant="2 colours",
-        outcome="accepted" if accepted else "rejected",
-    ).row(0, named=True)
-    gains = [turn["gain"] / 100 for turn in proposals]
-    ratios = [turn["ratio"] for turn in proposals]
-    assert row["proposals"] == row["gain.n"] == len(proposals)
-    for name, values in (("gain", gains), ("ratio", ratios)):
-        assert row[name] == pytest.approx(fmean(values))
-        assert row[f"{name}_sd"] == pytest.approx(stdev(values))
-        assert row[f"{name}_median"] == pytest.approx(median(values))
-        assert row[f"{name}.low"] < row[name] < row[f"{name}.high"]
+def test_table_5_pools_all_proposals_of_a_player(chips_path: Path, chips_results: Findings) -> None:
+    cases: list[str] = ["bayes", "zero", "wild"]
+    cases_1: list[bool] = [True, False]
+    for player in cases:
+        for accepted in cases_1:
+            proposals = [
+                turn
+                for labels in TABLES.values()
+                for record in records(chips_path, 2, *labels)
+                for turn in turns(record)
+                if record.label(turn["proposer"]) == player
+                and (turn["partner"] is not None) == accepted
+            ]
+            row = rows(
+                chips_results,
+                "proposals",
+                player=player,
+                variant="2 colours",
+                outcome="accepted" if accepted else "rejected",
+            ).row(0, named=True)
+            gains = [turn["gain"] / 100 for turn in proposals]
+            ratios = [turn["ratio"] for turn in proposals]
+            assert row["proposals"] == row["gain.n"] == len(proposals)
+            for name, values in (("gain", gains), ("ratio", ratios)):
+                assert row[name] == pytest.approx(fmean(values))
+                assert row[f"{name}_sd"] == pytest.approx(stdev(values))
+                assert row[f"{name}_median"] == pytest.approx(median(values))
+                assert row[f"{name}.low"] < row[name] < row[f"{name}.high"]
 
 
-def test_proposal_kinds_are_shares(store_path: Path, results: Findings) -> None:
-    proposals = [turn for game in records(store_path, 3, *TABLES["wild"]) for turn in turns(game)]
-    row = rows(results, "kinds-of-proposals", player="wild", variant="3 colours").row(0, named=True)
+def test_proposal_kinds_are_shares(chips_path: Path, chips_results: Findings) -> None:
+    proposals = [turn for game in records(chips_path, 3, *TABLES["wild"]) for turn in turns(game)]
+    row = rows(chips_results, "kinds-of-proposals", player="wild", variant="3 colours").row(
+        0, named=True
+    )
     assert row["loss"] == pytest.approx(fmean(turn["gain"] < 0 for turn in proposals))
     assert row["nothing"] == pytest.approx(fmean(turn["gain"] == 0 for turn in proposals))
     assert row["giving"] == pytest.approx(fmean(turn["ratio"] > 1 for turn in proposals))
@@ -181,74 +178,80 @@ def parse_share(bar: Box) -> float:
     return float(bar.text.split("%")[0])
 
 
-@pytest.mark.parametrize("name", ["gains-of-proposals", "ratios-of-proposals"])
-def test_proposal_bars_add_up_and_accepted_bars_point_up(results: Findings, name: str) -> None:
-    panel = results.charts[name].panels[0]
-    for row, player in enumerate(panel.y.names):
-        bars = [bar for bar in boxes(panel) if bar.y[0] == row]
-        above = [bar for bar in bars if "accepted" in bar.text]
-        assert all((bar.y[1] < row) == (bar in above) for bar in bars)
-        below = {bar.x: parse_share(bar) for bar in bars if bar not in above}
-        assert len(below) + len(above) == len(bars)
-        total = sum(map(parse_share, bars))
-        assert total == pytest.approx(100, abs=0.06 * len(bars))
-        share = rows(results, "kinds-of-proposals", player=player, variant="2 colours")
-        assert sum(map(parse_share, above)) == pytest.approx(
-            100 * share["accepted"].item(), abs=0.06 * len(above)
-        )
-        assert max(abs(bar.y[1] - row) for bar in bars) == pytest.approx(0.46)
+def test_proposal_bars_add_up_and_accepted_bars_point_up(chips_results: Findings) -> None:
+    cases: list[str] = ["gains-of-proposals", "ratios-of-proposals"]
+    for name in cases:
+        panel = chips_results.charts[name].panels[0]
+        for row, player in enumerate(panel.y.names):
+            bars = [bar for bar in boxes(panel) if bar.y[0] == row]
+            above = [bar for bar in bars if "accepted" in bar.text]
+            assert all((bar.y[1] < row) == (bar in above) for bar in bars)
+            below = {bar.x: parse_share(bar) for bar in bars if bar not in above}
+            assert len(below) + len(above) == len(bars)
+            total = sum(map(parse_share, bars))
+            assert total == pytest.approx(100, abs=0.06 * len(bars))
+            share = rows(chips_results, "kinds-of-proposals", player=player, variant="2 colours")
+            assert sum(map(parse_share, above)) == pytest.approx(
+                100 * share["accepted"].item(), abs=0.06 * len(above)
+            )
+            assert max(abs(bar.y[1] - row) for bar in bars) == pytest.approx(0.46)
 
 
-def test_bars_right_of_zero_contain_only_gains(results: Findings) -> None:
-    panel = results.charts["gains-of-proposals"].panels[0]
+def test_bars_right_of_zero_contain_only_gains(chips_results: Findings) -> None:
+    panel = chips_results.charts["gains-of-proposals"].panels[0]
     assert all(sum(bar.x) > 0 for bar in boxes(panel) if bar.y[0] == panel.y.names.index("bayes"))
-    wild = rows(results, "kinds-of-proposals", player="wild", variant="2 colours")
+    wild = rows(chips_results, "kinds-of-proposals", player="wild", variant="2 colours")
     bars = [bar for bar in boxes(panel) if bar.y[0] == panel.y.names.index("wild")]
     losses = sum(parse_share(bar) for bar in bars if sum(bar.x) < 0)
     worse = 100 * (wild["loss"].item() + wild["nothing"].item())
     assert losses == pytest.approx(worse, abs=0.06 * len(bars))
 
 
-@pytest.mark.parametrize("as_published", [False, True])
-def test_figure_5_counts_regret_of_decisions(store_path: Path, as_published: bool) -> None:
-    results = compute_findings(store_path, as_published=as_published)
-    kinds = [
-        (record.label(decision.player), decision.part, decision.regret)
-        for labels in TABLES.values()
-        for record in records(store_path, 3, *labels)
-        for decision in decisions(record.result().outcome, 10, unforced_proposals=as_published)
-    ]
-    frame = rows(results, "regret-of-decisions", variant="3 colours")
-    assert frame["decisions"].sum() == len(kinds)
-    for row in frame.iter_rows(named=True):
-        counted = [kind for who, part, kind in kinds if (who, part) == (row["player"], row["part"])]
-        assert row["decisions"] == len(counted)
-        for kind in ("no", "unforced", "forced"):
-            assert row[kind] == pytest.approx(counted.count(kind) / len(counted))
-    proposers = frame.filter(part="proposer")
-    assert (proposers["unforced"].sum() > 0) is as_published
+def test_figure_5_counts_regret_of_decisions(chips_path: Path) -> None:
+    cases: list[bool] = [False, True]
+    for as_published in cases:
+        results = compute_findings(chips_path, as_published=as_published)
+        kinds = [
+            (record.label(decision.player), decision.part, decision.regret)
+            for labels in TABLES.values()
+            for record in records(chips_path, 3, *labels)
+            for decision in decisions(record.result().outcome, 10, unforced_proposals=as_published)
+        ]
+        frame = rows(results, "regret-of-decisions", variant="3 colours")
+        assert frame["decisions"].sum() == len(kinds)
+        for row in frame.iter_rows(named=True):
+            counted = [
+                kind for who, part, kind in kinds if (who, part) == (row["player"], row["part"])
+            ]
+            assert row["decisions"] == len(counted)
+            for kind in ("no", "unforced", "forced"):
+                assert row[kind] == pytest.approx(counted.count(kind) / len(counted))
+        proposers = frame.filter(part="proposer")
+        assert (proposers["unforced"].sum() > 0) is as_published
 
 
-def test_regret_bars_add_up_and_show_decision_counts(results: Findings) -> None:
-    for panel in results.charts["regret"].panels:
+def test_regret_bars_add_up_and_show_decision_counts(chips_results: Findings) -> None:
+    for panel in chips_results.charts["regret"].panels:
         for row in range(len(panel.y.names)):
             ends = [bar.x for bar in boxes(panel) if round(sum(bar.y) / 2) == row]
             assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
             assert ends[-1][1] == pytest.approx(1)
-    frame = rows(results, "regret-of-decisions", variant="2 colours", part="acceptor")
+    frame = rows(chips_results, "regret-of-decisions", variant="2 colours", part="acceptor")
     panel = next(
-        panel for panel in results.charts["regret"].panels if panel.title == "Acceptors, 2 colours"
+        panel
+        for panel in chips_results.charts["regret"].panels
+        if panel.title == "Acceptors, 2 colours"
     )
     labels = tuple(f"{row['player']} ({row['decisions']})" for row in frame.iter_rows(named=True))
     assert panel.y.names == labels
 
 
-def test_table_4_pairs_games_by_instance(store_path: Path, results: Findings) -> None:
-    frame = rows(results, "pairwise-tests", variant="3 colours")
+def test_table_4_pairs_games_by_instance(chips_path: Path, chips_results: Findings) -> None:
+    frame = rows(chips_results, "pairwise-tests", variant="3 colours")
     assert frame.height == 6
     assert set(frame["test"]) == {"paired, drawn"}
     row = frame.filter(first="wild", second="bayes").row(0, named=True)
-    sides = [evaluate(store_path, "surplus_ratio", 3, *TABLES[name]) for name in ("bayes", "wild")]
+    sides = [evaluate(chips_path, "surplus_ratio", 3, *TABLES[name]) for name in ("bayes", "wild")]
     differences = [first - second for first, second in zip(*sides, strict=True)]
     assert row["difference"] == pytest.approx(fmean(differences))
     assert row["difference.n"] == 8
@@ -294,12 +297,14 @@ def test_constant_or_single_differences_have_no_interval_width() -> None:
     assert (apart["difference.low"], apart["difference.high"]) == (0.25, 0.25)
 
 
-def test_figures_4_and_10_show_game_with_most_regret(store_path: Path, results: Findings) -> None:
-    title = results.charts["value-paths"].title
+def test_figures_4_and_10_show_game_with_most_regret(
+    chips_path: Path, chips_results: Findings
+) -> None:
+    title = chips_results.charts["value-paths"].title
     by_game: dict[str, list[str]] = {}
     for colours in (2, 3):
         for labels in TABLES.values():
-            for record in records(store_path, colours, *labels):
+            for record in records(chips_path, colours, *labels):
                 choices = decisions(record.result().outcome, 10)
                 by_game[record.id] = [choice.regret for choice in choices]
     most = max((len(set(kinds)), sum(kind != "no" for kind in kinds)) for kinds in by_game.values())
@@ -309,12 +314,12 @@ def test_figures_4_and_10_show_game_with_most_regret(store_path: Path, results: 
         if (len(set(kinds)), sum(kind != "no" for kind in kinds)) == most
     )
     assert title == f"Value of chips in game {best[0]}"
-    assert rows(results, "value-paths").height == len(by_game[best[0]])
+    assert rows(chips_results, "value-paths").height == len(by_game[best[0]])
 
 
-def test_value_paths_start_and_end_at_chip_values(store_path: Path) -> None:
-    record = records(store_path, 3, *TABLES["wild"])[2]
-    results = compute_findings(store_path, options={"match": record.id})
+def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
+    record = records(chips_path, 3, *TABLES["wild"])[2]
+    results = compute_findings(chips_path, options={"match": record.id})
     assert results.charts["value-paths"].caption.startswith("Selected by the option match.")
     outcome = record.result().outcome
     for panel, (place, gain) in zip(
@@ -338,17 +343,17 @@ def test_value_paths_start_and_end_at_chip_values(store_path: Path) -> None:
     assert ends
 
 
-def test_unknown_match_or_option_raises_error(store_path: Path) -> None:
+def test_unknown_match_or_option_raises_error(chips_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match='match "x" is not a finished game of chip_trading'):
-        compute_findings(store_path, options={"match": "x"})
+        compute_findings(chips_path, options={"match": "x"})
     with pytest.raises(
         ct.CheaptalkError, match=r'chips has no option "mach" \(did you mean "match"'
     ):
-        compute_findings(store_path, options={"mach": "x"})
+        compute_findings(chips_path, options={"mach": "x"})
 
 
-def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
-    table = results.tables["surplus-in-dollars"]
+def test_rows_link_to_games_except_for_mixed_tables(chips_results: Findings) -> None:
+    table = chips_results.tables["surplus-in-dollars"]
     leads = {(row["population"], row["variant"]): table.leads(row) for row in table.rows}
     assert leads[MIXED, "2 colours"] is None
     lead = leads["zero", "2 colours"]
@@ -358,7 +363,7 @@ def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
         "player_player_3": "zero",
     }
     assert lead.query["status"] == "finished"
-    proposals = results.tables["proposals"]
+    proposals = chips_results.tables["proposals"]
     anywhere = proposals.leads(next(iter(proposals.rows)))
     assert anywhere is not None
     assert anywhere.query == {
@@ -371,9 +376,8 @@ def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
     assert other.query["configuration"] != lead.query["configuration"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "lacking"),
-    [
+def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any], dict[str, str]]] = [
         (
             {
                 "games": [{"game": "bargaining"}],
@@ -385,7 +389,7 @@ def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
         (
             {"players": {"greed": {"strategy": "greedy"}}, "pairing": "self", "instances": 1},
             {
-                "Differences between populations": "all games are of the population greed, but a comparison needs two",
+                "Differences between populations": "all games are of the population greed",
                 "Regret": "no decision of these games is in the sample",
                 "Survey": "the study contains no survey",
             },
@@ -409,40 +413,37 @@ def test_rows_link_to_games_except_for_mixed_tables(results: Findings) -> None:
             },
             {},
         ),
-    ],
-    ids=["another game", "no trade", "nothing to gain", "one game", "many sizes"],
-)
-def test_missing_parts_are_explained_and_others_drawn(
-    tmp_path: Path, changes: dict[str, Any], lacking: dict[str, str]
-) -> None:
-    path = play(tmp_path, **changes)
-    with ct.Store.open(path) as store:
-        results = ct.reports.findings(store, "chips", "chips", draws=100)
-        write_findings(results, tmp_path / "page.html")
-    for part, sentence in lacking.items():
-        assert sentence in results.lacking[part]
-    survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
-    if "Final surplus" not in lacking:
-        assert set(results.lacking) == lacking.keys() | survey
-        assert "proposals" in results.tables
+    ]
+    for changes, lacking in cases:
+        path = play(tmp_path, **changes)
+        with ct.Store.open(path) as store:
+            results = ct.reports.findings(store, "chips", "chips", draws=100)
+            write_findings(results, tmp_path / "page.html")
+        for part, sentence in lacking.items():
+            assert sentence in results.lacking[part]
+        survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
+        if "Final surplus" not in lacking:
+            assert set(results.lacking) == lacking.keys() | survey
+            assert "proposals" in results.tables
 
 
-@pytest.mark.parametrize("all_games", [True, False])
-def test_games_of_other_versions_are_excluded(tmp_path: Path, all_games: bool) -> None:
-    path = play(tmp_path, instances=2, pairing=[["zero"] * 3])
-    old = "update configurations set version = 99 where id > ?"
-    with ct.Store.open(path) as store, store.transaction() as connection:
-        first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()
-        connection.exec_driver_sql(old, (0 if all_games else first,))
-    results = compute_findings(path)
-    if all_games:
-        assert (
-            "all 4 finished games of chip_trading were played with another version"
-            in (results.lacking["Final surplus"])
-        )
-    else:
-        assert results.tables["surplus-in-dollars"].frame["games"].to_list() == [2]
-        assert results.tables["proposals"].frame["proposals"].sum() == 18
+def test_games_of_other_versions_are_excluded(tmp_path: Path) -> None:
+    cases: list[bool] = [True, False]
+    for all_games in cases:
+        path = play(tmp_path, instances=2, pairing=[["zero"] * 3])
+        old = "update configurations set version = 99 where id > ?"
+        with ct.Store.open(path) as store, store.transaction() as connection:
+            first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()
+            connection.exec_driver_sql(old, (0 if all_games else first,))
+        results = compute_findings(path)
+        if all_games:
+            assert (
+                "all 4 finished games of chip_trading were played with another version"
+                in (results.lacking["Final surplus"])
+            )
+        else:
+            assert results.tables["surplus-in-dollars"].frame["games"].to_list() == [2]
+            assert results.tables["proposals"].frame["proposals"].sum() == 18
 
 
 def test_many_populations_are_split_into_panels(tmp_path: Path) -> None:
@@ -469,9 +470,9 @@ def test_variant_names_show_differing_parameters(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_page_draws_charts_and_opens_match_by_keyboard(store_path: Path, tmp_path: Path) -> None:
+def test_page_draws_charts_and_opens_match_by_keyboard(chips_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "chips.html"
-    with ct.Store.open(store_path) as store:
+    with ct.Store.open(chips_path) as store:
         write_findings(ct.reports.findings(store, "chips", "chips", draws=100), out)
 
     async def visit(tab: Tab) -> None:

@@ -14,17 +14,12 @@ import cheaptalk as ct
 from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
-from tests.papers.chip_games import compute_findings, play, records
+from tests.papers.chip_games import compute_findings, records
 from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
 Writer: TypeAlias = Callable[..., Path]
 HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
-
-
-@pytest.fixture(scope="module")
-def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("people"))
 
 
 def games_by_end(path: Path, colours: int) -> list[MatchRecord]:
@@ -63,8 +58,8 @@ def write_survey(tmp_path: Path) -> Writer:
     return write
 
 
-def with_survey(store_path: Path, path: Path, **options: Any) -> Any:
-    return compute_findings(store_path, options={"survey": str(path)}, **options)
+def with_survey(chips_path: Path, path: Path, **options: Any) -> Any:
+    return compute_findings(chips_path, options={"survey": str(path)}, **options)
 
 
 def ratio(record: MatchRecord) -> float:
@@ -79,11 +74,11 @@ def payoff(record: MatchRecord, seat: int) -> float:
 
 
 def test_figure_11_compares_first_and_second_games_by_end_time(
-    store_path: Path, write_survey: Writer
+    chips_path: Path, write_survey: Writer
 ) -> None:
-    results = with_survey(store_path, write_survey(answers(store_path)))
+    results = with_survey(chips_path, write_survey(answers(chips_path)))
     row = results.tables["learning"].frame.row(0, named=True)
-    games = games_by_end(store_path, 2)
+    games = games_by_end(chips_path, 2)
     first, second = games[:4], games[4:]
     assert (row["variant"], row["people"]) == ("2 colours", 12)
     assert row["first_ratio"] == pytest.approx(fmean(map(ratio, first)))
@@ -103,10 +98,10 @@ def test_figure_11_compares_first_and_second_games_by_end_time(
 
 
 def test_survey_table_contains_means_errors_and_rank_test(
-    store_path: Path, write_survey: Writer
+    chips_path: Path, write_survey: Writer
 ) -> None:
-    rows = answers(store_path)
-    results = with_survey(store_path, write_survey(rows))
+    rows = answers(chips_path)
+    results = with_survey(chips_path, write_survey(rows))
     row = results.tables["survey"].frame.row(0, named=True)
     scale = {row[0]: row[3] for row in rows}
     by_game = [[scale[who] for who in scale if who.startswith(f"{colours}-")] for colours in (2, 3)]
@@ -127,9 +122,9 @@ def test_survey_table_contains_means_errors_and_rank_test(
     )
 
 
-def test_figure_9_counts_participants_by_theme(store_path: Path, write_survey: Writer) -> None:
-    rows = answers(store_path)
-    results = with_survey(store_path, write_survey(rows))
+def test_figure_9_counts_participants_by_theme(chips_path: Path, write_survey: Writer) -> None:
+    rows = answers(chips_path)
+    results = with_survey(chips_path, write_survey(rows))
     frame = results.tables["themes"].frame
     yes = {row[0] for row in rows if row[5] == "yes"}
     assert frame["variant"].to_list() == ["all", "2 colours", "3 colours"]
@@ -145,11 +140,11 @@ def test_figure_9_counts_participants_by_theme(store_path: Path, write_survey: W
 
 
 def test_answers_correlate_with_payoff_relative_to_bound(
-    store_path: Path, write_survey: Writer
+    chips_path: Path, write_survey: Writer
 ) -> None:
-    rows = answers(store_path)
-    results = with_survey(store_path, write_survey(rows))
-    by_id = {game.id: game for colours in (2, 3) for game in games_by_end(store_path, colours)}
+    rows = answers(chips_path)
+    results = with_survey(chips_path, write_survey(rows))
+    by_id = {game.id: game for colours in (2, 3) for game in games_by_end(chips_path, colours)}
     bound = SPEC.metrics["bound"].of
     shares: dict[str, list[float]] = {}
     for who, match, place, *_ in rows:
@@ -170,88 +165,86 @@ def test_answers_correlate_with_payoff_relative_to_bound(
 
 
 def test_constant_answers_have_no_test_or_correlation(
-    store_path: Path, write_survey: Writer
+    chips_path: Path, write_survey: Writer
 ) -> None:
-    rows = [(*row[:3], 5, row[4], "no") for row in answers(store_path)]
-    results = with_survey(store_path, write_survey(rows))
+    rows = [(*row[:3], 5, row[4], "no") for row in answers(chips_path)]
+    results = with_survey(chips_path, write_survey(rows))
     assert results.tables["survey"].frame["p"].to_list() == [None]
     assert '"satisfaction" is 5.0 in every row' in results.lacking["Survey answers and performance"]
-    same_theme = [(*row[:5], "no") for row in answers(store_path)]
-    partly = with_survey(store_path, write_survey(same_theme)).tables["answers-and-success"]
+    same_theme = [(*row[:5], "no") for row in answers(chips_path)]
+    partly = with_survey(chips_path, write_survey(same_theme)).tables["answers-and-success"]
     assert partly.frame["answer"].to_list() == ["Satisfaction"]
     assert any("Own profit" in note for note in partly.notes)
 
 
-def test_survey_without_answers_shows_only_learning(store_path: Path, write_survey: Writer) -> None:
-    rows = [row[:3] for row in answers(store_path)]
-    results = with_survey(store_path, write_survey(rows, HEAD[:3]))
+def test_survey_without_answers_shows_only_learning(chips_path: Path, write_survey: Writer) -> None:
+    rows = [row[:3] for row in answers(chips_path)]
+    results = with_survey(chips_path, write_survey(rows, HEAD[:3]))
     assert "learning" in results.tables
     assert "no scale: no column contains only numbers" in results.lacking["Survey"]
     assert "has no coded themes; code free-text answers with a judge" in results.lacking["Themes"]
     assert "no scales or themes" in results.lacking["Survey answers and performance"]
-    once = [row[:3] for row in answers(store_path)[::2]]
+    once = [row[:3] for row in answers(chips_path)[::2]]
     assert (
         "no participant of the survey has finished two games"
-        in (with_survey(store_path, write_survey(once, HEAD[:3])).lacking["Learning between games"])
+        in (with_survey(chips_path, write_survey(once, HEAD[:3])).lacking["Learning between games"])
     )
 
 
-def test_one_participant_and_gaps_are_handled(store_path: Path, write_survey: Writer) -> None:
-    rows = answers(store_path)[:2]
-    results = with_survey(store_path, write_survey(rows))
+def test_one_participant_and_gaps_are_handled(chips_path: Path, write_survey: Writer) -> None:
+    rows = answers(chips_path)[:2]
+    results = with_survey(chips_path, write_survey(rows))
     assert results.tables["learning"].frame["p"].to_list() == [1.0]
     assert results.tables["survey"].frame["2 colours.error"].to_list() == [None]
     gaps = [
         (*row[:3], "" if number < 2 else row[3], row[4], "")
-        for number, row in enumerate(answers(store_path))
+        for number, row in enumerate(answers(chips_path))
     ]
-    frame = with_survey(store_path, write_survey(gaps)).tables["survey"].frame
+    frame = with_survey(chips_path, write_survey(gaps)).tables["survey"].frame
     assert frame["2 colours.n"].to_list() == [11]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_survey_inconsistent_with_study_raises_error(
+    chips_path: Path, write_survey: Writer
+) -> None:
+    cases: list[tuple[dict[int, str], str]] = [
         ({1: "nowhere"}, r'line 2: "nowhere" is not a finished game of chip_trading'),
         ({2: "player_4"}, r'line 2: match \w+ has no seat "player_4"; expected player_1 to'),
         ({0: " "}, r"line 2: the participant is missing"),
         ({5: "perhaps"}, r'theme.own_profit contains "perhaps"; expected 1, true, yes, 0'),
-    ],
-)
-def test_survey_inconsistent_with_study_raises_error(
-    store_path: Path, write_survey: Writer, change: dict[int, str], message: str
-) -> None:
-    first, *rest = answers(store_path)
-    wrong = tuple(change.get(place, value) for place, value in enumerate(first))
-    with pytest.raises(ct.CheaptalkError, match=message):
-        with_survey(store_path, write_survey([wrong, *rest]))
+    ]
+    for change, message in cases:
+        first, *rest = answers(chips_path)
+        wrong = tuple(change.get(place, value) for place, value in enumerate(first))
+        with pytest.raises(ct.CheaptalkError, match=message):
+            with_survey(chips_path, write_survey([wrong, *rest]))
 
 
-def test_two_participants_in_one_seat_raise_error(store_path: Path, write_survey: Writer) -> None:
-    first, *rest = answers(store_path)
+def test_two_participants_in_one_seat_raise_error(chips_path: Path, write_survey: Writer) -> None:
+    first, *rest = answers(chips_path)
     repeated = r"more than one row has match_id \w+ and seat player_1"
     with pytest.raises(ct.CheaptalkError, match=repeated):
-        with_survey(store_path, write_survey([first, ("other", *first[1:]), *rest]))
+        with_survey(chips_path, write_survey([first, ("other", *first[1:]), *rest]))
     moved = (first[0], first[1], "player_2", *first[3:])
     with pytest.raises(ct.CheaptalkError, match=r"more than one row has"):
-        with_survey(store_path, write_survey([first, moved]))
+        with_survey(chips_path, write_survey([first, moved]))
 
 
-def test_invalid_csv_raises_error(store_path: Path, write_survey: Writer, tmp_path: Path) -> None:
+def test_invalid_csv_raises_error(chips_path: Path, write_survey: Writer, tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match=r"cannot read .*gone.csv"):
-        with_survey(store_path, tmp_path / "gone.csv")
+        with_survey(chips_path, tmp_path / "gone.csv")
     with pytest.raises(ct.CheaptalkError, match=r"has no column participant, seat"):
-        with_survey(store_path, write_survey([("x", "y")], ("match_id", "who")))
+        with_survey(chips_path, write_survey([("x", "y")], ("match_id", "who")))
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ct.CheaptalkError, match=r"is not a valid CSV file"):
-        with_survey(store_path, tmp_path / "empty.csv")
+        with_survey(chips_path, tmp_path / "empty.csv")
 
 
 def test_command_accepts_survey_and_rejects_unknown_options(
-    cheaptalk: Command, store_path: Path, write_survey: Writer, tmp_path: Path
+    cheaptalk: Command, chips_path: Path, write_survey: Writer, tmp_path: Path
 ) -> None:
-    path = write_survey(answers(store_path))
-    command = ["report", "chips", "--store", str(store_path), "--recipe", "chips", "--json"]
+    path = write_survey(answers(chips_path))
+    command = ["report", "chips", "--store", str(chips_path), "--recipe", "chips", "--json"]
     done = cheaptalk(*command, "--recipe-option", f"survey={path}", "--draws", "100")
     assert done.status == 0, done.err
     assert json.loads(done.out)["lacking"] == {}

@@ -1,6 +1,7 @@
 """GLEE's tables and figures against recomputed numbers, and studies with too little data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +22,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of, write_findings
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
 from tests.reports.browser import Tab, browse
@@ -30,30 +31,19 @@ GAMES = ("bargaining", "negotiation", "persuasion")
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store.open(play(tmp_path_factory.mktemp("glee"))) as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def results(store: Store) -> Findings:
-    return compute_findings(store)
-
-
-@pytest.fixture(scope="module")
-def frames(store: Store) -> dict[str, pl.DataFrame]:
+def frames(glee_store: Store) -> dict[str, pl.DataFrame]:
     """Matches by game; the market and the pair are joined into one column each."""
     return {
         family.game: family.frame.with_columns(
             pl.concat_str(family.market, separator="|").alias("market"),
             pl.concat_str("Alice", "Bob", separator="|").alias("pair"),
         )
-        for family in families(Evidence(store, STUDY["name"]))
+        for family in families(Evidence(glee_store, STUDY["name"]))
     }
 
 
-def compute_findings(store: Store, study: str = STUDY["name"], **options: Any) -> Findings:
-    return findings(store, study, "glee", **{"draws": 100} | options)
+def compute_findings(glee_store: Store, study: str = STUDY["name"], **options: Any) -> Findings:
+    return findings(glee_store, study, "glee", **{"draws": 100} | options)
 
 
 OTHERS = {
@@ -80,28 +70,30 @@ def assert_effect(row: dict[str, Any], name: str, expected: Ols, level: tuple[st
         assert row[f"{key}.high"] == pytest.approx(100 * high, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("game", GAMES)
 def test_market_effects_match_reference_regression(
-    results: Findings, frames: dict[str, pl.DataFrame], game: str
+    glee_results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = results.tables[f"market-{game}"]
-    market = next(family.market for family in families(results.evidence) if family.game == game)
-    assert table.frame.height == frames[game]["market"].n_unique()
-    for metric in ("efficiency", "fairness"):
-        expected = reference_regression(frames, game, metric)
-        for row in table.rows:
-            level = "|".join(row[name] for name in market)
-            if level == MARKETS[game]:
-                assert (row[metric], row[f"{metric}.low"]) == (0, None)
-            else:
-                assert_effect(row, metric, expected, ("market", level))
-    assert table.frame["efficiency"].is_sorted(descending=True)
+    for game in GAMES:
+        table = glee_results.tables[f"market-{game}"]
+        market = next(
+            family.market for family in families(glee_results.evidence) if family.game == game
+        )
+        assert table.frame.height == frames[game]["market"].n_unique()
+        for metric in ("efficiency", "fairness"):
+            expected = reference_regression(frames, game, metric)
+            for row in table.rows:
+                level = "|".join(row[name] for name in market)
+                if level == MARKETS[game]:
+                    assert (row[metric], row[f"{metric}.low"]) == (0, None)
+                else:
+                    assert_effect(row, metric, expected, ("market", level))
+        assert table.frame["efficiency"].is_sorted(descending=True)
 
 
 def test_self_gains_match_reference_regression(
-    results: Findings, frames: dict[str, pl.DataFrame]
+    glee_results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = results.tables["self-gain"]
+    table = glee_results.tables["self-gain"]
     for game in GAMES:
         for role, title in ROLES.items():
             expected = reference_regression(frames, game, f"{role}_gain")
@@ -112,9 +104,9 @@ def test_self_gains_match_reference_regression(
 
 
 def test_parameter_effects_match_reference_regression(
-    results: Findings, frames: dict[str, pl.DataFrame]
+    glee_results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = results.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
+    table = glee_results.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
     reference = {"CI": "yes", "MA": "no", "T": "∞", **OTHERS["bargaining"], **PLAYERS}
     expected = regress(frames["bargaining"], "fairness", list(reference), reference)
     assert table.height == len(expected.effects)
@@ -133,26 +125,26 @@ def pair_effects(game: str, metric: str, frame: pl.DataFrame) -> dict[str, float
     }
 
 
-@pytest.mark.parametrize("game", GAMES)
 def test_pair_effects_are_relative_to_mean(
-    results: Findings, frames: dict[str, pl.DataFrame], game: str
+    glee_results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = results.tables[f"pairs-{game}"].frame
-    assert table.height == 9
-    for metric in METRICS:
-        effects = pair_effects(game, metric, frames[game])
-        middle = sum(effects.values()) / len(effects)
-        for row in table.iter_rows(named=True):
-            expected = 100 * (effects[f"{row['Alice']}|{row['Bob']}"] - middle)
-            assert row[metric] == pytest.approx(expected, abs=1e-6)
-            assert row[f"{metric}.low"] < row[metric] < row[f"{metric}.high"]
-        assert table[metric].sum() == pytest.approx(0, abs=1e-6)
+    for game in GAMES:
+        table = glee_results.tables[f"pairs-{game}"].frame
+        assert table.height == 9
+        for metric in METRICS:
+            effects = pair_effects(game, metric, frames[game])
+            middle = sum(effects.values()) / len(effects)
+            for row in table.iter_rows(named=True):
+                expected = 100 * (effects[f"{row['Alice']}|{row['Bob']}"] - middle)
+                assert row[metric] == pytest.approx(expected, abs=1e-6)
+                assert row[f"{metric}.low"] < row[metric] < row[f"{metric}.high"]
+            assert table[metric].sum() == pytest.approx(0, abs=1e-6)
 
 
 def test_self_pairs_are_compared_with_mixed_pairs(
-    results: Findings, frames: dict[str, pl.DataFrame]
+    glee_results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = results.tables["same-player"].frame
+    table = glee_results.tables["same-player"].frame
     assert table.height == 12
     for row in table.iter_rows(named=True):
         game = row["family"].lower()
@@ -168,10 +160,10 @@ def test_self_pairs_are_compared_with_mixed_pairs(
         assert 0 <= row["p"] <= row["corrected"] <= 1
 
 
-def test_equilibria_are_pairs_without_regret(results: Findings) -> None:
-    rows = results.tables["player-choice"].frame
+def test_equilibria_are_pairs_without_regret(glee_results: Findings) -> None:
+    rows = glee_results.tables["player-choice"].frame
     for game in GAMES:
-        pairs = results.tables[f"pairs-{game}"].frame
+        pairs = glee_results.tables[f"pairs-{game}"].frame
         gain = {
             (a, b): (x, y)
             for a, b, x, y in pairs.select("Alice", "Bob", "alice_gain", "bob_gain").iter_rows()
@@ -196,20 +188,21 @@ def test_equilibria_are_pairs_without_regret(results: Findings) -> None:
 
 
 def test_parallel_workers_give_identical_results(
-    store: Store, results: Findings, monkeypatch: pytest.MonkeyPatch
+    glee_store: Store, glee_results: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    parallel = compute_findings(store, workers=2)
-    assert parallel.lacking == results.lacking
-    for name, table in results.tables.items():
-        pl.testing.assert_frame_equal(parallel.tables[name].frame, table.frame)
-    for game, frame in results.evidence.frames.items():
+    recipe = recipe_of("glee")
+    counted = replace(recipe, parts=recipe.parts[:3])
+    parallel = findings(glee_store, STUDY["name"], counted, draws=100, workers=2)
+    for name, table in parallel.tables.items():
+        pl.testing.assert_frame_equal(table.frame, glee_results.tables[name].frame)
+    for game, frame in glee_results.evidence.frames.items():
         pl.testing.assert_frame_equal(parallel.evidence.frames[game], frame)
 
 
-def test_bootstrap_spread_matches_clustered_errors(store: Store) -> None:
-    evidence = Evidence(store, STUDY["name"], draws=2_000)
-    tables = compute_findings(store).tables
+def test_bootstrap_spread_matches_clustered_errors(glee_store: Store) -> None:
+    evidence = Evidence(glee_store, STUDY["name"], draws=2_000)
+    tables = compute_findings(glee_store).tables
     for pairs in pairs_of(evidence):
         estimates, drawn = gains(pairs, evidence)
         for middle, draws, name in zip(estimates, drawn, ("alice", "bob"), strict=True):
@@ -245,8 +238,10 @@ def test_reweighted_means_weight_configurations() -> None:
             reweighted(matches, ["gain"], ["who"], weights)
 
 
-def test_equal_weights_are_supported(results: Findings, frames: dict[str, pl.DataFrame]) -> None:
-    table = results.tables["distributions"].frame
+def test_equal_weights_are_supported(
+    glee_results: Findings, frames: dict[str, pl.DataFrame]
+) -> None:
+    table = glee_results.tables["distributions"].frame
     for game in GAMES:
         each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
         row = table.row(
@@ -262,9 +257,11 @@ def test_equal_weights_are_supported(results: Findings, frames: dict[str, pl.Dat
     assert inflation["efficiency"] == pytest.approx(low["efficiency"].mean())
 
 
-def test_first_offers_are_correlated_with_gains(store: Store, results: Findings) -> None:
-    records = list(store.records(STUDY["name"], bodies=True, games=["bargaining", "negotiation"]))
-    for row in results.tables["anchoring"].rows:
+def test_first_offers_are_correlated_with_gains(glee_store: Store, glee_results: Findings) -> None:
+    records = list(
+        glee_store.records(STUDY["name"], bodies=True, games=["bargaining", "negotiation"])
+    )
+    for row in glee_results.tables["anchoring"].rows:
         offers, gains_ = [], []
         for record in records:
             if record.game != row["family"].lower() or row["bob"] not in (
@@ -287,21 +284,25 @@ def test_first_offers_are_correlated_with_gains(store: Store, results: Findings)
             assert row["r clustered.low"] < row["r"] < row["r clustered.high"]
 
 
-def test_clustered_correlation_interval_matches_bootstrap(store: Store, results: Findings) -> None:
-    offers = results.evidence.once(first_offers).filter(game="bargaining")
+def test_clustered_correlation_interval_matches_bootstrap(
+    glee_store: Store, glee_results: Findings
+) -> None:
+    offers = glee_results.evidence.once(first_offers).filter(game="bargaining")
     parts = [part for _, part in offers.group_by("configuration")]
     generator = np.random.default_rng(1)
     drawn = []
     for _ in range(1_000):
         sample = pl.concat([parts[at] for at in generator.integers(len(parts), size=len(parts))])
         drawn.append(np.corrcoef(sample["offer"], sample["gain"])[0, 1])
-    row = results.tables["anchoring"].frame.row(0, named=True)
+    row = glee_results.tables["anchoring"].frame.row(0, named=True)
     low, high = np.quantile(drawn, (0.025, 0.975))
     assert row["r clustered.high"] - row["r clustered.low"] == pytest.approx(high - low, rel=0.2)
 
 
-def test_reference_levels_follow_paper_if_available(results: Findings) -> None:
-    rows = {(row["family"], row["parameter"]): row for row in results.tables["references"].rows}
+def test_reference_levels_follow_paper_if_available(glee_results: Findings) -> None:
+    rows = {
+        (row["family"], row["parameter"]): row for row in glee_results.tables["references"].rows
+    }
     assert rows["Bargaining", "T"]["reference"] == rows["Bargaining", "T"]["paper"] == "∞"
     assert rows["Bargaining", "M"]["reference"] == "one level only"
     assert rows["Negotiation", "F_A"]["reference"] == "1"
@@ -329,28 +330,32 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
     assert results.tables["self-gain"].notes[-1].endswith("is not controlled for.")
 
 
-def test_reference_option_changes_reference_player(store: Store) -> None:
-    results = compute_findings(store, options={"reference": "tough"})
+def test_reference_option_changes_reference_player(glee_store: Store) -> None:
+    results = compute_findings(glee_store, options={"reference": "tough"})
     frame = results.tables["self-gain"].frame
     assert frame.filter(player="tough")["bargaining alice"].item() == 0
     assert "Effects are relative to tough." in results.tables["self-gain"].caption
     with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
-        compute_findings(store, options={"reference": "tuff"})
+        compute_findings(glee_store, options={"reference": "tuff"})
 
 
-def test_splits_option_adds_predictions(store: Store) -> None:
+def test_splits_option_adds_predictions(tmp_path: Path) -> None:
     for module in ("sklearn", "xgboost", "catboost"):
         pytest.importorskip(module)
-    results = compute_findings(store, options={"splits": "1", "printed": "beside"})
+    (predicted,) = (part for part in recipe_of("glee").parts if part.title == "Predictions")
+    recipe = replace(recipe_of("glee"), parts=(predicted,))
+    options = {"splits": "1", "printed": "beside"}
+    with Store.open(play(tmp_path, games=STUDY["games"][:1])) as store:
+        results = findings(store, STUDY["name"], recipe, draws=100, options=options)
+        (family,) = families(results.evidence)
+        for wrong in ("0", "many", "-3"):
+            with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
+                findings(store, STUDY["name"], recipe, draws=100, options={"splits": wrong})
     table = results.tables["predictions"].frame
-    assert table.height == 12
-    deviation = pl.concat(
-        [family.frame.select(pl.col(*METRICS).std()) for family in families(results.evidence)]
-    )
-    for at, row in enumerate(table.iter_rows(named=True)):
-        spread = deviation[list(METRICS)[at % 4]][at // 4]
+    assert table.height == 4
+    for metric, row in zip(METRICS, table.iter_rows(named=True), strict=True):
         for learner in ("linear", "xgboost", "catboost"):
-            assert 0 <= row[learner] < 1.3 * spread + 1e-9
+            assert 0 <= row[learner] < 1.3 * family.frame[metric].std() + 1e-9
             assert row[f"{learner}.n"] == 1
     as_printed = results.tables["table-9"].frame
     assert as_printed["metric"][:4].to_list() == [
@@ -364,9 +369,6 @@ def test_splits_option_adds_predictions(store: Store) -> None:
         assert as_printed["xgboost.half"][printed] == table["xgboost.error"][computed]
     assert as_printed.height == 12
     assert as_printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
-    for wrong in ("0", "many", "-3"):
-        with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
-            compute_findings(store, options={"splits": wrong})
 
 
 def analyse(
@@ -384,19 +386,19 @@ def analyse(
         return compute_findings(store, options=options)
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_single_match_gives_means_and_explanations(tmp_path: Path, game: str) -> None:
-    results = analyse(tmp_path, {"game": game}, ["fair"], pairing="self")
-    assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
-    assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
-    assert set(results.lacking) >= {
-        "Effect of the market",
-        "Players' gains",
-        "Effects of pairs",
-        "Copies of a player",
-        "Choice of players",
-        "Effect of every parameter",
-    }
+def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
+    for game in GAMES:
+        results = analyse(tmp_path, {"game": game}, ["fair"], pairing="self")
+        assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
+        assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
+        assert set(results.lacking) >= {
+            "Effect of the market",
+            "Players' gains",
+            "Effects of pairs",
+            "Copies of a player",
+            "Choice of players",
+            "Effect of every parameter",
+        }
 
 
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
@@ -447,9 +449,9 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
     ]
 
 
-def test_composite_requires_parameter_with_two_terms(store: Store) -> None:
+def test_composite_requires_parameter_with_two_terms(glee_store: Store) -> None:
     with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
-        compute_findings(store, options={"composite": "discount"})
+        compute_findings(glee_store, options={"composite": "discount"})
 
 
 def test_market_confounded_with_parameter_is_reported(tmp_path: Path) -> None:
@@ -476,8 +478,8 @@ def test_players_without_common_partners_have_no_choice(tmp_path: Path) -> None:
     assert "use pairing: all" in results.lacking["Copies of a player"]
 
 
-def test_missing_pure_equilibrium_is_noted(results: Findings) -> None:
-    pairs = results.evidence.once(pairs_of)[0]
+def test_missing_pure_equilibrium_is_noted(glee_results: Findings) -> None:
+    pairs = glee_results.evidence.once(pairs_of)[0]
     a = np.array([[1.0, 0.0], [0.0, 1.0]])
     pennies = model_choice(a, 1 - a, ["x", "y"], ["x", "y"], draws=(a[None], 1 - a[None]))
     choice = PlayerChoice(pairs, (a, 1 - a), pennies, ("z as Bob",))
@@ -536,13 +538,13 @@ def test_unidentified_family_is_noted_in_tables(tmp_path: Path) -> None:
 
 
 def test_missing_learners_explain_installation(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    glee_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
-    results = compute_findings(store, options={"splits": "1"})
+    results = compute_findings(glee_store, options={"splits": "1"})
     assert 'pip install "cheaptalk[predict]"' in results.lacking["Predictions"]
 
 
@@ -556,19 +558,21 @@ def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_page_draws_charts_and_opens_matches_in_browser(results: Findings, tmp_path: Path) -> None:
+def test_page_draws_charts_and_opens_matches_in_browser(
+    glee_results: Findings, tmp_path: Path
+) -> None:
     out = tmp_path / "glee.html"
-    write_findings(results, out)
+    write_findings(glee_results, out)
 
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri(), width=375)
-        plots = len([panel for group in results.charts.values() for panel in group.panels])
+        plots = len([panel for group in glee_results.charts.values() for panel in group.panels])
         await tab.until(f"document.querySelectorAll('.plot svg').length >= {plots}")
         assert await tab.run("document.documentElement.scrollWidth") == 375
         rows = "[...document.querySelectorAll('.tabular')].map((one) => [one.dataset.name,"
         rows += " one.querySelectorAll('tbody tr').length])"
         assert dict(await tab.run(rows)) == {
-            name: table.frame.height for name, table in results.tables.items()
+            name: table.frame.height for name, table in glee_results.tables.items()
         }
         reader = "document.getElementById('reader')"
         await tab.run("document.querySelector('[data-name=market-bargaining] tbody a').focus()")

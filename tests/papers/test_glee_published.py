@@ -120,17 +120,18 @@ def results(store: Store) -> Findings:
     return findings(store, "sample", "glee")
 
 
-@pytest.mark.parametrize("as_published", [False, True])
-def test_metrics_of_all_68_games_match_files(store: Store, as_published: bool) -> None:
-    rows = {
-        row["instance"]: row
-        for family in families(Evidence(store, "sample", as_published))
-        for row in family.frame.iter_rows(named=True)
-    }
-    assert len(rows) == len(GAMES) == 68
-    for id_, _, _, _, metrics in GAMES:
-        expected = metrics[as_published]
-        assert {name: rows[id_][name] for name in METRICS} == pytest.approx(expected, abs=1e-9)
+def test_metrics_of_all_68_games_match_files(store: Store) -> None:
+    cases: list[bool] = [False, True]
+    for as_published in cases:
+        rows = {
+            row["instance"]: row
+            for family in families(Evidence(store, "sample", as_published))
+            for row in family.frame.iter_rows(named=True)
+        }
+        assert len(rows) == len(GAMES) == 68
+        for id_, _, _, _, metrics in GAMES:
+            expected = metrics[as_published]
+            assert {name: rows[id_][name] for name in METRICS} == pytest.approx(expected, abs=1e-9)
 
 
 def mean(values: list[float | None]) -> float | None:
@@ -138,39 +139,41 @@ def mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-@pytest.mark.parametrize("as_published", [False, True])
-def test_outcome_table_contains_means_by_family(store: Store, as_published: bool) -> None:
-    table = findings(store, "sample", "glee", as_published=as_published).tables["outcomes"]
-    sorts = {"person": {True}, "model": {False}, "all": {True, False}}
-    seen = 0
-    for row in table.rows:
-        games = [
-            metrics[as_published]
-            for _, family, alice, bob, metrics in GAMES
-            if family == row["family"].lower()
-            and alice in sorts[row["alice"]]
-            and bob in sorts[row["bob"]]
-        ]
-        seen += len(games)
-        for name in METRICS:
-            assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)
-            assert row[f"{name}.n"] == sum(game[name] is not None for game in games)
-    assert seen == 2 * 68
+def test_outcome_table_contains_means_by_family(store: Store) -> None:
+    cases: list[bool] = [False, True]
+    for as_published in cases:
+        table = findings(store, "sample", "glee", as_published=as_published).tables["outcomes"]
+        sorts = {"person": {True}, "model": {False}, "all": {True, False}}
+        seen = 0
+        for row in table.rows:
+            games = [
+                metrics[as_published]
+                for _, family, alice, bob, metrics in GAMES
+                if family == row["family"].lower()
+                and alice in sorts[row["alice"]]
+                and bob in sorts[row["bob"]]
+            ]
+            seen += len(games)
+            for name in METRICS:
+                assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)
+                assert row[f"{name}.n"] == sum(game[name] is not None for game in games)
+        assert seen == 2 * 68
 
 
-@pytest.mark.parametrize("as_published", [False, True])
-def test_bob_gain_in_persuasion_follows_both_definitions(store: Store, as_published: bool) -> None:
-    results = findings(store, "sample", "glee", as_published=as_published)
-    for row in results.tables["bob-gain"].rows:
-        games = [
-            metrics
-            for _, family, alice, bob, metrics in GAMES
-            if family == "persuasion"
-            and (alice, bob) == (row["alice"] == "person", row["bob"] == "person")
-        ]
-        assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
-        assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
-    assert results.tables["bob-gain"].frame.height == 3
+def test_bob_gain_in_persuasion_follows_both_definitions(store: Store) -> None:
+    cases: list[bool] = [False, True]
+    for as_published in cases:
+        results = findings(store, "sample", "glee", as_published=as_published)
+        for row in results.tables["bob-gain"].rows:
+            games = [
+                metrics
+                for _, family, alice, bob, metrics in GAMES
+                if family == "persuasion"
+                and (alice, bob) == (row["alice"] == "person", row["bob"] == "person")
+            ]
+            assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
+            assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
+        assert results.tables["bob-gain"].frame.height == 3
 
 
 def test_table_3_includes_people_relative_to_gemini_flash(results: Findings) -> None:

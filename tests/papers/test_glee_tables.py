@@ -1,6 +1,5 @@
 """GLEE's tables in the paper's form: the recipe's numbers in the paper's rows and columns."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -8,72 +7,65 @@ import pytest
 
 from cheaptalk.records import Store
 from cheaptalk.reports.recipes.findings import Findings, findings
-from tests.papers.glee_study import FLASH, STUDY, play
+from tests.papers.glee_study import FLASH, STUDY
 from tests.reports.marks import across, named
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store.open(play(tmp_path_factory.mktemp("glee"))) as store:
-        yield store
+def rows_of(glee_results: Findings, table: str) -> list[dict[str, Any]]:
+    return list(glee_results.tables[table].rows)
 
 
-@pytest.fixture(scope="module")
-def results(store: Store) -> Findings:
-    return findings(store, STUDY["name"], "glee", draws=100)
+def test_table_2_marks_markets_and_has_one_interval_per_metric(glee_results: Findings) -> None:
+    cases: list[tuple[str, str]] = [("a", "bargaining"), ("c", "persuasion")]
+    for panel, game in cases:
+        computed, *printed = (
+            rows_of(glee_results, f"market-{game}"),
+            *rows_of(glee_results, f"table-2{panel}"),
+        )
+        last = printed.pop()
+        for metric in ("efficiency", "fairness"):
+            assert [row[metric] for row in printed] == [row[metric] for row in computed]
+            halves = [
+                (row[f"{metric}.high"] - row[f"{metric}.low"]) / 2
+                for row in computed
+                if row[f"{metric}.low"] is not None
+            ]
+            assert last[metric] == pytest.approx(max(halves))
+            best = max(row[metric] for row in computed)
+            assert [row[f"{metric}.bold"] for row in printed] == [
+                row[metric] >= best - max(halves) for row in computed
+            ]
+        marks = {"yes": "✓", "no": "-", "text": "✓", "binary": "-"}
+        names = [column.key for column in glee_results.tables[f"table-2{panel}"].columns[:-2]]
+        for row, source in zip(printed, computed, strict=True):
+            known = [(row[name], source[name]) for name in names if name in source]
+            assert all(shown == marks.get(level, level) for shown, level in known)
 
 
-def rows_of(results: Findings, table: str) -> list[dict[str, Any]]:
-    return list(results.tables[table].rows)
-
-
-@pytest.mark.parametrize(("panel", "game"), [("a", "bargaining"), ("c", "persuasion")])
-def test_table_2_marks_markets_and_has_one_interval_per_metric(
-    results: Findings, panel: str, game: str
-) -> None:
-    computed, *printed = rows_of(results, f"market-{game}"), *rows_of(results, f"table-2{panel}")
-    last = printed.pop()
-    for metric in ("efficiency", "fairness"):
-        assert [row[metric] for row in printed] == [row[metric] for row in computed]
-        halves = [
-            (row[f"{metric}.high"] - row[f"{metric}.low"]) / 2
-            for row in computed
-            if row[f"{metric}.low"] is not None
-        ]
-        assert last[metric] == pytest.approx(max(halves))
-        best = max(row[metric] for row in computed)
-        assert [row[f"{metric}.bold"] for row in printed] == [
-            row[metric] >= best - max(halves) for row in computed
-        ]
-    marks = {"yes": "✓", "no": "-", "text": "✓", "binary": "-"}
-    names = [column.key for column in results.tables[f"table-2{panel}"].columns[:-2]]
-    for row, source in zip(printed, computed, strict=True):
-        known = [(row[name], source[name]) for name in names if name in source]
-        assert all(shown == marks.get(level, level) for shown, level in known)
-
-
-def test_constant_market_parameters_are_marked(results: Findings) -> None:
-    table = results.tables["table-2b"]
+def test_constant_market_parameters_are_marked(glee_results: Findings) -> None:
+    table = glee_results.tables["table-2b"]
     assert [column.key for column in table.columns[:3]] == ["CI", "MA", "T"]
     assert set(table.frame["MA"][:-1]) == {"✓"}
 
 
-def test_table_3_groups_roles_and_shows_half_intervals(results: Findings) -> None:
-    table = results.tables["table-3"]
+def test_table_3_groups_roles_and_shows_half_intervals(glee_results: Findings) -> None:
+    table = glee_results.tables["table-3"]
     assert table.groups == [
         ("", 1),
         *((family, 4) for family in ("Bargaining", "Negotiation", "Persuasion")),
     ]
-    for row, source in zip(table.rows, rows_of(results, "self-gain"), strict=True):
+    for row, source in zip(table.rows, rows_of(glee_results, "self-gain"), strict=True):
         assert row["player"] == source["player"]
         gain, low, high = (source[f"negotiation bob{end}"] for end in ("", ".low", ".high"))
         half = 0 if row["player"] == FLASH else (high - low) / 2
         assert (row["negotiation bob"], row["negotiation bob.half"]) == (gain, pytest.approx(half))
 
 
-def test_players_option_selects_rows_of_table_3(store: Store) -> None:
+def test_players_option_selects_rows_of_table_3(glee_store: Store) -> None:
     def players_shown(players: str) -> list[str] | None:
-        chosen = findings(store, STUDY["name"], "glee", draws=100, options={"players": players})
+        chosen = findings(
+            glee_store, STUDY["name"], "glee", draws=100, options={"players": players}
+        )
         table = chosen.tables.get("table-3")
         return None if table is None else sorted(table.frame["player"])
 
@@ -81,11 +73,13 @@ def test_players_option_selects_rows_of_table_3(store: Store) -> None:
     assert players_shown("llms") is None
 
 
-def test_table_6_counts_decisions_with_total(results: Findings, store: Store) -> None:
-    *families, total = rows_of(results, "table-6")
+def test_table_6_counts_decisions_with_total(glee_results: Findings, glee_store: Store) -> None:
+    *families, total = rows_of(glee_results, "table-6")
     assert [row["family"] for row in families] == ["Bargaining", "Persuasion", "Negotiation"]
     for row in families:
-        matches = list(store.records(STUDY["name"], bodies=True, games=[row["family"].lower()]))
+        matches = list(
+            glee_store.records(STUDY["name"], bodies=True, games=[row["family"].lower()])
+        )
         actions = [move.action for record in matches for move in record.answers if move.action]
         assert row["games"] == len(matches)
         assert row["decisions"] == sum("decision" in action for action in actions)
@@ -94,16 +88,16 @@ def test_table_6_counts_decisions_with_total(results: Findings, store: Store) ->
         assert total[name] == sum(row[name] for row in families)
 
 
-def test_table_8_shows_references_of_all_families(results: Findings) -> None:
-    table = results.tables["table-8"]
+def test_table_8_shows_references_of_all_families(glee_results: Findings) -> None:
+    table = glee_results.tables["table-8"]
     texts = [table.texts(row) for row in table.rows]
     assert texts[0] == ["δ_A", "0.9", "F_A", "1", "p", "0.5"]
     assert texts[-1] == ["", "", "", "", "Buyer type", "Long-living"]
     assert ["CI", "True"] in [row[:2] for row in texts]
 
 
-def test_figure_20_has_column_per_level_and_one_reference(results: Findings) -> None:
-    by_factor = results.tables["figure-20"].frame.group_by("parameter", maintain_order=True)
+def test_figure_20_has_column_per_level_and_one_reference(glee_results: Findings) -> None:
+    by_factor = glee_results.tables["figure-20"].frame.group_by("parameter", maintain_order=True)
     frame = by_factor.agg(pl.len(), pl.col("value").sum(), (pl.col("reference") == "yes").sum())
     assert dict(frame.select("parameter", "len").iter_rows()) == {
         "market": 8,
@@ -115,8 +109,8 @@ def test_figure_20_has_column_per_level_and_one_reference(results: Findings) -> 
     assert set(frame["value"]) == set(frame["reference"]) == {1}
 
 
-def test_parameter_charts_show_reference_levels_at_zero(results: Findings) -> None:
-    panel = results.charts["impact-figures"].panels[0]
+def test_parameter_charts_show_reference_levels_at_zero(glee_results: Findings) -> None:
+    panel = glee_results.charts["impact-figures"].panels[0]
     (effects,) = named(panel).values()
     names = [str(name) for name in panel.y.names]
     assert [name for name in names if "reference" in name] == [
@@ -129,9 +123,9 @@ def test_parameter_charts_show_reference_levels_at_zero(results: Findings) -> No
     assert across(effects)[names.index("T ∞ (reference)")] == 0
 
 
-def test_printed_values_are_added_to_tables(store: Store) -> None:
+def test_printed_values_are_added_to_tables(glee_store: Store) -> None:
     options = {"printed": "beside"}
-    tables = findings(store, STUDY["name"], "glee", draws=100, options=options).tables
+    tables = findings(glee_store, STUDY["name"], "glee", draws=100, options=options).tables
     *_, last = tables["table-2b"].rows
     assert (last["efficiency.printed"], last["fairness.printed"]) == (1.7, 0.3)
     gains = {row["player"]: row for row in tables["table-3"].rows}

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 import cheaptalk as ct
 from cheaptalk.games.bargaining.rules import Briefing as BargainingBriefing
 from cheaptalk.games.negotiation.rules import Briefing as NegotiationBriefing
@@ -54,18 +52,20 @@ def test_glee_visit_has_code_word_one_game_and_quiz() -> None:
     assert people.codes == {"failed_attention": ""}  # all other endings have their own codes
 
 
-@pytest.mark.parametrize(
-    ("game", "parameter", "gain"),
-    [("bargaining", "money", 0.4), ("negotiation", "scale", 0.2), ("persuasion", "price", 0.4)],
-)
-def test_average_glee_game_earns_5_15_or_25_cents(game: str, parameter: str, gain: float) -> None:
-    pay = protocol_of("glee-human").pay
-    assert pay.base == 0.33
-    for scale, cents in ((100, 5), (10_000, 15), (1_000_000, 25)):
-        size = {parameter: scale}
-        assert bonus_cents(pay, game, gain, **size) == cents
-        assert bonus_cents(pay, game, 100, **size) == 4 * cents
-        assert bonus_cents(pay, game, -1, **size) == 0
+def test_average_glee_game_earns_5_15_or_25_cents() -> None:
+    cases: list[tuple[str, str, float]] = [
+        ("bargaining", "money", 0.4),
+        ("negotiation", "scale", 0.2),
+        ("persuasion", "price", 0.4),
+    ]
+    for game, parameter, gain in cases:
+        pay = protocol_of("glee-human").pay
+        assert pay.base == 0.33
+        for scale, cents in ((100, 5), (10_000, 15), (1_000_000, 25)):
+            size = {parameter: scale}
+            assert bonus_cents(pay, game, gain, **size) == cents
+            assert bonus_cents(pay, game, 100, **size) == 4 * cents
+            assert bonus_cents(pay, game, -1, **size) == 0
 
 
 def test_every_glee_configuration_has_bonus() -> None:
@@ -143,9 +143,8 @@ BARGAINING = briefing(BargainingBriefing, discount=0.9)
 DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
 
 
-@pytest.mark.parametrize(
-    ("make", "event", "correct", "options"),
-    [
+def test_quiz_asks_about_briefing() -> None:
+    cases: list[tuple[MakeQuiz, Event, str, list[str]]] = [
         (quizzes.bargaining, BARGAINING, "10%", ["0%", "1%", "2%", "3%", "5%", "10%", "20%"]),
         (
             quizzes.bargaining,
@@ -172,15 +171,12 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
             "$100",
             ["$25", "$50", "$100", "$200"],
         ),
-    ],
-)
-def test_quiz_asks_about_briefing(
-    make: MakeQuiz, event: Event, correct: str, options: list[str]
-) -> None:
-    game = get_game("bargaining").rules()  # a quiz reads the events, never the game
-    item = make(game, "alice", [event], Chance("quiz")("order"))
-    assert sorted(item.options) == sorted(options)
-    assert [option for option in options if item.is_right(option)] == [correct]
+    ]
+    for make, event, correct, options in cases:
+        game = get_game("bargaining").rules()  # a quiz reads the events, never the game
+        item = make(game, "alice", [event], Chance("quiz")("order"))
+        assert sorted(item.options) == sorted(options)
+        assert [option for option in options if item.is_right(option)] == [correct]
 
 
 def test_quiz_choices_are_shuffled_and_translated() -> None:
@@ -223,6 +219,9 @@ def untranslated(data: object, where: str = "") -> Iterator[str]:
         yield str(data)
 
 
-@pytest.mark.parametrize("name", ["glee-human", "deal-or-no-deal-human", "chip-trading-human"])
-def test_participant_texts_are_in_both_languages(name: str) -> None:
-    assert list(untranslated(protocol_of(name).model_dump(mode="json", exclude_unset=True))) == []
+def test_participant_texts_are_in_both_languages() -> None:
+    cases: list[str] = ["glee-human", "deal-or-no-deal-human", "chip-trading-human"]
+    for name in cases:
+        assert (
+            list(untranslated(protocol_of(name).model_dump(mode="json", exclude_unset=True))) == []
+        )

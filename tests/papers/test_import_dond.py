@@ -115,22 +115,23 @@ def outcome(game: ForeignGame) -> dict[str, Any]:
 # Valid dialogues
 
 
-@pytest.mark.parametrize("lines", [AGREED, AGREED[::-1], TAGGED, TAGGED[1:], AGREED + TAGGED])
-def test_lines_of_dialogue_form_one_match(games: Path, lines: list[str]) -> None:
-    game = read_game(games, *lines)
-    assert moves(game) == [
-        ("player_1", {"message": TALK[0]}),
-        ("player_2", {"message": TALK[1]}),
-        ("player_1", CLAIMS[0]),
-        ("player_2", CLAIMS[1]),
-    ]
-    instance = game.table.instance.model_dump(mode="json")
-    assert instance["context"]["counts"] == [1, 4, 1]
-    assert instance["context"]["values"] == [[0, 2, 2], [4, 1, 2]]
-    assert outcome(game)["ending"] == "agreement"
-    assert outcome(game)["points"] == (8, 6)
-    assert set(game.seats.values()) == {ImportedSeat(imported="dond", person=True)}
-    assert game.id == read_game(games, *AGREED).id
+def test_lines_of_dialogue_form_one_match(games: Path) -> None:
+    cases: list[list[str]] = [AGREED, AGREED[::-1], TAGGED, TAGGED[1:], AGREED + TAGGED]
+    for lines in cases:
+        game = read_game(games, *lines)
+        assert moves(game) == [
+            ("player_1", {"message": TALK[0]}),
+            ("player_2", {"message": TALK[1]}),
+            ("player_1", CLAIMS[0]),
+            ("player_2", CLAIMS[1]),
+        ]
+        instance = game.table.instance.model_dump(mode="json")
+        assert instance["context"]["counts"] == [1, 4, 1]
+        assert instance["context"]["values"] == [[0, 2, 2], [4, 1, 2]]
+        assert outcome(game)["ending"] == "agreement"
+        assert outcome(game)["points"] == (8, 6)
+        assert set(game.seats.values()) == {ImportedSeat(imported="dond", person=True)}
+        assert game.id == read_game(games, *AGREED).id
 
 
 def test_source_names_both_lines(games: Path) -> None:
@@ -150,16 +151,17 @@ def test_disagreement_becomes_mismatched_proposals(games: Path) -> None:
     assert game.failures == {}
 
 
-@pytest.mark.parametrize("word", ["no agreement", "disconnect"])
-def test_selecting_word_aborts_game(games: Path, word: str) -> None:
-    kind = {"no agreement": Kind.REFUSED, "disconnect": Kind.TIMED_OUT}[word]
-    game = read_game(games, plain(word), plain(word, began=False))
-    assert moves(game)[2:] == [("player_1", None)]
-    assert (outcome(game)["ending"], outcome(game)["aborted_by"]) == ("aborted", "player_1")
-    assert game.failures == {2: kind}
-    assert game.source["selections"] == {"player_1": word, "player_2": word}
-    output = " ".join([f"<{word.replace(' ', '_')}>"] * 6)
-    assert moves(read_game(games, tagged(output))) == moves(game)
+def test_selecting_word_aborts_game(games: Path) -> None:
+    cases: list[str] = ["no agreement", "disconnect"]
+    for word in cases:
+        kind = {"no agreement": Kind.REFUSED, "disconnect": Kind.TIMED_OUT}[word]
+        game = read_game(games, plain(word), plain(word, began=False))
+        assert moves(game)[2:] == [("player_1", None)]
+        assert (outcome(game)["ending"], outcome(game)["aborted_by"]) == ("aborted", "player_1")
+        assert game.failures == {2: kind}
+        assert game.source["selections"] == {"player_1": word, "player_2": word}
+        output = " ".join([f"<{word.replace(' ', '_')}>"] * 6)
+        assert moves(read_game(games, tagged(output))) == moves(game)
 
 
 def test_partner_can_abort_after_proposal(games: Path) -> None:
@@ -286,19 +288,18 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_invalid_line_is_skipped_with_reason(games: Path, case: str) -> None:
-    line, expected = BAD[case]
-    results = read(write(games, line, plain(HATS, messages=("another",))))
-    (skipped,) = [result for result in results if isinstance(result, Skipped)]
-    assert skipped.game == "data.txt, line 1"
-    assert expected in skipped.reason
-    assert len(results) == 2
+def test_invalid_line_is_skipped_with_reason(games: Path) -> None:
+    for case in BAD:
+        line, expected = BAD[case]
+        results = read(write(games, line, plain(HATS, messages=("another",))))
+        (skipped,) = [result for result in results if isinstance(result, Skipped)]
+        assert skipped.game == "data.txt, line 1"
+        assert expected in skipped.reason
+        assert len(results) == 2
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
+def test_contradictory_lines_are_skipped(games: Path) -> None:
+    cases: list[tuple[list[str], str]] = [
         ([AGREED[0], plain((1, 1, 1), began=False)], "are incompatible, but recorded as an"),
         (
             [plain(HATS, "disagree"), plain(REST, "disagree", False)],
@@ -306,10 +307,9 @@ def test_invalid_line_is_skipped_with_reason(games: Path, case: str) -> None:
         ),
         ([AGREED[0], plain((0, 3, 0))], "contain different selections of player_1"),
         ([AGREED[0], plain(REST, "disagree", began=False)], "contradict each other on whether"),
-    ],
-)
-def test_contradictory_lines_are_skipped(games: Path, lines: list[str], expected: str) -> None:
-    assert expected in reason(games, *lines)
+    ]
+    for lines, expected in cases:
+        assert expected in reason(games, *lines)
 
 
 def test_damaged_files_are_skipped_and_others_imported(games: Path) -> None:

@@ -232,36 +232,34 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("case", MODELS)
-def test_model_version_comes_from_file_name(games: Path, case: str) -> None:
-    name, called, models, model, expected = MODELS[case]
-    data = bar()
-    put("meta", "name_exp")(data, called or "bar_game_implicit_v1_1")
-    if models:
-        put("meta", "models")(data, models)
-    for player in data["player_data"]:
-        put("model")(player, model)
-    (label,) = {seat.label for seat in read_game(games, data, name).seats.values()}
-    assert label == f"gpt-3.5-turbo-{expected}"
+def test_model_version_comes_from_file_name(games: Path) -> None:
+    for case in MODELS:
+        name, called, models, model, expected = MODELS[case]
+        data = bar()
+        put("meta", "name_exp")(data, called or "bar_game_implicit_v1_1")
+        if models:
+            put("meta", "models")(data, models)
+        for player in data["player_data"]:
+            put("model")(player, model)
+        (label,) = {seat.label for seat in read_game(games / case, data, name).seats.values()}
+        assert label == f"gpt-3.5-turbo-{expected}"
 
 
-@pytest.mark.parametrize(
-    ("models", "expected"),
-    [
+def test_conflicting_model_names_are_noted(games: Path) -> None:
+    cases: list[tuple[str, str]] = [
         ("gpt-4o", 'model "gpt-4o" from the settings used for a player recorded as "claude-3"'),
         ("maker/claude-3", ""),
         ("claude-3-20240229", ""),
-    ],
-)
-def test_conflicting_model_names_are_noted(games: Path, models: str, expected: str) -> None:
-    data = bar()
-    put("meta", "models")(data, models)
-    for player in data["player_data"]:
-        put("model")(player, "claude-3")
-    put("model")(data["player_data"][0], "specified=go")  # a fixed answer
-    notes = read_game(games, data, "bar_game_implicit_v1_1").notes
-    relevant = {note: count for note, count in notes.items() if "from the settings" in note}
-    assert relevant == ({expected: len(data["player_data"]) - 1} if expected else {})
+    ]
+    for models, expected in cases:
+        data = bar()
+        put("meta", "models")(data, models)
+        for player in data["player_data"]:
+            put("model")(player, "claude-3")
+        put("model")(data["player_data"][0], "specified=go")  # a fixed answer
+        notes = read_game(games, data, "bar_game_implicit_v1_1").notes
+        relevant = {note: count for note, count in notes.items() if "from the settings" in note}
+        assert relevant == ({expected: len(data["player_data"]) - 1} if expected else {})
 
 
 def test_unknown_dish_is_named_in_count_error(games: Path) -> None:
@@ -324,18 +322,20 @@ def test_misspelt_game_falls_back_to_file_name(games: Path) -> None:
     assert '"gemini-1.5-pro_divide_dillar_v1_t1" contains none of' in reason(games / "b", data)
 
 
-@pytest.mark.parametrize(
-    ("name", "called"), [("explicit/game", "bar_game"), ("bar_game_explicit_v1_1", "bar_game")]
-)
-def test_missing_mode_is_inferred_from_name_or_folder(games: Path, name: str, called: str) -> None:
-    data = bar()
-    put("meta", "mode")(data, ...)
-    data["meta"]["name_exp"] = called
-    game = read_game(games, data, name)
-    assert parameters(game)["feedback"] == "explicit"
-    assert game.notes == {'"meta.mode" is missing, assumed to be explicit': 1}
-    assert "mode" not in game.source["meta"]
-    assert reason(games / "b", data) == '"meta.mode": is missing'
+def test_missing_mode_is_inferred_from_name_or_folder(games: Path) -> None:
+    cases: list[tuple[str, str]] = [
+        ("explicit/game", "bar_game"),
+        ("bar_game_explicit_v1_1", "bar_game"),
+    ]
+    for name, called in cases:
+        data = bar()
+        put("meta", "mode")(data, ...)
+        data["meta"]["name_exp"] = called
+        game = read_game(games / str(len(name)), data, name)
+        assert parameters(game)["feedback"] == "explicit"
+        assert game.notes == {'"meta.mode" is missing, assumed to be explicit': 1}
+        assert "mode" not in game.source["meta"]
+        assert reason(games / "b", data) == '"meta.mode": is missing'
 
 
 def test_missing_price_rule_is_inferred_from_payments(games: Path) -> None:
@@ -368,9 +368,9 @@ TREATMENTS: dict[str, dict[str, str | float]] = {
 }
 
 
-@pytest.mark.parametrize("name", TREATMENTS)
-def test_treatment_is_parsed_from_file_name(name: str) -> None:
-    assert FileName.of(name).treatment("v1") == TREATMENTS[name]
+def test_treatment_is_parsed_from_file_name() -> None:
+    for name in TREATMENTS:
+        assert FileName.of(name).treatment("v1") == TREATMENTS[name]
 
 
 def test_prompt_version_comes_from_settings(games: Path) -> None:
@@ -522,12 +522,12 @@ BAD: dict[str, tuple[Callable[[], Data], Callable[[Data, Any], None], Any, str]]
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_invalid_file_error_names_field(games: Path, case: str) -> None:
-    make, change, value, expected = BAD[case]
-    data = make()
-    change(data, value)
-    assert expected in reason(games, data)
+def test_invalid_file_error_names_field(games: Path) -> None:
+    for case in BAD:
+        make, change, value, expected = BAD[case]
+        data = make()
+        change(data, value)
+        assert expected in reason(games, data)
 
 
 FILES = {
@@ -540,26 +540,26 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("case", FILES)
-def test_damaged_file_is_skipped(games: Path, case: str) -> None:
-    content, expected = FILES[case]
-    write(games, "game", bar()).write_bytes(content)
-    (game,) = read_gama(games).games
-    assert isinstance(game, Skipped)
-    assert game.game == "game.json"
-    assert expected in game.reason
+def test_damaged_file_is_skipped(games: Path) -> None:
+    for case in FILES:
+        content, expected = FILES[case]
+        write(games, "game", bar()).write_bytes(content)
+        (game,) = read_gama(games).games
+        assert isinstance(game, Skipped)
+        assert game.game == "game.json"
+        assert expected in game.reason
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_file_with_missing_key_is_skipped(games: Path, kind: str) -> None:
-    for part, inner in KINDS[kind]().items():
-        held = inner if isinstance(inner, dict) else inner[0]
-        for name in held:
-            if name in ("removed_player_info", "gold", "mode"):
-                continue
-            data = KINDS[kind]()
-            del (data[part] if isinstance(inner, dict) else data[part][0])[name]
-            assert f'{name}": ' in reason(games, data)
+def test_file_with_missing_key_is_skipped(games: Path) -> None:
+    for kind in KINDS:
+        for part, inner in KINDS[kind]().items():
+            held = inner if isinstance(inner, dict) else inner[0]
+            for name in held:
+                if name in ("removed_player_info", "gold", "mode"):
+                    continue
+                data = KINDS[kind]()
+                del (data[part] if isinstance(inner, dict) else data[part][0])[name]
+                assert f'{name}": ' in reason(games, data)
 
 
 ODD: tuple[Any, ...] = (

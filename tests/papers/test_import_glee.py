@@ -132,14 +132,15 @@ def test_old_release_myopic_buyers_are_imported(games: Path) -> None:
     assert game.source["unused"] == [{"request": 2, "cells": {"message": "so good"}}]
 
 
-@pytest.mark.parametrize("absent", ["", "None", "nan"])
-def test_absent_message_is_empty(games: Path, absent: str) -> None:
-    rows = [f"60,40,{absent},Alice,1,None", f",,{absent},Bob,1,accept"]
-    game = read_game(write(games, "QUIET", bargaining(), OFFERS, rows, "\r\n"))
-    action = game.table.given[0].action
-    assert action is not None
-    assert action.model_dump()["message"] == ""
-    assert game.source["unused"] == []
+def test_absent_message_is_empty(games: Path) -> None:
+    cases: list[str] = ["", "None", "nan"]
+    for absent in cases:
+        rows = [f"60,40,{absent},Alice,1,None", f",,{absent},Bob,1,accept"]
+        game = read_game(write(games, "QUIET", bargaining(), OFFERS, rows, "\r\n"))
+        action = game.table.given[0].action
+        assert action is not None
+        assert action.model_dump()["message"] == ""
+        assert game.source["unused"] == []
 
 
 def test_disabled_messages_are_omitted(games: Path) -> None:
@@ -164,15 +165,20 @@ def test_undelivered_messages_are_stored_separately(games: Path) -> None:
     assert game.source["unused"] == [{"request": 1, "cells": {"message": "I would rather not."}}]
 
 
-@pytest.mark.parametrize(
-    "caption",
-    ["SellToJhon", "BuyFromJhon", "DealWithJhon", "SellToJohn", "BuyFromJohn", "DealWithJohn"],
-)
-def test_all_captions_of_john_are_one_option(games: Path, caption: str) -> None:
-    rows = ["Hello.,90,Alice,1,", f",,Bob,1,{caption}"]
-    game = read_game(write(games, "JOHN", negotiation(), PRICES, rows))
-    assert game.table.outcome is not None
-    assert game.table.outcome.model_dump()["ended"] == "john"
+def test_all_captions_of_john_are_one_option(games: Path) -> None:
+    cases: list[str] = [
+        "SellToJhon",
+        "BuyFromJhon",
+        "DealWithJhon",
+        "SellToJohn",
+        "BuyFromJohn",
+        "DealWithJohn",
+    ]
+    for caption in cases:
+        rows = ["Hello.,90,Alice,1,", f",,Bob,1,{caption}"]
+        game = read_game(write(games, "JOHN", negotiation(), PRICES, rows))
+        assert game.table.outcome is not None
+        assert game.table.outcome.model_dump()["ended"] == "john"
 
 
 def test_rejecting_only_price_leads_to_john(games: Path) -> None:
@@ -182,15 +188,16 @@ def test_rejecting_only_price_leads_to_john(games: Path) -> None:
     assert game.table.outcome.model_dump() == {"stage": 1, "price": None, "ended": "john"}
 
 
-@pytest.mark.parametrize(("rounds", "hidden"), [(2, False), (20, False), (21, True), (99, True)])
-def test_horizon_above_20_rounds_is_hidden(games: Path, rounds: int, hidden: bool) -> None:
-    for written, header, rows in (
-        (bargaining(max_rounds=rounds), OFFERS, AGREED),
-        (negotiation(max_rounds=rounds), PRICES, SOLD),
-    ):
-        game = read_game(write(games, written["game_type"], written, header, rows))
-        horizon = game.table.game.model_dump()["horizon"]
-        assert horizon == {"rounds": rounds, "hidden": hidden}
+def test_horizon_above_20_rounds_is_hidden(games: Path) -> None:
+    cases: list[tuple[int, bool]] = [(2, False), (20, False), (21, True), (99, True)]
+    for rounds, hidden in cases:
+        for written, header, rows in (
+            (bargaining(max_rounds=rounds), OFFERS, AGREED),
+            (negotiation(max_rounds=rounds), PRICES, SOLD),
+        ):
+            game = read_game(write(games, written["game_type"], written, header, rows))
+            horizon = game.table.game.model_dump()["horizon"]
+            assert horizon == {"rounds": rounds, "hidden": hidden}
 
 
 def test_persuasion_horizon_is_never_hidden(games: Path) -> None:
@@ -277,31 +284,29 @@ CONFIGURATIONS = {
 }
 
 
-@pytest.mark.parametrize("case", CONFIGURATIONS)
-def test_invalid_configuration_error_names_field(games: Path, case: str) -> None:
-    path, value, expected = CONFIGURATIONS[case]
-    written = bargaining()
-    if case == "no model":
-        written["player_2_args"].pop("model_name")
-        expected = '"player_2_args.model_name" is missing'
-    changed(path, value)(written)
-    write(games, "BAD", written, OFFERS, AGREED)
-    assert reason(games).startswith("config.json: ")
-    assert expected in reason(games)
+def test_invalid_configuration_error_names_field(games: Path) -> None:
+    for case in CONFIGURATIONS:
+        path, value, expected = CONFIGURATIONS[case]
+        written = bargaining()
+        if case == "no model":
+            written["player_2_args"].pop("model_name")
+            expected = '"player_2_args.model_name" is missing'
+        changed(path, value)(written)
+        write(games, "BAD", written, OFFERS, AGREED)
+        assert reason(games).startswith("config.json: ")
+        assert expected in reason(games)
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
+def test_other_families_are_validated(games: Path) -> None:
+    cases: list[tuple[Any, str]] = [
         (persuasion(v=0.5), '"value": should be greater than or equal to 1'),
         (persuasion(seller_message_type="song"), "should be 'binary' or 'text'"),
         (negotiation(seller_value=None), '"game_args.seller_value": should be a valid number'),
         ([1, 2], "must be a JSON object"),
-    ],
-)
-def test_other_families_are_validated(games: Path, written: Any, expected: str) -> None:
-    write(games, "BAD", written, PITCHES, PITCHED)
-    assert expected in reason(games)
+    ]
+    for written, expected in cases:
+        write(games, "BAD", written, PITCHES, PITCHED)
+        assert expected in reason(games)
 
 
 FILES = {
@@ -319,17 +324,18 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("case", FILES)
-def test_damaged_file_is_skipped(games: Path, case: str) -> None:
-    name, content, expected = FILES[case]
-    (write_agreed(games) / name).write_bytes(content)
-    assert expected in reason(games)
+def test_damaged_file_is_skipped(games: Path) -> None:
+    for case in FILES:
+        name, content, expected = FILES[case]
+        (write_agreed(games) / name).write_bytes(content)
+        assert expected in reason(games)
 
 
-@pytest.mark.parametrize("name", ["config.json", "game.csv"])
-def test_missing_file_is_reported(games: Path, name: str) -> None:
-    (write_agreed(games) / name).unlink()
-    assert reason(games) == f"{name}: is missing"
+def test_missing_file_is_reported(games: Path) -> None:
+    cases: list[str] = ["config.json", "game.csv"]
+    for name in cases:
+        (write_agreed(games) / name).unlink()
+        assert reason(games) == f"{name}: is missing"
 
 
 def test_folder_in_place_of_file_is_reported(games: Path) -> None:
@@ -391,25 +397,23 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("case", ROWS)
-def test_invalid_row_is_skipped_with_reason(games: Path, case: str) -> None:
-    header, rows, expected = ROWS[case]
-    write(games, "BAD", bargaining(), header, rows)
-    assert reason(games).startswith("game.csv")
-    assert expected in reason(games)
+def test_invalid_row_is_skipped_with_reason(games: Path) -> None:
+    for case in ROWS:
+        header, rows, expected = ROWS[case]
+        write(games, "BAD", bargaining(), header, rows)
+        assert reason(games).startswith("game.csv")
+        assert expected in reason(games)
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
+def test_invalid_price_is_skipped_with_reason(games: Path) -> None:
+    cases: list[tuple[list[str], str]] = [
         ([",-1,Alice,1,"], "the price must lie between 0 and 10,000, not be -1"),
         ([",90,Alice,1,", ",,Bob,1,SellToJim"], "\"decision\": should be 'accept', 'reject' or"),
         ([",,Alice,1,"], '"price": is missing'),
-    ],
-)
-def test_invalid_price_is_skipped_with_reason(games: Path, rows: list[str], expected: str) -> None:
-    write(games, "BAD", negotiation(), PRICES, rows)
-    assert expected in reason(games)
+    ]
+    for rows, expected in cases:
+        write(games, "BAD", negotiation(), PRICES, rows)
+        assert expected in reason(games)
 
 
 NATURE = {
@@ -427,11 +431,11 @@ NATURE = {
 }
 
 
-@pytest.mark.parametrize("case", NATURE)
-def test_invalid_nature_round_is_skipped_with_reason(games: Path, case: str) -> None:
-    rows, expected = NATURE[case]
-    write(games, "BAD", persuasion(), PITCHES, rows)
-    assert expected in reason(games)
+def test_invalid_nature_round_is_skipped_with_reason(games: Path) -> None:
+    for case in NATURE:
+        rows, expected = NATURE[case]
+        write(games, "BAD", persuasion(), PITCHES, rows)
+        assert expected in reason(games)
 
 
 @given(config_=st.binary(max_size=200), rows=st.binary(max_size=200), fit=st.booleans())

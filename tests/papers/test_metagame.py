@@ -249,18 +249,16 @@ def test_provider_tables_group_players_by_owner(
     assert [sum(both[f"reply {rival}"]) for rival in ("us", "them")] == pytest.approx([1, 1])
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
+def test_circles_are_parsed_from_style() -> None:
+    cases: list[tuple[dict[str, Any], Any]] = [
         ({"model": "openai/o3", "style": "circle_4"}, ("openai/o3", 4)),
         ({"model": "openai/o3", "style": {"item_bargaining": "circle_0"}}, ("openai/o3", 0)),
         ({"model": "openai/o3", "style": "plain"}, None),
         ({"model": "openai/o3"}, None),
         ({"strategy": "soft"}, None),
-    ],
-)
-def test_circles_are_parsed_from_style(spec: dict[str, Any], expected: Any) -> None:
-    assert circled(spec) == expected
+    ]
+    for spec, expected in cases:
+        assert circled(spec) == expected
 
 
 @pytest.mark.browser

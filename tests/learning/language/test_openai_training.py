@@ -62,35 +62,40 @@ def test_model_is_trained_with_the_papers_settings(tmp_path: Path) -> None:
     assert [(step.done, step.of) for step in steps] == [(1, 3), (2, 3)]
 
 
-@pytest.mark.parametrize("step", ["upload", "create", "created", "look", "events"])
-def test_temporary_errors_are_retried(step: str, tmp_path: Path) -> None:
-    with BatchServer(before=failing(step, 3)) as server:
-        assert train(server, tmp_path, []).startswith("openai/ft:gpt-4o")
-        assert len(server.fine_tuning.jobs) == 1
+def test_temporary_errors_are_retried(tmp_path: Path) -> None:
+    cases: list[str] = ["upload", "create", "created", "look", "events"]
+    for step in cases:
+        with BatchServer(before=failing(step, 3)) as server:
+            assert train(server, tmp_path / step, []).startswith("openai/ft:gpt-4o")
+            assert len(server.fine_tuning.jobs) == 1
 
 
-@pytest.mark.parametrize("step", ["upload", "create", "created", "look"])
-def test_interrupted_training_resumes_its_job(step: str, tmp_path: Path) -> None:
-    with BatchServer() as server:
-        server.before = failing(step, 1, status=400)
-        with pytest.raises(TrainingFailed, match=r"gpt-4o was not trained: .*\[key\] is busy"):
-            train(server, tmp_path)
-        assert train(server, tmp_path).startswith("openai/ft:gpt-4o")
-        assert len(server.fine_tuning.jobs) == 1
+def test_interrupted_training_resumes_its_job(tmp_path: Path) -> None:
+    cases: list[str] = ["upload", "create", "created", "look"]
+    for step in cases:
+        with BatchServer() as server:
+            server.before = failing(step, 1, status=400)
+            with pytest.raises(TrainingFailed, match=r"gpt-4o was not trained: .*\[key\] is busy"):
+                train(server, tmp_path / step)
+            assert train(server, tmp_path / step).startswith("openai/ft:gpt-4o")
+            assert len(server.fine_tuning.jobs) == 1
 
 
-@pytest.mark.parametrize(
-    ("ends", "message"),
-    [("failed", "job ftjob-0 failed: the training was stopped"), ("cancelled", "was cancelled")],
-)
-def test_unsuccessful_job_raises_error(ends: str, message: str, tmp_path: Path) -> None:
-    with BatchServer() as server:
-        server.fine_tuning.ends = ends
-        with pytest.raises(TrainingFailed, match=f"{message}; to train again, remove .*job.json"):
-            train(server, tmp_path)
-        server.fine_tuning.ends = "succeeded"
-        (tmp_path / "job.json").unlink()
-        assert train(server, tmp_path).endswith(":1")
+def test_unsuccessful_job_raises_error(tmp_path: Path) -> None:
+    cases: list[tuple[str, str]] = [
+        ("failed", "job ftjob-0 failed: the training was stopped"),
+        ("cancelled", "was cancelled"),
+    ]
+    for ends, message in cases:
+        with BatchServer() as server:
+            server.fine_tuning.ends = ends
+            with pytest.raises(
+                TrainingFailed, match=f"{message}; to train again, remove .*job.json"
+            ):
+                train(server, tmp_path / ends)
+            server.fine_tuning.ends = "succeeded"
+            (tmp_path / ends / "job.json").unlink()
+            assert train(server, tmp_path / ends).endswith(":1")
 
 
 def test_too_few_chats_are_not_sent(tmp_path: Path) -> None:

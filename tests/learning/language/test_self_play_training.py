@@ -48,19 +48,17 @@ def chats_of(
     ]
 
 
-@pytest.mark.parametrize(
-    ("keep", "kept"),
-    [
+def test_filters_select_chats_by_payoff() -> None:
+    cases: list[tuple[str | float, list[float]]] = [
         ("above_mean", [8.0]),  # mean 24 / 5; a chat without an answer only counts there
         ("positive", [4.0, 8.0]),
         ("everything", [0.0, 4.0, 8.0, 0.0]),
         (0.4, [8.0]),
         (1.0, [8.0, 4.0, 0.0, 0.0]),
-    ],
-)
-def test_filters_select_chats_by_payoff(keep: str | float, kept: list[float]) -> None:
-    scored = [*chats_of(0.0, 4.0, 8.0, 0.0), *chats_of(12.0, messages=MESSAGES[:1])]
-    assert [chat.better.payoff for chat in select_chats(scored, "cloning", keep)] == kept
+    ]
+    for keep, kept in cases:
+        scored = [*chats_of(0.0, 4.0, 8.0, 0.0), *chats_of(12.0, messages=MESSAGES[:1])]
+        assert [chat.better.payoff for chat in select_chats(scored, "cloning", keep)] == kept
 
 
 def test_payoffs_equal_to_the_mean_are_not_above_it() -> None:
@@ -69,23 +67,21 @@ def test_payoffs_equal_to_the_mean_are_not_above_it() -> None:
     assert select_chats(chats_of(1.0) + chats_of(5.0, counts=False), "cloning", "above_mean") == []
 
 
-@pytest.mark.parametrize(
-    ("way", "wanted"),
-    [
+def test_better_chats_weigh_more() -> None:
+    cases: list[tuple[Way, list[tuple[float, float, float | None]]]] = [
         ("weighted", [(4.0, 0.667, None), (8.0, 1.333, None)]),
         ("dpo", [(8.0, 1.0, 0.0)]),
         ("grpo", [(0.0, -1.225, None), (4.0, 0.0, None), (8.0, 1.225, None)]),
-    ],
-)
-def test_better_chats_weigh_more(way: Way, wanted: list[tuple[float, float, float | None]]) -> None:
-    selected = select_chats(
-        chats_of(0.0, 4.0, 8.0) + chats_of(0.0, 0.0, instance="another"), way, "everything"
-    )
-    got = [
-        (pair.better.payoff, round(pair.weight, 3), pair.worse and pair.worse.payoff)
-        for pair in selected
     ]
-    assert got == wanted
+    for way, wanted in cases:
+        selected = select_chats(
+            chats_of(0.0, 4.0, 8.0) + chats_of(0.0, 0.0, instance="another"), way, "everything"
+        )
+        got = [
+            (pair.better.payoff, round(pair.weight, 3), pair.worse and pair.worse.payoff)
+            for pair in selected
+        ]
+        assert got == wanted
 
 
 DINNER: dict[str, Any] = {"players": 2, "rounds": 1}
@@ -197,9 +193,8 @@ def test_unplayable_matches_raise_error(tmp_path: Path) -> None:
         self_play(tmp_path / "odd", tmp_path / "out", SelfPlay.model_validate(SMALL))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
+def test_invalid_settings_are_rejected() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"keep": "abovemean"}, '"abovemean" is not a filter; use above_mean, '),
         ({"keep": 1.5}, "1.5 is not a filter"),
         ({"keep": ["positive"]}, "is not a filter"),
@@ -208,11 +203,10 @@ def test_unplayable_matches_raise_error(tmp_path: Path) -> None:
         ({"where": "pareto"}, 'deal_or_no_deal has no metric "pareto"'),
         ({"training": {"trainer": "azure"}}, "training: should be local or openai, not"),
         ({"matches": 4, "past": 2}, "matches must be 5 or more"),
-    ],
-)
-def test_invalid_settings_are_rejected(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=message):
-        legal(SelfPlay, wrong)
+    ]
+    for wrong, message in cases:
+        with pytest.raises(ct.CheaptalkError, match=message):
+            legal(SelfPlay, wrong)
 
 
 def test_iteration_plays_partners_and_past_models_in_both_seats() -> None:
