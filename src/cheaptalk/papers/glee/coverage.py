@@ -35,7 +35,7 @@ class Planned(NamedTuple):
 
     type: str
     games: int
-    roles: tuple[bool, bool]
+    roles: list[bool]
 
 
 def configurations(evidence: Evidence) -> Iterator[ReportTable]:

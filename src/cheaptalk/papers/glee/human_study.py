@@ -6,24 +6,23 @@ variants that differ in one parameter, and a random 5 % of all others. People pl
 never a role with a single round. The main configurations are our choice.
 
 The base pay, average bonuses, one game per visit, 12 hours between games of a family, the code word
-and the quiz are the paper's.
+and the quiz are the paper's. ``human_study.yaml`` contains the configurations and the protocol.
 """
 
 from collections.abc import Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from cheaptalk.rules import Chance
 from cheaptalk.studies.study import Study
+from cheaptalk.yaml_files import read_yaml
 
 SEED = 2025
 SHARE = 0.05
 """The share of the other configurations that is drawn."""
-ParameterValues = Mapping[str, list[Any]]
-FACTORS = [0.8, 1.0, 1.2, 1.5]
-RATES = [0.8, 0.9, 0.95, 1.0]
+CONTENT = read_yaml(Path(__file__).with_suffix(".yaml"))
 SCALES = [100, 10_000, 1_000_000]
-LONG = {"rounds": 99, "hidden": True}
 AVERAGE_CENTS = (5, 15, 25)
 """The bonus for an average game at each scale, which participants know."""
 AVERAGE_GAINS = {
@@ -40,35 +39,6 @@ MINUTES = 3.3
 """Paid minutes per game, for the base pay: $2,245 for 3,405 games, at $12 per hour."""
 TIMEOUT = 300
 """Timeout of a request in seconds; our choice, because the paper gives 20 minutes per game."""
-CONSENT = {
-    "en": "This study examines how people bargain, trade and persuade. You play a short game for "
-    "imaginary money with a computer program. Your moves and messages are recorded without your "
-    "name and published for research. You can stop at any time by closing the page. You are not "
-    "paid for a game that you do not finish.",
-    "de": "Diese Studie untersucht, wie Menschen verhandeln, handeln und überzeugen. Sie spielen "
-    "ein kurzes Spiel um fiktives Geld mit einem Computerprogramm. Ihre Züge und Nachrichten "
-    "werden ohne Ihren Namen aufgezeichnet und für die Forschung veröffentlicht. Sie können die "
-    "Teilnahme jederzeit abbrechen, indem Sie die Seite schließen. Für ein Spiel, das Sie nicht "
-    "zu Ende spielen, erhalten Sie keine Bezahlung.",
-}
-ADULT = {"en": "I am at least 18 years old.", "de": "Ich bin mindestens 18 Jahre alt."}
-AGREED = {"en": "I agree to take part.", "de": "Ich stimme der Teilnahme zu."}
-PAID = {
-    "en": "You now play one game. The better your result, the higher your bonus. The average bonus "
-    "is 5, 15 or 25 cents for games about $100, $10,000 or $1,000,000, respectively. Read the "
-    "rules carefully. After the game, you answer a question about them. You are paid only if your "
-    "answer is correct.",
-    "de": "Sie spielen jetzt ein Spiel. Je besser Ihr Ergebnis ist, desto höher ist Ihr Bonus. Er "
-    "beträgt im Durchschnitt 5, 15 oder 25\u00a0Cent, wenn es um 100, 10.000 oder "
-    "1.000.000\u00a0Dollar geht. Lesen Sie die Regeln sorgfältig. Nach dem Spiel beantworten Sie "
-    "eine Frage dazu. Sie werden nur bezahlt, wenn Ihre Antwort richtig ist.",
-}
-DEBRIEF = {
-    "en": "Thank you. The other player was a language model. You can come back for another game. "
-    "There must be at least 12 hours between two games of the same type.",
-    "de": "Vielen Dank. Der andere Spieler war ein Sprachmodell. Sie können für ein weiteres Spiel "
-    "wiederkommen. Zwischen zwei Spielen derselben Art müssen mindestens 12\u00a0Stunden liegen.",
-}
 
 
 class StudyFamily(NamedTuple):
@@ -84,75 +54,12 @@ class StudyFamily(NamedTuple):
 
     game: str
     main: dict[str, Any]
-    values: ParameterValues
-    games: tuple[int, int, int]
-    roles: tuple[bool, bool] = (True, True)
+    values: Mapping[str, list[Any]]
+    games: list[int]
+    roles: list[bool]
 
 
-FAMILIES = (
-    StudyFamily(
-        "bargaining",
-        {
-            "discounts": [0.9, 0.9],
-            "money": 10_000,
-            "horizon": LONG,
-            "complete_information": True,
-            "messages": True,
-        },
-        {
-            "discounts": [list(pair) for pair in product(RATES, RATES)],
-            "money": SCALES,
-            "horizon": [12, LONG],
-            "complete_information": [True, False],
-            "messages": [True, False],
-        },
-        (50, 25, 15),
-    ),
-    StudyFamily(
-        "negotiation",
-        {
-            "seller_factor": 0.8,
-            "buyer_factor": 1.2,
-            "scale": 10_000,
-            "horizon": 10,
-            "complete_information": True,
-            "messages": True,
-        },
-        {
-            "seller_factor": FACTORS,
-            "buyer_factor": FACTORS,
-            "scale": SCALES,
-            "horizon": [10, {"rounds": 30, "hidden": True}],
-            "complete_information": [True, False],
-            "messages": [True, False],
-        },
-        (50, 25, 15),
-    ),
-    *(
-        StudyFamily(
-            "persuasion",
-            {
-                "prior": 0.5,
-                "value": 2,
-                "price": 10_000,
-                "seller_knows_values": True,
-                "signal": "text",
-                "myopic": myopic,
-            },
-            {
-                "prior": [1 / 3, 0.5, 0.8],
-                "value": [1.2, 1.25, 2, 3, 4],
-                "price": SCALES,
-                "seller_knows_values": [True, False],
-                "signal": ["binary", "text"],
-                "myopic": [myopic],
-            },
-            (30, 8, 5),
-            (True, not myopic),
-        )
-        for myopic in (False, True)
-    ),
-)
+FAMILIES = tuple(StudyFamily(**family) for family in CONTENT["families"])
 
 
 def variants(family: StudyFamily) -> list[dict[str, Any]]:
@@ -196,27 +103,8 @@ def bonuses() -> list[dict[str, Any]]:
 
 def protocol() -> dict[str, Any]:
     """Return the study protocol: up to 40 visits of one game each, with consent, quiz and pay."""
-    return {
-        "title": {"en": "A game with a partner", "de": "Ein Spiel zu zweit"},
-        "recruitment": {"source": "mturk"},
-        "limits": {"visits": 40, "games": 40, "hours": 12},
-        "path": [
-            {"consent": {"text": CONSENT, "statements": [ADULT, AGREED]}},
-            "first_name",
-            {
-                "games": {
-                    "max": 1,
-                    "before": [
-                        {"instructions": {"pages": [PAID], "game": True, "code_word": "sdkot"}}
-                    ],
-                    "after": [{"quiz": {"erase": True}}],
-                }
-            },
-            {"debrief": {"text": DEBRIEF, "once": False}},
-        ],
-        "pay": {"base": round(6 / 60 * MINUTES, 2), "bonus": bonuses()},
-        "codes": {"failed_attention": ""},  # failed checks get no code and no pay
-    }
+    pay = {"base": round(6 / 60 * MINUTES, 2), "bonus": bonuses()}
+    return {**CONTENT["protocol"], "pay": pay}
 
 
 def glee_human() -> Study:
