@@ -16,6 +16,7 @@ from cheaptalk.rules import Horizon, Instance
 
 jax = pytest.importorskip("jax")
 rnad = pytest.importorskip("cheaptalk.learning.rnad")
+acting = pytest.importorskip("cheaptalk.learning.acting")
 
 SMALL = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=1, discount=0.9))
 LONGER = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2, discount=0.9))
@@ -55,7 +56,7 @@ def test_exploring_player_takes_uniform_actions_throughout_a_match() -> None:
     explores = np.tile([[True, False], [False, True]], (200, 1))
     luck = jax.random.uniform(jax.random.key(1), (400, LONGER.uniforms))
     act = partial(training._act, weights, explores)
-    played = rnad.play(LONGER, luck, act, jax.random.key(2))
+    played = acting.play(LONGER, luck, act, jax.random.key(2))
     here, player, acted = (np.asarray(array) for array in (played.here, played.player, played.more))
     shares = np.exp(training._net(weights)(played.seen)) * np.asarray(played.legal)
     shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1e-9)  # all 0 after the end of a match
@@ -120,7 +121,7 @@ def test_step_gradient_matches_a_manual_calculation() -> None:
     )  # of eight loops with this anchor, so its weight is three quarters
     luck = jax.random.uniform(keys[0], (16, LONGER.uniforms))
     calm = np.zeros((16, 2), bool)
-    played = rnad.play(LONGER, luck, lambda *rest: training._act(nets[0], calm, *rest), keys[1])
+    played = acting.play(LONGER, luck, lambda *rest: training._act(nets[0], calm, *rest), keys[1])
     slope, _ = jax.jit(training._slope)(learned, played)
     heads_of = [
         [np.asarray(array, float) for array in training._net(net).both(played.seen)] for net in nets
