@@ -33,13 +33,7 @@ def test_sweep_equals_separate_trainings(tmp_path: Path) -> None:
     assert runs[1].told["matches"] == 320
     again: list[tuple[int, int]] = []
     ct.learning.sweep(
-        "nfsp",
-        RULES,
-        FIXED,
-        VARIED,
-        320,
-        tmp_path / "all",
-        progress=lambda *now: again.append(now),
+        "nfsp", RULES, FIXED, VARIED, 320, tmp_path / "all", progress=lambda *now: again.append(now)
     )
     assert again == [], "existing results are not trained again"
 

@@ -564,41 +564,6 @@ def test_figure_11_shows_mixed_and_self_play_lines(
     assert apart.dash
 
 
-def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
-    study = {
-        "name": "small",
-        "games": [
-            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
-            {
-                "game": "public_goods",
-                "fixed": {"players": 3, "rounds": 2},
-                "pairing": [{"b": 2, "a": 1}],
-            },
-        ],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "instances": 4,
-    }
-    path = play_study(tmp_path, study)
-    with ct.Store.open(path) as store:
-        every = list(store.records("small", bodies=True))
-    table = compute_findings(path, "small").tables["choices-in-mixed-groups"]
-    shown = row(table.frame, player="b")
-    mixed, same = (
-        [
-            fmean(move / 20 for turn in (record.outcome or {})["choices"] for move in turn[:seats])
-            for record in every
-            if labels(record) == who
-        ]
-        for who, seats in ((["b", "b", "a"], 2), (["b"] * 3, 3))
-    )
-    test = stats.ttest_ind(mixed, same, equal_var=False).confidence_interval(0.95)
-    assert shown["change"] == pytest.approx(fmean(mixed) - fmean(same))
-    assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
-    lead = table.leads(shown)
-    assert lead is not None
-    assert lead.query["player_player_3"] == "a"
-
-
 # The page
 
 

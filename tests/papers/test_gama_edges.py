@@ -1,13 +1,17 @@
 """GAMA-Bench's recipe on minimal studies: missing parts are explained."""
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+
+import pytest
+from scipy import stats
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.latex import latex
-from tests.papers.test_gama import CHANCE, EQUAL, compute_findings, play_study, row
+from tests.papers.test_gama import CHANCE, EQUAL, compute_findings, labels, play_study, row
 
 # Missing parts and edge cases
 
@@ -153,3 +157,38 @@ def test_large_crew_is_truncated_with_note(tmp_path: Path) -> None:
     table = compute_findings(path, "small").tables["pirate-ballots"]
     assert table.notes == ("The first 20 of 25 pirates are shown.",)
     assert "pirate 25" in table.frame.columns
+
+
+def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
+    study = {
+        "name": "small",
+        "games": [
+            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
+            {
+                "game": "public_goods",
+                "fixed": {"players": 3, "rounds": 2},
+                "pairing": [{"b": 2, "a": 1}],
+            },
+        ],
+        "players": {"a": EQUAL, "b": CHANCE},
+        "instances": 4,
+    }
+    path = play_study(tmp_path, study)
+    with ct.Store.open(path) as store:
+        every = list(store.records("small", bodies=True))
+    table = compute_findings(path, "small").tables["choices-in-mixed-groups"]
+    shown = row(table.frame, player="b")
+    mixed, same = (
+        [
+            fmean(move / 20 for turn in (record.outcome or {})["choices"] for move in turn[:seats])
+            for record in every
+            if labels(record) == who
+        ]
+        for who, seats in ((["b", "b", "a"], 2), (["b"] * 3, 3))
+    )
+    test = stats.ttest_ind(mixed, same, equal_var=False).confidence_interval(0.95)
+    assert shown["change"] == pytest.approx(fmean(mixed) - fmean(same))
+    assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
+    lead = table.leads(shown)
+    assert lead is not None
+    assert lead.query["player_player_3"] == "a"

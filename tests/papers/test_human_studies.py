@@ -266,11 +266,7 @@ def test_deal_or_no_deal_covers_all_objectives_and_shows_earnings(tmp_path: Path
         await ada.finish()
         assert ada.page.ending == "complete"
         assert ada.page.code
-        assert ada.visited[:5] == [
-            "consent",
-            "screening",
-            *["objectives"] * 3,
-        ]
+        assert ada.visited[:5] == ["consent", "screening", *["objectives"] * 3]
         return earned
 
     earned = run(tmp_path, dond(players={"model": "fair"}), take_part)

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -444,90 +445,18 @@ def taxed_rounds(data: Data, _: Any) -> None:
         round_["tax"] = 3
 
 
-ROUND = ("round_records", 0)
 PLAYER = ("player_data", 0)
-BAD: dict[str, tuple[Callable[[], Data], Callable[[Data, Any], None], Any, str]] = {
-    "no meta": (bar, put("meta"), ..., '"meta.name_exp": null contains none of'),
-    "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": null contains none of'),
-    "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '": "chess_v1" contains none'),
-    "two games": (bar, put("meta", "name_exp"), "bar_game divide_dollar", "contains none of"),
-    "no players": (bar, put("player_data"), ..., '"player_data": is missing'),
-    "no rounds": (bar, put("round_records"), [], '"round_records": must not be empty'),
-    "rounds are text": (bar, put("round_records"), "20", '"round_records": should be a valid list'),
-    "unknown part": (bar, put("notes"), "x", '"notes": is a setting that the importer does not'),
-    "unknown setting": (bar, put("meta", "tax"), 3, '"meta.tax": is a setting that the importer'),
-    "in all rounds": (bar, taxed_rounds, None, '"round_records.0.tax" and 1 more: is a setting'),
-    "missing setting": (bar, put("meta", "ratio"), ..., '"meta.ratio": is missing'),
-    "unknown version": (bar, put("meta", "version"), "v6", "\"meta.version\": should be 'v1', 'v2"),
-    "no version": (bar, put("meta", "version"), ..., '"meta.version": is missing'),
-    "text for a number": (bar, put("meta", "home"), "5", '"meta.home": should be a valid integer'),
-    "truth for a number": (bar, put("meta", "player_num"), True, '"meta.player_num": should be'),
-    "ratio above one": (bar, put("meta", "ratio"), 1.5, '"round_records.0.winner": is stay'),
-    "other mode": (bar, put("meta", "mode"), "loud", "'implicit' or 'explicit', not \"loud\""),
-    "extra player": (bar, extra_player, None, '"player_data": is 4 players; expected'),
-    "nobody else": (auction, one_player, None, '"player_data": must contain at least 2 players'),
-    "fewer players": (bar, put("player_data", 2), ..., '"player_data": is 2 players; expected'),
-    "other id": (bar, put(*PLAYER, "id"), "player_1", '"player_data.0.id": is player_1; expected'),
-    "no model": (bar, put(*PLAYER, "model"), "", '"player_data.0.model": String should have at'),
-    "unknown choice": (bar, put(*PLAYER, "records", 1), "run", '"player_data.0.records.1": should'),
-    "choice missing": (bar, put(*PLAYER, "records"), ["go"], '"player_data.0.records": is 1 choic'),
-    "other choice": (bar, put(*PLAYER, "records", 0), "stay", '"round_records.0.responses": is'),
-    "half a round": (bar, put("meta", "round_id"), 3, '"meta.round_id": is 3; expected'),
-    "went": (bar, put(*ROUND, "go_num"), 3, '"round_records.0.go_num": is 3; expected'),
-    "share": (bar, put(*ROUND, "go_ratio"), 0.5, '"round_records.0.go_ratio": is 0.5; expected'),
-    "odd message": (bar, put(*PLAYER, "prompt", 0, "content"), 7, '"player_data.0.prompt.0.conten'),
-    "share of the crowd": (bar, put("meta", "ratio"), 0.2, "round_records.1.winner"),
-    "average": (guess, put(*ROUND, "mean"), 31, '"round_records.0.mean": is 31.0; expected'),
-    "target": (guess, put(*ROUND, "mean_ratio"), 21, '"round_records.0.mean_ratio": is 21.0'),
-    "winners": (guess, put(*ROUND, "winner_num"), 2, '"round_records.0.winner_num": is 2'),
-    "half a number": (guess, put(*PLAYER, "records", 0), 60.5, '"player_data.0.records.0": should'),
-    "too great": (
-        guess,
-        put("meta", "max"),
-        50,
-        'data.0.records.0": recorded answer 0 of "player_1"',
-    ),
-    "no range": (guess, put("meta", "max"), 0, '"meta": "maximum": should be greater than'),
-    "sum of bids": (dollar, put(*ROUND, "total_proposal"), 12, '"round_records.0.total_proposal"'),
-    "sum of tokens": (goods, put(*ROUND, "total_tokens"), 12, '"round_records.0.total_tokens": is'),
-    "tokens kept": (goods, put("meta", "reset"), False, '"meta.reset": should be True'),
-    "bill": (diners, put(*ROUND, "total_cost"), 60, '"round_records.0.total_cost": is 60'),
-    "share of it": (diners, put(*ROUND, "avg_cost"), 16.0, '"round_records.0.avg_cost": is 16.0'),
-    "no dish": (diners, put(*PLAYER, "records", 0), 7, '"player_data.0.records.0": should be a'),
-    "other dish": (diners, put(*PLAYER, "records", 0), "soup", '"round_records.0.responses": is'),
-    "other gold": (dollar, put("meta", "golds"), 120, '"player_data.0.utility.0": is 0'),
-    "other home": (bar, put("meta", "home"), 6, '"player_data.2.utility.0": is 5'),
-    "other worth": (diners, put("meta", "cheap_utility"), 16, '"player_data.0.utility.0": is -1.6'),
-    "other tokens": (goods, put("meta", "tokens"), 30, '"player_data.0.utility.0": is 10'),
-    "no utility": (dollar, put("player_data", 0, "utility"), [], 'utility": is 0 numbers'),
-    "highest bid": (auction, put(*ROUND, "bid_winner_proposed"), 60, "bid_winner_proposed"),
-    "price": (auction, put(*ROUND, "bid_winner_payment"), 10, "bid_winner_payment"),
-    "nobody won": (auction, put(*ROUND, "bid_winner"), "player_9", 'there is no player "player_9"'),
-    "loser won": (auction, put(*ROUND, "bid_winner"), "player_1", "is 50; expected"),
-    "no valuation": (auction, put(*ROUND, "valuations"), [60, 20], '"round_records.0.valuations"'),
-    "unknown mode": (auction, put("meta", "mode"), "third", '"meta.mode": should be \'highest bi'),
-    "no such target": (battle, put(*ROUND, "shot_player"), "7", '"round_records.0.responses": is'),
-    "out of turn": (battle, put(*ROUND, "player_shooting"), "1", 'shot_player": recorded answer 0'),
-    "no such shooter": (battle, put(*ROUND, "player_shooting"), "9", 'there is no player "9"'),
-    "missed and hit": (battle, put(*ROUND, "out"), True, 'shot_player": there is no player "null"'),
-    "hit the dead": (battle, put("round_records", 3, "out"), True, 'player "2" was already out'),
-    "other action": (battle, put(*ROUND, "action"), "shoot", '"round_records.0.action": is shoot'),
-    "other rates": (battle, put("meta", "interval"), 6, '"round_records.0.initial_players": is'),
-    "wrong sum": (pirates, put(*ROUND, "gold_distribution"), [99, 0, 0], "must add up to 100"),
-    "negative": (pirates, put(*ROUND, "gold_distribution"), [101, -1, 0], "fewer than 0 coins"),
-    "short plan": (pirates, put(*ROUND, "gold_distribution"), [99, 1], "is 2 pirates; expected"),
-    "voters": (pirates, put(*ROUND, "responses"), ["accept"], '"round_records.0.responses": is 1'),
-    "other vote": (pirates, put("player_data", 1, "records"), ["accept"], '"player_data.1.records'),
-    "own veto": (pirates, put(*ROUND, "responses", 0), "reject", '"round_records.0.responses.0": '),
-}
+CHANGES = {"one_player": one_player, "extra_player": extra_player, "taxed_rounds": taxed_rounds}
 
 
 def test_invalid_file_error_names_field(games: Path) -> None:
-    for case in BAD:
-        make, change, value, expected = BAD[case]
-        data = make()
-        change(data, value)
-        assert expected in reason(games, data)
+    """Without a value, the path of a fault is deleted."""
+    faults = yaml.safe_load(Path(__file__).with_name("gama_faults.yaml").read_text("utf-8"))
+    for name, fault in faults.items():
+        data = KINDS[fault["kind"]]()
+        change = CHANGES[fault["change"]] if "change" in fault else put(*fault["path"])
+        change(data, fault.get("value", ...))
+        assert fault["error"] in reason(games, data), name
 
 
 FILES = {

@@ -93,10 +93,7 @@ BY_HAND: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     # 1 - 4 * 0.05 ** 2.
     "009ZY2BQVRQGT3EE": ((0.38581875, 0.40095, 0.78676875, 0.99), (0.40095, 0.78676875, 0.99)),
     # 1 and 0.9; round 7, 56 of 100: 0.56 and 0.44 * 0.531441; 1 - 4 * 0.06 ** 2.
-    "00ACBPM1TW4U46CX": (
-        (0.56, 0.23383404, 0.79383404, 0.9856),
-        (0.23383404, 0.79383404, 0.9856),
-    ),
+    "00ACBPM1TW4U46CX": ((0.56, 0.23383404, 0.79383404, 0.9856), (0.23383404, 0.79383404, 0.9856)),
     # Negotiation, a person and a model. Prices in multiples of the scale.
     # Worth 1 and 1.2; sold at 0.8: 0.8 - 1 and 1.2 - 0.8; traded and worth more to Bob;
     # 1 - 4 * (0.8 - 1.1) ** 2.

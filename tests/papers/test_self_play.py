@@ -15,7 +15,7 @@ from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.games.language import ngram_entropy, vocabulary
 from cheaptalk.models import ModelCall
-from cheaptalk.papers.self_play.stages import Stage, stage_of
+from cheaptalk.papers.self_play.stages import stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
@@ -111,13 +111,6 @@ def rows_of(results: Findings, table: str, **wanted: Any) -> list[dict[str, Any]
         for row in results.tables[table].rows
         if all(row[key] == value for key, value in wanted.items())
     ]
-
-
-def test_stage_is_parsed_from_label() -> None:
-    assert stage_of("gpt-4") == Stage("gpt-4", None)
-    assert stage_of("llama 3, iteration 12") == Stage("llama 3,", 12)
-    assert stage_of("gpt.Iteration_07") == Stage("gpt", 7)
-    assert stage_of("iterations-3") == Stage("iterations-3", None)
 
 
 def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[MatchRecord]) -> None:

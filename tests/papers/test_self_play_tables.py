@@ -9,6 +9,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
+from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.papers.self_play.tokens import part_count, read_merges, token_counts
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
@@ -140,3 +141,10 @@ def test_invalid_merges_file_raises_error(store: Store, tmp_path: Path) -> None:
             compute_tables(store, merges=str(file))
         with pytest.raises(ct.CheaptalkError, match="cannot read"):
             compute_tables(store, merges=str(tmp_path / "nowhere"))
+
+
+def test_stage_is_parsed_from_label() -> None:
+    assert stage_of("gpt-4") == Stage("gpt-4", None)
+    assert stage_of("llama 3, iteration 12") == Stage("llama 3,", 12)
+    assert stage_of("gpt.Iteration_07") == Stage("gpt", 7)
+    assert stage_of("iterations-3") == Stage("iterations-3", None)

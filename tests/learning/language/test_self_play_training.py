@@ -211,12 +211,7 @@ def test_invalid_settings_are_rejected() -> None:
 
 def test_iteration_plays_partners_and_past_models_in_both_seats() -> None:
     settings = SelfPlay.model_validate(
-        {
-            "matches": 50,
-            "repeats": 2,
-            "past": 2,
-            "partners": {"fair": "fair"},
-        }
+        {"matches": 50, "repeats": 2, "past": 2, "partners": {"fair": "fair"}}
     )
     study = _study(["base", "one", "two", "three"], settings)
     assert study.instances == 50 // (2 * 7)

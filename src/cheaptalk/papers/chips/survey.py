@@ -320,10 +320,7 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         number, name = first[f"{theme} people"], title(theme)
         text = f"{name}: {number}, {first[theme]:.0%} of {first['people']} people"
         lengths.append((row, 0.0, number, text))
-        headers += [
-            Header(f"{theme} people", name, "people", 0),
-            Header(theme, name, "share", 3),
-        ]
+        headers += [Header(f"{theme} people", name, "people", 0), Header(theme, name, "share", 3)]
     names = tuple(map(title, order))
     across = Axis("people", zero=True, integer=True)
     chart = Chart("Participants by theme", "", [bars(lengths)], across, Axis(names=names))

@@ -50,10 +50,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     seatings = {game: seatings_of(evidence, game) for game in seats}
     frame = pl.concat([_mixed_rows(game, frame) for game, frame in seats.items()])
     yield table(
-        evidence,
-        "mixed-groups",
-        frame,
-        leads=lambda row: lead_of(row, seatings[row["game"]]),
+        evidence, "mixed-groups", frame, leads=lambda row: lead_of(row, seatings[row["game"]])
     )
 
 

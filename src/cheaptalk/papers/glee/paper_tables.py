@@ -101,10 +101,7 @@ def gain_table(
         ]
     values = [key + end for key in sides for end in ("", LOW, HIGH)]
     yield table(
-        evidence,
-        "table-3",
-        rows.select("player", *values, *halves),
-        columns={"sides": headers},
+        evidence, "table-3", rows.select("player", *values, *halves), columns={"sides": headers}
     )
 
 

@@ -259,8 +259,7 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         },
         notes=() if with_circles else ("No player has a prompt circle.",),
         leads=lambda row: Lead(
-            GAME,
-            {f"player_{seat}": row["player"] for seat in SEATS} | {"status": "finished"},
+            GAME, {f"player_{seat}": row["player"] for seat in SEATS} | {"status": "finished"}
         ),
     )
     charts = []

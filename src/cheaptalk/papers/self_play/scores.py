@@ -35,7 +35,7 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
-from cheaptalk.statistics.intervals import BoundsColumns
+from cheaptalk.statistics.limits import BoundsColumns
 from cheaptalk.text import capital, fixed
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
