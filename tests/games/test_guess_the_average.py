@@ -296,8 +296,3 @@ def test_imitators_choose_previous_winning_number() -> None:
     outcome = play_out(game, low, SPEC.strategies["imitation"], high)
     winning = [winning_numbers(row, Fraction(2, 3))[0] for row in outcome.choices]
     assert [row[1] for row in outcome.choices[1:]] == winning[:2]
-
-
-def test_random_play_covers_range() -> None:
-    rows = match("random", players=50, rounds=20, minimum=3, maximum=6).choices
-    assert {number for row in rows for number in row} == {3, 4, 5, 6}

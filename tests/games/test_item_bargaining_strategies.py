@@ -81,15 +81,6 @@ def test_walk_walks_away_immediately() -> None:
         assert S["walk"](new_request(*moves)) == WALK
 
 
-def test_random_uses_all_legal_moves() -> None:
-    request = new_request(offer(1, 0, 0))
-    moves = [S["random"](request._replace(chance=Chance(str(seed)))) for seed in range(300)]
-    counts = [sum(move == action for move in moves) for action in (ACCEPT, WALK)]
-    assert 40 < counts[0] < 80
-    assert 10 < counts[1] < 40
-    assert len(set(moves)) > 60
-
-
 # Aspiration (appendix L).
 
 

@@ -298,11 +298,6 @@ def test_scripted_sentences_are_understood() -> None:
         assert decided == Purchase(decision="yes" if recommended else "no")
 
 
-def test_random_play_uses_all_answers() -> None:
-    outcome = match(binary(30), "h" * 30, "random", "random")
-    assert set(outcome.recommended or ()) == set(outcome.bought) == {True, False}
-
-
 # Metrics
 
 

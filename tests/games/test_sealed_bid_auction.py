@@ -283,8 +283,3 @@ def test_fixed_bids_cycle_and_are_limited_to_legal_bids() -> None:
                 bids.append(action.bid)
                 table.answer(seat, action)
         assert bids == [20, 20, 80, last, 20, 20]
-
-
-def test_random_bids_differ() -> None:
-    outcome = play_out(auction(2, 50), SPEC.strategies["random"])
-    assert len({bid for row in outcome.choices for bid in row}) > 10

@@ -134,15 +134,11 @@ def test_last_fault_counts_after_all_tries() -> None:
 
 
 def test_failed_call_is_not_retried_by_the_player() -> None:
-    cases = [
+    cases: list[tuple[Failure | None, Kind]] = [
         (Failure.TIMED_OUT, Kind.TIMED_OUT),
         (Failure.PROVIDER_ERROR, Kind.PROVIDER_ERROR),
+        (None, Kind.PROVIDER_ERROR),
     ]
     for failure, kind in cases:
         _, answer = think(model(), table().request("left"), "what?", Reply(failure=failure))
         assert answer == Answer(None, kind)
-
-
-def test_empty_reply_without_failure_is_a_provider_error() -> None:
-    _, answer = think(model(), table().request("left"), Reply())
-    assert answer == Answer(None, Kind.PROVIDER_ERROR)

@@ -62,11 +62,6 @@ def test_refused_or_filtered_call_is_repeated_unchanged() -> None:
         assert ask(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
 
 
-def test_refusal_in_text_is_retried() -> None:
-    calls, answer = ask("I'm sorry, but I can't help with that.", LEGAL)
-    assert (len(calls), answer.kind) == (2, Kind.REPAIRED)
-
-
 def test_empty_reply_is_quoted_as_empty() -> None:
     calls, answer = ask(" \n", "")
     assert answer == Answer(None, Kind.UNPARSABLE)

@@ -10,7 +10,8 @@ from cheaptalk.games.negotiation.rules import PricePosted, SpokenPrice
 from cheaptalk.games.negotiation.strategies import answer as reply
 from cheaptalk.games.negotiation.strategies import concede as haggle
 from cheaptalk.games.negotiation.strategies import gain_at
-from cheaptalk.games.persuasion.strategies import bayesian, buy
+from cheaptalk.games.persuasion.strategies import answer as buy
+from cheaptalk.games.persuasion.strategies import bayesian
 
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {

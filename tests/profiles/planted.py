@@ -19,7 +19,8 @@ from cheaptalk.games.negotiation.rules import PricePosted, SpokenPrice
 from cheaptalk.games.negotiation.strategies import answer as reply
 from cheaptalk.games.negotiation.strategies import concede as haggle
 from cheaptalk.games.negotiation.strategies import gain_at, name_price
-from cheaptalk.games.persuasion.strategies import bayesian, buy
+from cheaptalk.games.persuasion.strategies import answer as buy
+from cheaptalk.games.persuasion.strategies import bayesian
 from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry

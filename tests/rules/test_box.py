@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +21,7 @@ from cheaptalk.rules import (
     strategy,
 )
 from tests import toys
-from tests.toys import SPEC, Cards, Guess, Guessing, Score
+from tests.toys import Cards, Guess, Guessing, Score
 
 RESULT = Result(Guessing(), Cards(left=1, right=1), Score(left=2, right=1))
 
@@ -53,10 +52,6 @@ def test_settings_use_defaults_of_function() -> None:
     assert toys.own_card.settings().model_dump() == {"plus": 2}
     assert toys.random.settings().model_dump() == {}
     assert toys.own_card.settings.model_json_schema()["properties"]["plus"]["maximum"] == 4
-
-
-def test_strategy_with_settings_is_partial_function() -> None:
-    assert isinstance(toys.own_card.with_settings(plus=1), partial)
 
 
 def test_strategy_without_docstring_has_empty_meaning() -> None:
@@ -174,10 +169,6 @@ def test_duplicate_metric_names_are_rejected(package: Path) -> None:
     (package / "metrics.py").write_text(METRICS + 'METRICS += (Metric("hits", hits),)\n')
     with pytest.raises(RulesError, match='two metric entries are named "hits"'):
         GameSpec.of(package.name)
-
-
-def test_game_spec_has_name_of_game() -> None:
-    assert SPEC.name == "guessing"
 
 
 def doubled_hits(result: Result) -> float:

@@ -11,7 +11,6 @@ from cheaptalk.rules import (
     Ask,
     Chance,
     DecisionRequest,
-    Forfeited,
     Given,
     IllegalAction,
     Moment,
@@ -187,13 +186,6 @@ def test_lenient_rules_continue_after_forfeit() -> None:
     assert not table.forfeited
 
 
-def test_forfeit_names_seats_and_keeps_other_answers() -> None:
-    failure = Forfeited(frozenset({"b", "a"}), {"c": Guess(number=1)})
-    assert str(failure) == "no valid answer from a, b"
-    assert failure.answers == {"c": Guess(number=1)}
-    assert Forfeited(frozenset({"a"})).answers == {}
-
-
 def test_events_can_have_one_or_several_recipients() -> None:
     table = make_scripted_table(Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2)))
     assert table.heard == {
@@ -266,23 +258,6 @@ def test_ask_without_objection_accepts_valid_actions() -> None:
     ask = Ask("left", Guess, GuessNow(1))
     assert ask.refuse(Guess(number=16)) is None
     assert ask.refuse(Action()) == "expected a Guess, not a Action"
-
-
-def test_rules_can_handle_forfeit() -> None:
-    class Second(Guessing):
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            try:
-                yield Ask("left", Guess, GuessNow(1))
-            except Forfeited:
-                yield Tell("right", Reveal(0))
-                answer: Guess = yield Ask("right", Guess, GuessNow(2))
-            return Score(left=0, right=answer.number)
-
-    table = Table(Second(), INSTANCE, "seed")
-    table.forfeit("left")
-    assert table.heard["right"] == [Moment(Reveal(0))]
-    table.answer("right", Guess(number=9))
-    assert table.outcome == Score(left=0, right=9)
 
 
 def test_clone_has_same_history_and_is_independent() -> None:

@@ -58,21 +58,18 @@ class Person:
                 deadline=self.deadline,
                 attempt=attempt,
             )
-            if reply.text is None and self.substitute is None:
-                return Answer(None, Kind.LEFT if reply.failure is Failure.LEFT else Kind.TIMED_OUT)
             if reply.text is None:
-                return (yield from self._stood_in(request))
+                if self.substitute is None:
+                    left = reply.failure is Failure.LEFT
+                    return Answer(None, Kind.LEFT if left else Kind.TIMED_OUT)
+                answer = yield from self.substitute.answer(request)
+                return answer if answer.action is None else Answer(answer.action, Kind.STOOD_IN)
             try:
                 action = CODECS["json"].read(reply.text, request.ask)
             except Unparsable as refusal:
                 problem, attempt = str(refusal), attempt + 1
             else:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)
-
-    def _stood_in(self, request: DecisionRequest) -> Thinking:
-        assert self.substitute is not None
-        answer = yield from self.substitute.answer(request)
-        return answer if answer.action is None else Answer(answer.action, Kind.STOOD_IN)
 
 
 def since_answer(request: DecisionRequest) -> list[Moment]:

@@ -45,14 +45,9 @@ SLACK = 1e-6
 0.333333333."""
 
 
-def recommend(request: DecisionRequest, recommended: bool) -> Action:
-    """Return the action that recommends the product or advises against it."""
-    return ANSWERS[request.ask.action][recommended]
-
-
-def buy(request: DecisionRequest, buys: bool) -> Action:
-    """Return the action that buys or rejects the product."""
-    return ANSWERS[request.ask.action][buys]
+def answer(request: DecisionRequest, yes: bool) -> Action:
+    """Return the action that recommends or buys the product, or that does not."""
+    return ANSWERS[request.ask.action][yes]
 
 
 def advice(offered: ProductOffered) -> bool | None:
@@ -79,13 +74,13 @@ def prior_of(request: DecisionRequest) -> float:
 @strategy("alice")
 def honest(request: DecisionRequest) -> Action:
     """Recommend the product if and only if it is of high quality (Farrell and Rabin 1996)."""
-    return recommend(request, request.event.high)
+    return answer(request, request.event.high)
 
 
 @strategy("alice")
 def always_recommend(request: DecisionRequest) -> Action:
     """Recommend every product, as in the babbling equilibrium (Crawford and Sobel 1982)."""
-    return recommend(request, True)
+    return answer(request, True)
 
 
 def pooling_probability(prior: float, price: float, high_worth: float, low_worth: float) -> float:
@@ -118,10 +113,10 @@ def kamenica_gentzkow(
     me = request.briefing
     product: ProductDrawn = request.event
     if product.high:
-        return recommend(request, True)
+        return answer(request, True)
     worths = (me.high_worth, me.low_worth) if me.worths_common else (guess * me.price, 0.0)
     q = pooling_probability(me.prior, me.price, *worths)
-    return recommend(request, request.chance("recommend", product.round).happens(q))
+    return answer(request, request.chance("recommend", product.round).happens(q))
 
 
 @strategy("bob")
@@ -131,7 +126,7 @@ def trusting(request: DecisionRequest) -> Action:
     The credulous receiver of Ottaviani and Squintani (2006).
     """
     advised = advice(request.event)
-    return sceptical(request) if advised is None else buy(request, advised)
+    return sceptical(request) if advised is None else answer(request, advised)
 
 
 @strategy("bob")
@@ -141,7 +136,7 @@ def sceptical(request: DecisionRequest) -> Action:
     The condition is p * v + (1 - p) * u >= 1, as in the babbling equilibrium (Crawford and Sobel
     1982). If the prior is unknown, the strategy assumes 1/2.
     """
-    return buy(request, pays(request, prior_of(request)))
+    return answer(request, pays(request, prior_of(request)))
 
 
 def count_after(request: DecisionRequest, advised: bool) -> tuple[float, float]:
@@ -189,13 +184,13 @@ def bayesian(
     if_high, if_low = (trust, 1 - trust) if advised else (1 - trust, trust)
     mean = p * if_high / (p * if_high + (1 - p) * if_low)
     count, good = count_after(request, advised)
-    return buy(request, pays(request, (weight * mean + good) / (weight + count)))
+    return answer(request, pays(request, (weight * mean + good) / (weight + count)))
 
 
 @strategy("alice", "bob")
 def random(request: DecisionRequest) -> Action:
     """Play a random legal move: recommend or not, buy or not, with equal probabilities."""
-    return ANSWERS[request.ask.action][request.chance("move", request.number).happens(0.5)]
+    return answer(request, request.chance("move", request.number).happens(0.5))
 
 
 def topics(request: DecisionRequest) -> Topics:
