@@ -87,7 +87,7 @@ def test_invalid_price_file_is_rejected_before_a_store_exists(
     for command in ("plan", "run"):
         done = cheaptalk(command, "small.yaml", "--store", "s.sqlite")
         assert done.status == 2
-        assert done.said.startswith("error: prices.yaml: entry 1: input: is missing")
+        assert done.said.startswith("error: prices.yaml: entry 1: input is missing")
     assert not (tmp_path / "s.sqlite").exists()
 
 

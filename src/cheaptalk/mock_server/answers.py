@@ -99,11 +99,16 @@ def _schema(messages: Messages, form: str) -> Schema:
     if not properties or not form_schema["properties"].keys() <= properties.keys():
         return schema
     fixed = {name: part for name, part in form_schema["properties"].items() if "const" in part}
-    fixed |= {name: {"const": None} for name in properties.keys() - form_schema["properties"].keys()
-              if _can_be_null(properties[name])}  # fmt: skip
-    required = [name for name in properties
-                if name in schema.get("required", ())
-                or name in form_schema["properties"]]  # fmt: skip
+    fixed |= {
+        name: {"const": None}
+        for name in properties.keys() - form_schema["properties"].keys()
+        if _can_be_null(properties[name])
+    }
+    required = [
+        name
+        for name in properties
+        if name in schema.get("required", ()) or name in form_schema["properties"]
+    ]
     return schema | {"properties": properties | fixed, "required": required}
 
 
@@ -192,13 +197,14 @@ def _divided(messages: Messages, draw: float) -> dict[str, Any]:
     briefing, question = messages[0]["content"], messages[-1]["content"]
     pool = [int(re.findall(rf"(\d+) {kind}", briefing)[0]) for kind in KINDS]
     offers = [
-        [int(number) for number in numbers] if message["role"] == "assistant"
+        [int(number) for number in numbers]
+        if message["role"] == "assistant"
         else [have - int(number) for have, number in zip(pool, numbers, strict=True)]
         for message in messages[1:]
         for numbers in re.findall(
             r"I take (\d) books, (\d) hats and (\d) balls", message["content"]
         )
-    ]  # fmt: skip
+    ]
     must = "message is no longer possible" in question
     if offers and (must or draw < 0.5):
         return dict(zip(("books", "hats", "balls"), offers[-1], strict=True))

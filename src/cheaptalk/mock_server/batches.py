@@ -57,9 +57,14 @@ class Batches:
     def add(self, lines: list[Line], metadata: Any, kind: str) -> Batch:
         name = f"batch_{len(self.batches)}"
         self.batches[name] = {
-            "id": name, "kind": kind, "lines": lines, "metadata": metadata, "looks": 0, "failed": 0,
+            "id": name,
+            "kind": kind,
+            "lines": lines,
+            "metadata": metadata,
+            "looks": 0,
+            "failed": 0,
             "made": datetime.now(UTC).isoformat(),
-        }  # fmt: skip
+        }
         return self.batches[name]
 
     def result(self, name: str, body: Json, kind: str) -> Json | None:
@@ -116,8 +121,9 @@ class Batches:
         form = message_from_bytes(head + await request.read())
         parts = {
             part.get_param("name", header="content-disposition"): part.get_payload(decode=True)
-            for part in form.walk() if part is not form
-        }  # fmt: skip
+            for part in form.walk()
+            if part is not form
+        }
         file = parts["file"]
         assert isinstance(file, bytes)
         return web.json_response({"id": self._kept(file)})

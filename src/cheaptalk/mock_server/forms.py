@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 BLANKS: Mapping[str, Mapping[str, Any]] = {
-    "<whole number>": {"type": "integer"}, "<number>": {"type": "number"},
-    '"<text>"': {"type": "string"}, "true or false": {"type": "boolean"},
-    "<value>": {"type": "string"}, "null": {"type": "null"},
-}  # fmt: skip
+    "<whole number>": {"type": "integer"},
+    "<number>": {"type": "number"},
+    '"<text>"': {"type": "string"},
+    "true or false": {"type": "boolean"},
+    "<value>": {"type": "string"},
+    "null": {"type": "null"},
+}
 """Schemas of the blanks of a form; see :class:`.JsonCodec`."""
 
 

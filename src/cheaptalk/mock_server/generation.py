@@ -12,10 +12,14 @@ Schema: TypeAlias = Mapping[str, Any]
 MAX_ITEMS = 3
 """Items of a list whose schema allows any number."""
 FORMATS = {
-    "date": "2026-01-01", "date-time": "2026-01-01T00:00:00Z", "time": "00:00:00Z",
-    "email": "player@example.org", "uri": "https://example.org/", "url": "https://example.org/",
+    "date": "2026-01-01",
+    "date-time": "2026-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "email": "player@example.org",
+    "uri": "https://example.org/",
+    "url": "https://example.org/",
     "uuid": "00000000-0000-4000-8000-000000000000",
-}  # fmt: skip
+}
 """A string of each format."""
 LOW_KEYS, HIGH_KEYS = ("minimum", "ge"), ("maximum", "le")
 ABOVE_KEYS, BELOW_KEYS = ("exclusiveMinimum", "gt"), ("exclusiveMaximum", "lt")
@@ -39,19 +43,28 @@ class Generator:
     """
 
     def __init__(
-        self, root: Schema, draw: float, *, bounds: Bounds = Bounds(),  # noqa: B008 - immutable
-        typical: Bounds = Bounds(0, 9), words: Sequence[str] = (),  # noqa: B008 - immutable
-    ) -> None:  # fmt: skip
+        self,
+        root: Schema,
+        draw: float,
+        *,
+        bounds: Bounds = Bounds(),  # noqa: B008 - immutable
+        typical: Bounds = Bounds(0, 9),
+        words: Sequence[str] = (),  # noqa: B008 - immutable
+    ) -> None:
         self.root = root
         self.luck = draw
         self.bounds = bounds
         self.typical = typical
         self.words = words
         self._makers: Mapping[str, Callable[[Schema, float], Any]] = {
-            "object": self._object, "array": self._array, "string": self._string,
-            "integer": self._integer, "number": self._number,
-            "boolean": lambda _, draw: draw < 0.5, "null": lambda _, draw: None,
-        }  # fmt: skip
+            "object": self._object,
+            "array": self._array,
+            "string": self._string,
+            "integer": self._integer,
+            "number": self._number,
+            "boolean": lambda _, draw: draw < 0.5,
+            "null": lambda _, draw: None,
+        }
 
     def value(self, schema: Schema, draw: float | None = None) -> Any:
         """Generate a value for a schema or a subschema."""
@@ -93,8 +106,10 @@ class Generator:
         properties = schema.get("properties", {})
         required = schema.get("required", ())
         names = [name for name in properties if name in required] or list(properties)[:1]
-        fields = {name: self.value(properties[name], _apart(draw, name, top=schema is self.root))
-                for name in names}  # fmt: skip
+        fields = {
+            name: self.value(properties[name], _apart(draw, name, top=schema is self.root))
+            for name in names
+        }
         extra = schema.get("additionalProperties")
         if isinstance(extra, Mapping):
             for n in range(max(int(schema.get("minProperties", 0)), int(not fields)) - len(fields)):
@@ -217,8 +232,12 @@ def _member(options: Any) -> str:
     if kinds[0][0] == "NEGATE":
         barred = {_first(kind, argument) for kind, argument in kinds[1:]}
         ranges = [argument for kind, argument in kinds if kind == "RANGE"]
-        return next(character for character in PRINTABLE if character not in barred
-                    and not any(low <= ord(character) <= high for low, high in ranges))  # fmt: skip
+        return next(
+            character
+            for character in PRINTABLE
+            if character not in barred
+            and not any(low <= ord(character) <= high for low, high in ranges)
+        )
     return _first(*kinds[0])
 
 

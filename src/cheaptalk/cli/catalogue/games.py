@@ -29,7 +29,7 @@ def games(name: opt.GameName | None = None, /, json: opt.Json = False) -> None:
         if json:
             print_json({spec.name: _game(spec) for spec in specs.values()})
             return
-        rows: list[list[object]] = [
+        rows = [
             [name, ", ".join(spec.rules.roles), len(spec.rules().seats), _first_line(spec.rules)]
             for name, spec in specs.items()
         ]
@@ -46,20 +46,18 @@ def games(name: opt.GameName | None = None, /, json: opt.Json = False) -> None:
     out.print(f"Seats (default parameters): {', '.join(spec.rules().seats)}")
     say(f"Forfeit: {spec.rules.forfeit}\n")
     ranges = ct.rules.field_ranges(spec.rules)
-    parameters: list[list[object]] = [
+    parameters = [
         [key, ct.yaml_files.default_text(spec.rules.model_fields[key]), ranges[key], meaning]
         for key, meaning in ct.rules.field_meanings(spec.rules).items()
     ]
     print_table("Parameters", ["name", "default", "values", "meaning"], parameters)
     units, bounds = spec.rules.payoff_units(), spec.rules().payoff_bounds().items()
-    payoffs: list[list[object]] = [
-        [role, *map(ct.styles.number, pair), units[role]] for role, pair in bounds
-    ]
+    payoffs = [[role, *map(ct.styles.number, pair), units[role]] for role, pair in bounds]
     out.print()
     columns = ["role", "min", "max", "unit"]
     print_table("Payoffs per seat (default parameters)", columns, payoffs)
     say(f"{_first_line(spec.rules.payoffs)}\n")
-    metrics: list[list[object]] = [[name, metric.meaning] for name, metric in spec.metrics.items()]
+    metrics = [[name, metric.meaning] for name, metric in spec.metrics.items()]
     print_table("Metrics", ["name", "meaning"], metrics)
     out.print(f"\nPrompt styles: {', '.join(spec.styles)}")
     hint(f"List its strategies: cheaptalk game strategies {spec.name}")

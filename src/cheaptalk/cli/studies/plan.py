@@ -84,7 +84,7 @@ def plan(
 
 def _print_seatings(planned: ct.studies.Plan) -> None:
     study, counts = planned.study, planned.counts()
-    rows: list[list[object]] = [
+    rows = [
         [game, ct.records.line_up(seating), count]
         for (game, seating), count in islice(counts.items(), MAX_SEATINGS)
     ]
