@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from cheaptalk.conformance import CHECKS, SPEC_CHECKS
+from tests.cli import CASES
 from tests.conftest import Command
 
 CHECK_NAMES = [check.__name__ for check in (*CHECKS, *SPEC_CHECKS)]
@@ -74,15 +73,7 @@ def test_syntax_error_is_reported_with_its_line(cheaptalk: Command, tmp_path: Pa
     assert "SyntaxError in unwritten.py:3: expected ':'" in done.said
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("bargainin", 'unknown game "bargainin" (did you mean "bargaining"?)'),
-        ("mine", "not installed, name its module, as in mine:SPEC"),
-        ("no_such_module:SPEC", "no_such_module cannot be imported: ModuleNotFoundError"),
-        ("tests.toys:HITS", "tests.toys has no game spec HITS; write MODULE:NAME"),
-    ],
-)
-def test_invalid_game_specs_are_rejected(target: str, message: str, cheaptalk: Command) -> None:
-    done = cheaptalk("game", "check", target)
-    assert (done.status, message in done.said) == (2, True)
+def test_invalid_game_specs_are_rejected(cheaptalk: Command) -> None:
+    for target, message in CASES["invalid_game_specs_are_rejected"]:
+        done = cheaptalk("game", "check", target)
+        assert (done.status, message in done.said) == (2, True)
