@@ -44,8 +44,9 @@ def printed_words(
 def test_pipes_are_not_wrapped_and_terminals_never_split_words(
     cheaptalk: Command, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CHEAPTALK_STORE", str(store))
     for command in PRINTING:
-        monkeypatch.setenv("CHEAPTALK_STORE", str(store))
+        monkeypatch.setattr(out.console, "soft_wrap", True)
         monkeypatch.setattr(out.console, "width", 1_000)
         lines, expected_words = printed_words(cheaptalk, store, command)
         for console in (out.console, err.console):
@@ -54,9 +55,8 @@ def test_pipes_are_not_wrapped_and_terminals_never_split_words(
         assert "\x1b" not in "".join(lines)
         monkeypatch.setattr(out.console, "soft_wrap", False)
         _, folded = printed_words(cheaptalk, store, command)
-        assert {word.strip(":,") for word in expected_words} <= {
-            word.strip(":,") for word in folded
-        }
+        words = {word.strip(":,") for word in folded}
+        assert {word.strip(":,") for word in expected_words} <= words, command
 
 
 def test_every_command_is_classified() -> None:
@@ -64,7 +64,7 @@ def test_every_command_is_classified() -> None:
         name
         for name in full_names()
         for command in PRINTING
-        if command[: len(name.split())] == tuple(name.split())
+        if command[: len(name.split())] == name.split()
     }
     assert printing | OTHERS == set(full_names())
 

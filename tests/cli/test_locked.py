@@ -48,7 +48,8 @@ def test_locked_store_is_reported_before_anything_else(
             "another cheaptalk process is writing to the store; wait until it ends, or stop it"
             in done.err
         )
-        locked_store.backend.mailbox.write_state(STATE.model_dump_json())
+    locked_store.backend.mailbox.write_state(STATE.model_dump_json())
+    for command in COMMANDS:
         assert cheaptalk(*command).err == (
             "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
             '4321 is running "big" '

@@ -4,6 +4,7 @@ import logging
 import re
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -26,11 +27,7 @@ def test_exceptions_become_exit_statuses_and_messages(
         (BrokenPipeError(32, "Broken pipe"), 1, "error: [Errno 32] Broken pipe"),
         (KeyboardInterrupt(), 130, ""),
     ]:
-
-        def fail(**_: object) -> None:
-            raise error
-
-        monkeypatch.setitem(main.__globals__, "app", fail)
+        monkeypatch.setitem(main.__globals__, "app", Mock(side_effect=error))
         done = cheaptalk("game", "list")
         assert (done.status, done.said) == (status, message)
 
@@ -42,10 +39,7 @@ def test_version_option_prints_version(cheaptalk: Command) -> None:
 
 
 def test_unexpected_exceptions_propagate(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(**_: object) -> None:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setitem(main.__globals__, "app", fail)
+    monkeypatch.setitem(main.__globals__, "app", Mock(side_effect=ZeroDivisionError("a bug")))
     with pytest.raises(ZeroDivisionError, match="a bug"):
         main()
 
@@ -64,21 +58,20 @@ def option_positions(option: str, *line: str) -> list[tuple[str, ...]]:
 
 
 def test_quiet_prints_only_results_and_errors(cheaptalk: Command, tmp_path: Path) -> None:
-    for position in [0, 1]:
+    def run(seed: int, option: str, position: int) -> Done:
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(seed=seed)))
+        return cheaptalk(*option_positions(option, "run", "small.yaml", "--yes")[position])
 
-        def run(seed: int, option: str) -> Done:
-            (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(seed=seed)))
-            return cheaptalk(*option_positions(option, "run", "small.yaml", "--yes")[position])
-
-        run(0, "-q")
-        assert "small: seed is 1 (stored: 0)" in run(1, "--verbose").err
-        done = run(2, "-q")
+    for position in (0, 1):
+        assert run(2 * position, "-q", position).err == ""
+        verbose = run(2 * position + 1, "--verbose", position)
+        assert f"small: seed is {2 * position + 1} (stored: {2 * position})" in verbose.err
+        done = run(2 * position + 2, "-q", position)
         assert (done.status, done.err) == (0, "")
         assert "small: 2 of 2 matches ended" in done.out
         assert "with: cheaptalk" not in done.out
         missing = cheaptalk(*option_positions("--quiet", "resume", "none")[position])
         assert (missing.status, missing.said[:7]) == (2, "error: ")
-        assert "small: seed is 3 (stored: 2)" in run(3, "--verbose").err
 
 
 HINTING = CASES["hinting"]

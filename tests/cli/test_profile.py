@@ -4,18 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli import CASES
 from tests.conftest import Command
 
-BATTERY = CASES["small_battery"]
 PROFILE = ("profile", "script/legal", "--label", "mine", "--battery", "mine.yaml")
 
 
 @pytest.fixture
 def cli(cheaptalk: Command, tmp_path: Path) -> Command:
     """Return the command line in a folder with a small battery."""
-    (tmp_path / "mine.yaml").write_text(BATTERY)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(CASES["small_battery"]))
     return cheaptalk
 
 

@@ -142,7 +142,7 @@ def test_mock_model_plays_example_games_legally(store: Store, example_games: Non
     for with_form in [True, False]:
         for name in EXAMPLE_GAMES:
 
-            def reply(call: Any, _: str) -> str:
+            def reply(call: Any, _: str, with_form: bool = with_form) -> str:
                 schema = call.form.json_schema if with_form else None
                 return answer(
                     with_schema([message.model_dump() for message in call.messages], schema)

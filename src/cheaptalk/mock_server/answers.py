@@ -10,9 +10,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from cheaptalk.mock_server.bounds import Bounds, named_bounds
-from cheaptalk.mock_server.forms import forms, schema_of_form
-from cheaptalk.mock_server.generation import Generator, Schema, fraction
+from cheaptalk.mock_server.generation import (
+    Bounds,
+    Generator,
+    Schema,
+    forms,
+    fraction,
+    named_bounds,
+    schema_of_form,
+)
 
 Messages = list[dict[str, str]]
 """A conversation in the chat format. The last message can contain the answer's JSON schema, as

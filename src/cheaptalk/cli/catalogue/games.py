@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -187,16 +186,8 @@ def _print_verdicts(verdicts: list[ct.conformance.Verdict]) -> None:
                 say(f"        {more} failed for the same reason: {', '.join(others)}")
 
 
-class Kind(StrEnum):
-    """A kind of package to create."""
-
-    GAME = "game"
-    PLAYER = "player"
-    STYLE = "style"
-
-
 def new(
-    kind: Kind,
+    kind: Literal["game", "player", "style"],
     name: str,
     /,
     game: Annotated[opt.GameName | None, opt.Settings(show_default="bargaining")] = None,
@@ -215,12 +206,12 @@ def new(
         game: Write the strategy or prompt style for this game.
         out: Create the package in this new folder.
     """
-    if kind is Kind.GAME and game is not None:
+    if kind == "game" and game is not None:
         raise ct.CheaptalkError("--game is only valid with the kinds player and style; remove it")
-    if kind is Kind.GAME:
+    if kind == "game":
         files = ct.starters.write_game(name, out)
     else:
-        write = ct.starters.write_player if kind is Kind.PLAYER else ct.starters.write_style
+        write = ct.starters.write_player if kind == "player" else ct.starters.write_style
         files = write(name, game or "bargaining", out)
     for file in files:
         say(file, whole=True)
