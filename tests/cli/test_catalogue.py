@@ -13,7 +13,6 @@ from cheaptalk.cli.commands import COMMANDS, RENAMED, full_names
 from cheaptalk.rules import games as known_games
 from cheaptalk.rules import strategies
 from cheaptalk.yaml_files import as_yaml
-from tests.cli import CASES
 from tests.conftest import Command
 
 
@@ -80,13 +79,6 @@ def test_command_help_fits_80_columns_without_splitting_words(
         assert max(map(len, done.out.splitlines())) < 80
         if name in full_names():
             assert full_names()[name].summary in " ".join(done.out.split())
-
-
-def test_usage_errors_exit_with_status_2(cheaptalk: Command) -> None:
-    for arguments, message in CASES["usage_errors_exit_with_status_2"]:
-        done = cheaptalk(*arguments)
-        assert done.status == 2
-        assert message in done.out + done.said
 
 
 def test_games_are_listed_with_roles_and_seat_counts(cheaptalk: Command) -> None:
@@ -165,13 +157,6 @@ def test_strategies_are_listed_with_settings(cheaptalk: Command) -> None:
     assert "Model providers: openai" in cheaptalk("game", "strategies").out
 
 
-def test_unknown_game_suggests_the_nearest(cheaptalk: Command) -> None:
-    for command in ["list", "strategies"]:
-        done = cheaptalk("game", command, "bargening")
-        assert done.status == 2
-        assert done.said == 'error: unknown game "bargening" (did you mean "bargaining"?)'
-
-
 def test_presets_are_listed_and_printed_as_studies(cheaptalk: Command, tmp_path: Path) -> None:
     about = json.loads(cheaptalk("study", "presets", "--json").out)
     assert list(about) == ct.studies.preset_names()
@@ -184,11 +169,3 @@ def test_presets_are_listed_and_printed_as_studies(cheaptalk: Command, tmp_path:
         assert ct.load_study(file) == ct.preset(name)
         data = json.loads(cheaptalk("study", "presets", name, "--json").out)
         assert ct.studies.parse_study(data, name) == ct.preset(name)
-
-
-def test_unknown_preset_suggests_the_nearest(cheaptalk: Command) -> None:
-    done = cheaptalk("study", "presets", "quikstart")
-    assert (done.status, done.said) == (
-        2,
-        'error: unknown preset "quikstart" (did you mean "quickstart"?)',
-    )

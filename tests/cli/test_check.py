@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from cheaptalk.conformance import CHECKS, SPEC_CHECKS
-from tests.cli import CASES
 from tests.conftest import Command
 
 CHECK_NAMES = [check.__name__ for check in (*CHECKS, *SPEC_CHECKS)]
@@ -64,9 +63,3 @@ def test_syntax_error_is_reported_with_its_line(cheaptalk: Command, tmp_path: Pa
     done = cheaptalk("game", "check", "unwritten:SPEC")
     assert done.status == 2
     assert "SyntaxError in unwritten.py:3: expected ':'" in done.said
-
-
-def test_invalid_game_specs_are_rejected(cheaptalk: Command) -> None:
-    for target, message in CASES["invalid_game_specs_are_rejected"]:
-        done = cheaptalk("game", "check", target)
-        assert (done.status, message in done.said) == (2, True)

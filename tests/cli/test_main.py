@@ -112,3 +112,9 @@ def test_verbose_logs_plugins_calls_and_tracebacks(cheaptalk: Command, tmp_path:
         assert "\nerror: " in failed.err
         assert "Traceback" not in cheaptalk("resume", "none").err
         assert not logging.getLogger("cheaptalk").handlers
+
+
+def test_invalid_commands_print_errors(cheaptalk: Command) -> None:
+    for arguments, message in CASES["invalid_commands"]:
+        done = cheaptalk(*arguments)
+        assert (done.status, message in done.out + done.said) == (2, True), (arguments, done)

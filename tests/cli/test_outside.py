@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -144,15 +145,15 @@ WRITING = CASES["commands_that_write_files"]
 def test_files_are_written_after_the_reader_closes(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for file in WRITING:
-        for stream in ["stdout", "stderr"]:
-            players = {name: {"strategy": name} for name in ("random", "equal_split")}
-            players["down"] = {"model": "script/fail"}
-            pairing = [["random", "equal_split"], ["equal_split", "random"], ["random", "down"]]
-            pairing += [[name, name] for name in ("random", "equal_split")]
-            for seed, name in enumerate(("small", "other")):
-                planned = study(name=name, players=players, pairing=pairing, instances=2, seed=seed)
-                ct.run(planned, tmp_path / "cheaptalk.sqlite")
-            monkeypatch.setattr(sys, stream, ClosedStream())
-            assert cheaptalk(*WRITING[file]).status in (0, 141)
-            assert (tmp_path / file).exists()
+    players = {name: {"strategy": name} for name in ("random", "equal_split")}
+    players["down"] = {"model": "script/fail"}
+    pairing = [["random", "equal_split"], ["equal_split", "random"], ["random", "down"]]
+    pairing += [[name, name] for name in ("random", "equal_split")]
+    for seed, name in enumerate(("small", "other")):
+        planned = study(name=name, players=players, pairing=pairing, instances=2, seed=seed)
+        ct.run(planned, tmp_path / "cheaptalk.sqlite")
+    for stream, (file, command) in zip(cycle(("stdout", "stderr")), WRITING.items()):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, stream, ClosedStream())
+            assert cheaptalk(*command).status in (0, 141), command
+        assert (tmp_path / file).exists()

@@ -49,23 +49,6 @@ def test_gates_set_the_exit_status_and_junit_file(cli: Command, tmp_path: Path) 
     assert "Since mine, 0 of" in page
 
 
-def test_invalid_options_fail_before_any_match(cli: Command, tmp_path: Path) -> None:
-    for options, message in CASES["invalid_options_fail_before_any_match"]:
-        before = {
-            "format": 2,
-            "player": "x",
-            "battery": "mine-1",
-            "size": "large",
-            "values": {"rows": {}},
-        }
-        (tmp_path / "large.json").write_text(json.dumps(before))
-        (tmp_path / "before.json").write_text(json.dumps(before | {"battery": "other-1"}))
-        done = cli(*PROFILE, *options)
-        assert done.status == 2
-        assert message in done.said
-        assert not (tmp_path / "cheaptalk.sqlite").exists()
-
-
 def test_players_are_taken_from_panels_and_rosters(cli: Command) -> None:
     assert cli("profile", "panel/hard", "--battery", "mine.yaml").status == 0
     for player, message in CASES["players_are_taken_from_panels_and_rosters"]:
@@ -82,13 +65,3 @@ def test_gates_do_not_pass_after_frequent_forfeits(cli: Command) -> None:
     assert "Earned, against the baselines: " not in done.out
     assert "mistakes <= 5: open" in done.out
     assert cli(*nonsense, "--require", "valid >= 0.9").status == 1
-
-
-def test_unreachable_agent_halts_the_profile(cli: Command) -> None:
-    away = "agent/mine@http://127.0.0.1:1/act"
-    done = cli("profile", away, "--battery", "mine.yaml", "--retry-timeout", "0")
-    assert done.status == 4
-    assert "no server answers" in done.out
-    assert (
-        f"continue with: cheaptalk profile {away} --battery mine.yaml --retry-timeout 0" in done.out
-    )

@@ -46,27 +46,13 @@ def call_count(folder: Path) -> int:
         return sum(record.calls for record in store.records("me-tiny-1-small"))
 
 
-INVALID: dict[str, tuple[tuple[str, ...], str]] = CASES["invalid_profiles"]
-
-
 def test_invalid_options_fail_before_any_call(profile: RunProfile, tmp_path: Path) -> None:
-    for case in INVALID:
-        files = {
-            "list.json": [1],
-            "half.json": {"format": 2, "player": "you", "battery": "tiny-1"},
-            "other.json": {
-                "format": 1,
-                "player": "you",
-                "battery": "tiny-0",
-                "values": {"rows": {}},
-            },
-        }
-        for name, data in files.items():
-            (tmp_path / name).write_text(json.dumps(data))
-        options, message = INVALID[case]
+    files = CASES["earlier_profiles"]
+    for name, data in files.items():
+        (tmp_path / name).write_text(json.dumps(data))
+    for options, message in CASES["invalid_profiles"].values():
         done = profile("script/legal", *options)
-        assert done.status == 2
-        assert f"error: {message}" in done.said
+        assert (done.status, message in done.said) == (2, True), (options, done)
         assert file_names(tmp_path) == {*files}
 
 
@@ -104,22 +90,24 @@ def test_halted_profile_continues_with_the_same_command(
     assert call_count(tmp_path) == calls
 
 
-def test_unplayed_matches_override_every_gate(profile: RunProfile) -> None:
+@pytest.mark.parametrize("gate", ["earned >= 2", "earned >= 0.25", "earned >= -1"])
+def test_unplayed_matches_override_every_gate(profile: RunProfile, gate: str) -> None:
     """Regression: a dead agent had the status of an open gate, which a CI job may accept."""
-    for gate in ["earned >= 2", "earned >= 0.25", "earned >= -1"]:
-        done = profile("script/legal", "--max-calls", "3", "--require", gate, "--allow-failures")
-        assert "2 matches of the study not played" in " ".join(done.said.split())
-        assert done.status == 4
+    done = profile("script/legal", "--max-calls", "3", "--require", gate, "--allow-failures")
+    assert "2 matches of the study not played" in " ".join(done.said.split())
+    assert done.status == 4
 
 
+@pytest.mark.parametrize(
+    ("gate", "status", "allowed"), CASES["failed_matches_override_passing_and_open_gates"]
+)
 def test_failed_matches_override_passing_and_open_gates(
-    profile: RunProfile, no_waits: None
+    profile: RunProfile, no_waits: None, gate: str, status: int, allowed: int
 ) -> None:
-    for gate, status, allowed in CASES["failed_matches_override_passing_and_open_gates"]:
-        with agent_server(crashing) as url:
-            command = (f"agent/me@{url}", "--require", gate)
-            assert profile(*command).status == status
-            assert profile(*command, "--allow-failures").status == allowed
+    with agent_server(crashing) as url:
+        command = (f"agent/me@{url}", "--require", gate)
+        assert profile(*command).status == status
+        assert profile(*command, "--allow-failures").status == allowed
 
 
 def test_interrupted_profile_prints_how_to_continue(
@@ -155,6 +143,8 @@ def test_gates_without_matches_are_junit_errors(
     assert 'tests="1" failures="0" errors="1"' in suite
     assert "<error" in suite
     assert "no match of me has ended" in suite
+    assert "status 500" in done.said
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", "gates.xml"}, "no page without matches"
 
 
 def test_unreachable_agent_fails_quickly_with_advice(
@@ -225,28 +215,27 @@ def closing(request: dict[str, Any]) -> dict[str, Any] | None:
     return half(request) if request["seat"] == "bob" else None
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(crashing, "status 500"), (closing, "without a response")]
+)
 def test_partly_crashing_agent_gets_a_page_of_completed_matches(
-    profile: RunProfile, tmp_path: Path, no_waits: None
+    profile: RunProfile, tmp_path: Path, no_waits: None, answer: Answer, reason: str
 ) -> None:
-    for answer, reason in [(crashing, "status 500"), (closing, "without a response")]:
-        (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
-        with agent_server(answer) as url:
-            done = profile(f"agent/me@{url}")
-            assert done.status == 4
-            assert profile(f"agent/me@{url}", "--allow-failures").status == 0
-        assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
-        text = " ".join(done.said.split())
-        assert "16 matches failed: 16 x " in text
-        assert reason in text
-        assert (
-            "all metrics cover the 16 matches of me that ended; to play them, run: cheaptalk"
-            in text
-        )
-        data = json.loads((tmp_path / "me-profile.json").read_text())
-        assert sum(data["failed_matches"].values()) == 16
-        assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"
-        page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
-        assert "16 matches failed: 16 x " in page
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
+    with agent_server(answer) as url:
+        done = profile(f"agent/me@{url}")
+        assert done.status == 4
+        assert profile(f"agent/me@{url}", "--allow-failures").status == 0
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    text = " ".join(done.said.split())
+    assert "16 matches failed: 16 x " in text
+    assert reason in text
+    assert "all metrics cover the 16 matches of me that ended; to play them, run: cheaptalk" in text
+    data = json.loads((tmp_path / "me-profile.json").read_text())
+    assert sum(data["failed_matches"].values()) == 16
+    assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"
+    page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
+    assert "16 matches failed: 16 x " in page
 
 
 def test_crashes_on_one_kind_of_message_are_identified(
@@ -320,16 +309,6 @@ def test_requests_that_fail_at_first_are_counted(
     )
     assert text in " ".join(done.out.split())
     assert text in (tmp_path / "me-profile.html").read_text(encoding="utf-8")
-
-
-def test_agent_that_never_answers_gets_no_page(
-    profile: RunProfile, tmp_path: Path, no_waits: None
-) -> None:
-    with agent_server(lambda _: {"crash": 1 // 0}) as url:
-        done = profile(f"agent/me@{url}")
-    assert done.status == 4
-    assert "status 500" in done.said
-    assert file_names(tmp_path) == {"cheaptalk.sqlite"}
 
 
 def test_agent_deadline_is_60_seconds_by_default() -> None:

@@ -8,7 +8,6 @@ import yaml
 
 from cheaptalk.players.rosters import roster, roster_names
 from cheaptalk.styles import style
-from tests.cli import CASES
 from tests.conftest import Command
 
 
@@ -125,10 +124,3 @@ def test_prompt_style_option_selects_a_style(cheaptalk: Command) -> None:
     assert done.status == 0
     assert "--- prompt style v3, digest" in done.out
     assert done.out != plain
-
-
-def test_invalid_input_prints_error(cheaptalk: Command) -> None:
-    for arguments, message in CASES["invalid_input_prints_error"]:
-        done = cheaptalk(*arguments)
-        assert done.status == 2
-        assert message in done.said

@@ -56,6 +56,7 @@ def test_plan_shows_the_study_and_writes_nothing(cheaptalk: Command, tmp_path: P
     assert "small: Two [small] ones." in done.out
     assert "bargaining  fair / firm        3" in done.out
     assert "bargaining: 1 configuration" in done.out
+    assert "without a valid response" not in done.out, "no model plays"
     assert done.out.splitlines()[-1] == (
         "6 matches, none played yet (the store cheaptalk.sqlite does not exist)"
     )
@@ -124,6 +125,8 @@ def test_invalid_player_option_prints_error(cheaptalk: Command, tmp_path: Path) 
         done = cheaptalk("plan", "small.yaml", "--player", option)
         assert done.status == 2
         assert message in done.said
+    done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
+    assert (done.status, 'duplicate label "a"' in done.said) == (2, True)
 
 
 def test_player_outside_all_pairings_is_rejected(cheaptalk: Command, tmp_path: Path) -> None:
@@ -142,13 +145,6 @@ def test_roster_may_include_unseated_players(cheaptalk: Command, tmp_path: Path)
     assert "o3-mini plays no game: no pairing includes it" in done.out.splitlines()
     data = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--json").out
     assert json.loads(data)["unseated"] == ["o3-mini"]
-
-
-def test_duplicate_labels_are_rejected(cheaptalk: Command, tmp_path: Path) -> None:
-    write_study(tmp_path, pairing="all")
-    done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
-    assert done.status == 2
-    assert 'duplicate label "a"' in done.said
 
 
 # run, resume
@@ -184,17 +180,6 @@ def test_run_prints_a_summary_and_the_next_command(cheaptalk: Command, tmp_path:
         "elsewhere": 0,
         "log_open": False,
     }
-
-
-def test_store_is_taken_from_the_environment(
-    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHEAPTALK_STORE", str(tmp_path / "named.sqlite"))
-    cheaptalk("run", "small.yaml")
-    assert "named.sqlite" in file_names(tmp_path)
-    assert "cheaptalk.sqlite" not in file_names(tmp_path)
-    assert cheaptalk("status").out.split()[-6:] == ["small", "2", "0", "2", "0", "0"]
-    assert cheaptalk("status", "--store", "other.sqlite").status == 2
 
 
 def test_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_path: Path) -> None:
@@ -343,10 +328,9 @@ async def hang_up(request: web.Request, body: dict[str, Any]) -> web.StreamRespo
     return web.Response()
 
 
-def test_uncounted_tokens_give_advice_on_other_caps(
-    cheaptalk: Command, tmp_path: Path, no_waits: None
-) -> None:
-    for handler, budget, option, advice in [
+@pytest.mark.parametrize(
+    ("handler", "budget", "option", "advice"),
+    [
         (
             uncounting,
             {"tokens": 9_999},
@@ -356,13 +340,23 @@ def test_uncounted_tokens_give_advice_on_other_caps(
         (uncounting, {}, ("--max-tokens", "9999"), "limit calls instead: cheaptalk resume small"),
         (hang_up, {}, ("--max-tokens", "999"), "limit calls instead: cheaptalk resume small"),
         (hang_up, {"tokens": 999}, (), "increase the budget in the study file, then run: cheap"),
-    ]:
-        with Server(handler=handler) as server:
-            write_study(tmp_path, **with_model(server.url, tries=1), budget=budget)
-            done = cheaptalk("run", "small.yaml", "--concurrency", "1", *option)
-        assert done.status == 1
-        assert "halted: " in done.out
-        assert f" remaining; {advice}" in done.out.splitlines()[-1]
+    ],
+)
+def test_uncounted_tokens_give_advice_on_other_caps(
+    cheaptalk: Command,
+    tmp_path: Path,
+    no_waits: None,
+    handler: Any,
+    budget: dict[str, int],
+    option: tuple[str, ...],
+    advice: str,
+) -> None:
+    with Server(handler=handler) as server:
+        write_study(tmp_path, **with_model(server.url, tries=1), budget=budget)
+        done = cheaptalk("run", "small.yaml", "--concurrency", "1", *option)
+    assert done.status == 1
+    assert "halted: " in done.out
+    assert f" remaining; {advice}" in done.out.splitlines()[-1]
 
 
 def test_unresolved_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:
@@ -443,10 +437,6 @@ def test_dropped_and_replaced_matches_are_reported_everywhere(
     ]
 
 
-def test_plan_without_models_omits_the_unanswered_policy(cheaptalk: Command) -> None:
-    assert "without a valid response" not in cheaptalk("plan", "small.yaml").out
-
-
 def test_status_shows_why_the_last_run_halted(cheaptalk: Command, tmp_path: Path) -> None:
     players = SILENT["players"] | {"no": {"model": "script/legal"}}
     write_study(tmp_path, **SILENT | {"players": players}, budget={"calls": 1})
@@ -515,14 +505,16 @@ def test_plan_shows_changes_to_stored_matches(changed: Command) -> None:
     assert changes["differences"][0].startswith("players.extra is missing (stored: ")
 
 
-def test_terminal_prompts_for_confirmation(changed: Command, tmp_path: Path) -> None:
-    for answer, status, finished in [("y", 0, 4), ("n", 1, 9)]:
-        with Terminal("run", "small.yaml", folder=tmp_path) as screen:
-            screen.read_until("Continue? [y/N]: ")
-            screen.type(answer)
-            assert screen.ends()[0] == status
-        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-            assert store.study("small").counts == {"finished": finished}
+@pytest.mark.parametrize(("answer", "status", "finished"), [("y", 0, 4), ("n", 1, 9)])
+def test_terminal_prompts_for_confirmation(
+    changed: Command, tmp_path: Path, answer: str, status: int, finished: int
+) -> None:
+    with Terminal("run", "small.yaml", folder=tmp_path) as screen:
+        screen.read_until("Continue? [y/N]: ")
+        screen.type(answer)
+        assert screen.ends()[0] == status
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        assert store.study("small").counts == {"finished": finished}
 
 
 def test_run_notes_added_players_without_matches(cheaptalk: Command) -> None:

@@ -118,6 +118,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
     ct.models.PROVIDERS.forget()
 
 
+@pytest.mark.usefixtures("importable")
 def test_dotenv_cannot_redirect_keys_of_the_environment(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Callable[[str], None]
 ) -> None:
@@ -163,6 +164,7 @@ def test_dotenv_key_is_sent_and_removed_from_records(
     assert KEY not in text
 
 
+@pytest.mark.usefixtures("importable")
 def test_doctor_lists_the_settings(cheaptalk: Command, settings: Path) -> None:
     settings.write_text('store = "postgresql://me:word@host/x"\nconcurrency = 3\n')
     assert f"ok  settings: {settings} sets: store = set, concurrency = 3" in (

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import json
 import re
 import subprocess
 import sys
@@ -264,30 +263,16 @@ def test_progress_lines_are_printed_without_a_terminal(
     assert lines[-1] == "small: 1,200 of 1,200 matches"
 
 
-def test_closed_pipe_ends_a_command_quietly(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m cheaptalk plan glee --list-matches | head -n 1"
-    done = subprocess.run(
-        ["/bin/bash", "-o", "pipefail", "-c", command],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert len(done.stdout.splitlines()) == 1
-    assert "Traceback" not in done.stderr
-    assert done.returncode == 141
-
-
 def test_installed_command_equals_module(tmp_path: Path) -> None:
     outputs = [
         subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
         for command in (
-            [sys.executable, "-m", "cheaptalk", "game", "list", "--json"],
-            [str(Path(sys.executable).parent / "cheaptalk"), "game", "list", "--json"],
+            [sys.executable, "-m", "cheaptalk", "model", "--help"],
+            [str(Path(sys.executable).parent / "cheaptalk"), "model", "--help"],
         )
     ]
     assert outputs[0] == outputs[1]
-    assert json.loads(outputs[0])
+    assert "mock-server" in outputs[0]
 
 
 def test_message_replaces_optional_fields(piped: Command) -> None:
@@ -332,12 +317,3 @@ def test_play_uses_the_chosen_prompt_style(
         assert [seat["label"] for seat in seats] == ["you", "you, v2"]
         assert [seat["spec"]["style"] for seat in seats] == ["v1", "v2"]
         assert all(record.answers[0].kind is Kind.REPAIRED for record in store.records(bodies=True))
-
-
-def test_unknown_style_prints_error(cheaptalk: Command) -> None:
-    done = cheaptalk("play", "guess_the_average", "--prompt-style", "v9")
-    assert done.status == 2
-    assert (
-        'unknown style of guess_the_average "v9" (known: english, german, v1, v2, v3, v4, v5)'
-        in done.said
-    )
