@@ -1,6 +1,7 @@
 """Starters of ``cheaptalk game new``: types, checks, and registration."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -53,12 +54,12 @@ def test_starter_passes_its_tests(cheaptalk: Command, tmp_path: Path) -> None:
         done = cheaptalk("game", "new", kind, "my_own", *options)
         folder = tmp_path / "my-own"
         assert (done.status, done.err) == (0, "")
-        assert {tmp_path / line for line in done.out.splitlines()[:-2]} == set(
-            starter_files(folder)
-        )
+        files = {tmp_path / line for line in done.out.splitlines()[:-2]}
+        assert files == set(starter_files(folder))
         assert " passed" in run(folder, "pytest", "-q", "-p", "no:cacheprovider")
         assert run(folder, "ruff", "check", "--no-cache", "--select", "E,F,I,N", ".")
         assert run(folder, "ruff", "format", "--no-cache", "--check", ".")
+        shutil.rmtree(folder)
 
 
 def starter_files(folder: Path) -> list[Path]:
@@ -74,6 +75,7 @@ def test_installed_starter_is_registered(cheaptalk: Command, tmp_path: Path) -> 
         write_entry_points(folder)
         shown = run(folder, "cheaptalk", *SHOWN[kind])
         assert ("Think before you answer" if kind == "style" else "my_own") in shown
+        shutil.rmtree(folder)
 
 
 @pytest.mark.slow
