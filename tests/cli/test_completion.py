@@ -96,10 +96,10 @@ def test_compound_values_respect_shell_word_splitting(tab: Tab) -> None:
 
 def test_built_in_names_match_registered_names() -> None:
     assert {
-        "cheaptalk.presets": tuple(ct.studies.preset_names()),
-        "cheaptalk.rosters": tuple(ct.players.roster_names()),
-        "cheaptalk.rubrics": tuple(ct.judges.rubric_names()),
-    } == BUILT_IN
+        "cheaptalk.presets": ct.studies.preset_names(),
+        "cheaptalk.rosters": ct.players.roster_names(),
+        "cheaptalk.rubrics": ct.judges.rubric_names(),
+    } == {group: names.split() for group, names in BUILT_IN.items()}
 
 
 def test_studies_in_the_store_are_completed(cheaptalk: Command, tab: Tab, tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def judge(
         dry_run: Estimate the cost without calling the model.
         results_only: Print earlier verdicts and their agreement, without calling the model.
     """
+    selection: dict[str, Any] = {"sample": sample, "seed": seed, "player": with_player}
     with ct.Store.open(store) as opened:
         if results_only:
             _show_verdicts(opened, study, json)
@@ -102,7 +103,7 @@ def judge(
         with needing("analysis"):
             judge = ct.judges.judge_of(rubric, opt.player_entry(model or "vllm/any"))
         if show_prompt:
-            _print_prompt(opened, study, judge, sample, seed, with_player, json)
+            _print_prompt(opened, study, judge, selection, json)
             return
         price_list = ct.models.load_prices(prices)
         cap = opt.cap_of(budget or [])
@@ -111,14 +112,7 @@ def judge(
         if dry_run or costs(judge.seat.model, price_list):
             with err.status(f"{study}: estimating"):
                 estimate = ct.judges.estimate_judging(
-                    opened,
-                    study,
-                    judge,
-                    sample=sample,
-                    seed=seed,
-                    player=with_player,
-                    again=retry_invalid,
-                    prices=price_list,
+                    opened, study, judge, **selection, again=retry_invalid, prices=price_list
                 )
             doubts = [
                 *ct.studies.shortfalls(
@@ -136,9 +130,7 @@ def judge(
                     opened,
                     study,
                     judge,
-                    sample=sample,
-                    seed=seed,
-                    player=with_player,
+                    **selection,
                     again=retry_invalid,
                     budget=cap,
                     prices=price_list,
@@ -189,15 +181,9 @@ def _progress(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> s
 
 
 def _print_prompt(
-    store: ct.Store,
-    study: str,
-    judge: ct.judges.Judge,
-    sample: int | None,
-    seed: int,
-    player: str | None,
-    as_json: bool,
+    store: ct.Store, study: str, judge: ct.judges.Judge, selection: dict[str, Any], as_json: bool
 ) -> None:
-    match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed, player=player)
+    match, item = ct.judges.first_item(store, study, judge, **selection)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
         print_json({"match_id": match, "item": item.name, "messages": messages})
