@@ -50,13 +50,24 @@ PROGRESS = re.compile(
 OUTPUT = doctest.OutputChecker()
 COMPARISON = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGES = (
-    rules, styles, conformance, players, models, studies, records, statistics, equilibrium,
+    rules,
+    styles,
+    conformance,
+    players,
+    models,
+    studies,
+    records,
+    statistics,
+    equilibrium,
     adapters,
-)  # fmt: skip
+)
 REFERENCE = {
-    "styles": "rules", "conformance": "rules", "models": "players", "adapters": "records",
+    "styles": "rules",
+    "conformance": "rules",
+    "models": "players",
+    "adapters": "records",
     "equilibrium": "statistics",
-}  # fmt: skip
+}
 """The page of each package that shares the page of another."""
 BASE = {
     "name": "example",
@@ -72,10 +83,16 @@ def test_commands_print_the_documented_output(page: Path, tmp_path: Path) -> Non
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     text, run = script(blocks(page.read_text(encoding="utf-8")))
     done = subprocess.run(
-        [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
+        [BASH, "-c", text],
+        cwd=tmp_path,
+        env=environment(tmp_path / "home"),
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=1200,
         check=False,
-    )  # fmt: skip
+    )
     outcomes = done.stdout.split(MARK)
     for command, output, status in zip(run, outcomes[::2], outcomes[1::2], strict=False):
         got = PROGRESS.sub("", output)
@@ -148,8 +165,9 @@ def read_variables(path: Path) -> set[str]:
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     named = {
         node.targets[0].id: node.value
-        for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }  # fmt: skip
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
     read = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "envvar"]
     for node in nodes:
         match node:
@@ -219,9 +237,7 @@ SECTION = "## Bars {{ #bars }}\n\n```console\n$ {command}\n```\n"
 """A section of a gallery."""
 
 
-def test_gallery_shows_first_chart_without_a_browser(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gallery_shows_first_chart_without_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "BROWSERS", ())
     made = gallery.exhibit(SECTION.format(command="echo 'Up: <svg>1</svg>' > bars.html"))
     assert made.page == b"Up: <svg>1</svg>\n"
@@ -246,10 +262,13 @@ def test_failing_gallery_command_stops_the_build(command: str) -> None:
         ('<a href="sub/#no">', ["links to a missing anchor of sub/index.html: sub/#no"]),
         ('<img src="/gone.png">', ["has a broken link: /gone.png"]),
         ('<script src="//x.org/a.js">', ["loads from another site: //x.org/a.js"]),
-        ('<link rel="stylesheet" href="http://x.org/a">', ["loads from another site: http://x.org/a"]),
+        (
+            '<link rel="stylesheet" href="http://x.org/a">',
+            ["loads from another site: http://x.org/a"],
+        ),
         ("<style>@import 'https://x.org/a'</style>", ["loads from another site: https://x.org/a"]),
     ],
-)  # fmt: skip
+)
 def test_broken_and_external_links_are_reported(
     page: str, wrong: list[str], tmp_path: Path
 ) -> None:
@@ -277,10 +296,16 @@ def write_notebook(folder: Path, *cells: str) -> Path:
     """Write a notebook with a title and code cells."""
     title = {"cell_type": "markdown", "id": "title", "source": "# Made"}
     code: list[dict[str, Any]] = [
-        {"cell_type": "code", "id": f"cell-{number}", "source": source, "outputs": [],
-         "execution_count": None, "metadata": {}}
+        {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "source": source,
+            "outputs": [],
+            "execution_count": None,
+            "metadata": {},
+        }
         for number, source in enumerate(cells)
-    ]  # fmt: skip
+    ]
     form = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
     path = folder / "made.ipynb"
     path.write_text(json.dumps(form | {"cells": [title | {"metadata": {}}, *code]}))

@@ -1,6 +1,7 @@
 """Starters of ``cheaptalk game new``: types, checks, and registration."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,11 +12,7 @@ import pytest
 from tests.conftest import Command
 
 ROOT = Path(__file__).parents[1]
-WRITTEN = [
-    ("game",),
-    ("player", "--game", "battle_royale"),
-    ("style", "--game", "deal_or_no_deal"),
-]
+WRITTEN = [("game",), ("player", "--game", "battle_royale"), ("style", "--game", "deal_or_no_deal")]
 SHOWN = {
     "game": ("game", "list", "my_own"),
     "player": ("game", "strategies", "bargaining"),
@@ -51,18 +48,18 @@ def write_entry_points(folder: Path) -> None:
     (about / "entry_points.txt").write_text("\n".join(points))
 
 
-@pytest.mark.parametrize("written", WRITTEN, ids="-".join)
-def test_starter_passes_its_tests(
-    written: tuple[str, ...], cheaptalk: Command, tmp_path: Path
-) -> None:
-    kind, *options = written
-    done = cheaptalk("game", "new", kind, "my_own", *options)
-    folder = tmp_path / "my-own"
-    assert (done.status, done.err) == (0, "")
-    assert {tmp_path / line for line in done.out.splitlines()[:-2]} == set(starter_files(folder))
-    assert " passed" in run(folder, "pytest", "-q", "-p", "no:cacheprovider")
-    assert run(folder, "ruff", "check", "--no-cache", "--select", "E,F,I,N", ".")
-    assert run(folder, "ruff", "format", "--no-cache", "--check", ".")
+def test_starter_passes_its_tests(cheaptalk: Command, tmp_path: Path) -> None:
+    for written in WRITTEN:
+        kind, *options = written
+        done = cheaptalk("game", "new", kind, "my_own", *options)
+        folder = tmp_path / "my-own"
+        assert (done.status, done.err) == (0, "")
+        files = {tmp_path / line for line in done.out.splitlines()[:-2]}
+        assert files == set(starter_files(folder))
+        assert " passed" in run(folder, "pytest", "-q", "-p", "no:cacheprovider")
+        assert run(folder, "ruff", "check", "--no-cache", "--select", "E,F,I,N", ".")
+        assert run(folder, "ruff", "format", "--no-cache", "--check", ".")
+        shutil.rmtree(folder)
 
 
 def starter_files(folder: Path) -> list[Path]:
@@ -71,13 +68,14 @@ def starter_files(folder: Path) -> list[Path]:
     return made
 
 
-@pytest.mark.parametrize("kind", SHOWN)
-def test_installed_starter_is_registered(kind: str, cheaptalk: Command, tmp_path: Path) -> None:
-    assert cheaptalk("game", "new", kind, "my_own").status == 0
-    folder = tmp_path / "my-own"
-    write_entry_points(folder)
-    shown = run(folder, "cheaptalk", *SHOWN[kind])
-    assert ("Think before you answer" if kind == "style" else "my_own") in shown
+def test_installed_starter_is_registered(cheaptalk: Command, tmp_path: Path) -> None:
+    for kind in SHOWN:
+        assert cheaptalk("game", "new", kind, "my_own").status == 0
+        folder = tmp_path / "my-own"
+        write_entry_points(folder)
+        shown = run(folder, "cheaptalk", *SHOWN[kind])
+        assert ("Think before you answer" if kind == "style" else "my_own") in shown
+        shutil.rmtree(folder)
 
 
 @pytest.mark.slow
@@ -89,9 +87,8 @@ def test_starters_pass_mypy(cheaptalk: Command, tmp_path: Path) -> None:
         assert "Success" in run(tmp_path / f"my-{kind}", *strictly)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_invalid_starters_are_rejected(cheaptalk: Command, tmp_path: Path) -> None:
+    for arguments, expected in [
         (("game", "MyGame"), "use lower-case letters, digits and underscores, e.g. my_game"),
         (("style", "Café"), '"Café" is not a valid module name; use lower-case letters, digits'),
         (("player", "class"), '"class" is a Python keyword; choose another name, e.g. my_class'),
@@ -102,13 +99,9 @@ def test_starters_pass_mypy(cheaptalk: Command, tmp_path: Path) -> None:
         (("player", "linear"), 'bargaining already has a strategy named "linear"'),
         (("style", "plain"), 'bargaining already has a style named "plain"'),
         (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),
-    ],
-)
-def test_invalid_starters_are_rejected(
-    arguments: tuple[str, ...], expected: str, cheaptalk: Command, tmp_path: Path
-) -> None:
-    done = cheaptalk("game", "new", *arguments)
-    assert (done.status, expected in done.said, list(tmp_path.iterdir())) == (2, True, [])
+    ]:
+        done = cheaptalk("game", "new", *arguments)
+        assert (done.status, expected in done.said, list(tmp_path.iterdir())) == (2, True, [])
 
 
 def test_unwritable_folder_prints_error(cheaptalk: Command, tmp_path: Path) -> None:

@@ -67,11 +67,14 @@ class Cluster:
         remote = self._ray.remote(_versioned(kind))
         return [
             remote.options(
-                max_restarts=-1, max_concurrency=1_000, num_cpus=0, **MINIMAL_RESERVATION,
+                max_restarts=-1,
+                max_concurrency=1_000,
+                num_cpus=0,
+                **MINIMAL_RESERVATION,
                 scheduling_strategy=strategy(group, index),
             ).remote(__version__, *args, **kwargs)
             for index in range(len(group.bundle_specs))
-        ]  # fmt: skip
+        ]
 
     def leave(self) -> None:
         """Release the cluster's reservations."""

@@ -102,9 +102,14 @@ def imported(modules: Sequence[str]) -> list[Imported]:
     command = [sys.executable, "-P", "-c", IMPORTING, *modules]
     try:
         completed = subprocess.run(  # noqa: S603 - our own program and names
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=IMPORT_TIMEOUT, check=False, env=os.environ,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=IMPORT_TIMEOUT,
+            check=False,
+            env=os.environ,
+        )
         output, end = completed.stdout, f"the import ends with status {completed.returncode}"
     except subprocess.TimeoutExpired as expired:
         stdout = expired.stdout or ""
@@ -236,9 +241,13 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
         warnings.simplefilter("always", ct.rules.PluginWarning)
         # a registry is known only after its package is loaded
         registries: set[ct.rules.Registry[Any]] = {
-            ct.arrays.ARRAYS, ct.judges.RUBRICS, ct.learning.NETWORKS,
-            ct.records.imports.IMPORTERS, ct.studies.QUIZZES, *ct.rules.Registry.known,
-        }  # fmt: skip
+            ct.arrays.ARRAYS,
+            ct.judges.RUBRICS,
+            ct.learning.NETWORKS,
+            ct.records.imports.IMPORTERS,
+            ct.studies.QUIZZES,
+            *ct.rules.Registry.known,
+        }
         if analysis:
             registries |= {ct.reports.RECIPES, ct.adapters.TRACKERS}
         if learning:

@@ -93,9 +93,13 @@ def test_ctrl_c_exits_at_once_and_resume_collects_batches(
         command = [sys.executable, "-m", "cheaptalk", "run", "small.yaml", "--batch"]
         key = {"OPENAI_API_KEY": os.environ["OPENAI_API_KEY"]}
         with subprocess.Popen(
-            command, cwd=tmp_path, env=unmeasured() | key,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        ) as process:  # fmt: skip
+            command,
+            cwd=tmp_path,
+            env=unmeasured() | key,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
             assert polled.wait(TIMEOUT)
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=TIMEOUT)

@@ -8,6 +8,7 @@ import typer
 import yaml
 
 from cheaptalk.cli.shared.options import cap_of
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
@@ -18,56 +19,31 @@ def write_study(folder: Path, url: str | None = None, **changes: object) -> None
     (folder / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(url) | changes)))
 
 
-@pytest.mark.parametrize(
-    ("caps", "expected"),
-    [
+def test_caps_are_parsed() -> None:
+    for caps, expected in [
         (["calls=500"], {"calls": 500}),
         (["calls=5,dollars=2.5", " tokens = 1e6 "], {"calls": 5, "dollars": 2.5, "tokens": 10**6}),
         (["tokens=none"], {"tokens": None}),
         ([], {}),
-    ],
-)  # fmt: skip
-def test_caps_are_parsed(caps: list[str], expected: dict[str, float | None]) -> None:
-    assert cap_of(caps).model_dump(exclude_unset=True) == expected
+    ]:
+        assert cap_of(caps).model_dump(exclude_unset=True) == expected
 
 
-@pytest.mark.parametrize(
-    ("caps", "message"),
-    [
-        (["call=3"], 'unknown key "call" (did you mean "calls"?)'),
-        (["calls"], 'expected calls=N,tokens=N,dollars=X, got "calls"'),
-        ([""], 'X, got ""'),
-        (["calls=3,calls=4"], "duplicate cap: calls"),
-        (["calls=3", "calls=4"], "duplicate cap: calls"),
-        (["calls=2.5"], "calls: should be"),
-        (["calls=0"], "calls: should be greater than or equal to 1"),
-        (["dollars=nan"], "dollars: should be"),
-    ],
-)
-def test_invalid_caps_raise_error(caps: list[str], message: str) -> None:
-    with pytest.raises(typer.BadParameter) as caught:
-        cap_of(caps)
-    assert message in caught.value.message
+def test_invalid_caps_raise_error() -> None:
+    for caps, message in CASES["invalid_caps_raise_error"]:
+        with pytest.raises(typer.BadParameter) as caught:
+            cap_of(caps)
+        assert message in caught.value.message
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (("--max-dollars", "abc"), "should be a number, not \"abc\""),
-        (("--max-dollars", "nan"), "expected an amount above 0, got nan"),
-        (("--max-dollars", "inf"), "expected an amount above 0, got inf"),
-        (("--max-calls", "2.5"), "should be a whole number, not \"2.5\""),
-    ],
-)  # fmt: skip
-def test_invalid_amount_prints_error(
-    cheaptalk: Command, tmp_path: Path, option: tuple[str, str], message: str
-) -> None:
-    write_study(tmp_path)
-    done = cheaptalk("run", "small.yaml", *STORE, *option)
-    assert done.status == 2
-    assert f"--max-{option[0][6:]}" in done.said
-    assert message in done.said
-    assert not (tmp_path / "s.sqlite").exists()
+def test_invalid_amount_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
+    for option, message in CASES["invalid_amount_prints_error"]:
+        write_study(tmp_path)
+        done = cheaptalk("run", "small.yaml", *STORE, *option)
+        assert done.status == 2
+        assert f"--max-{option[0][6:]}" in done.said
+        assert message in done.said
+        assert not (tmp_path / "s.sqlite").exists()
 
 
 def test_plan_shows_budget_and_warns_if_it_is_too_small(cheaptalk: Command, tmp_path: Path) -> None:
@@ -133,8 +109,9 @@ def test_matches_at_their_cap_are_resumed_with_a_higher_cap(
         assert done.status == 1
         assert done.out.startswith("small: 0 of 6 matches ended; 6 failed (0 before, 0 now in ")
         assert "increase budget.per_match" in cheaptalk("resume", "small", *STORE).out
-        stopped = cheaptalk("run", "small.yaml", "--store", "t.sqlite", "--max-calls", "1",
-                            "--concurrency", "1")  # fmt: skip
+        stopped = cheaptalk(
+            "run", "small.yaml", "--store", "t.sqlite", "--max-calls", "1", "--concurrency", "1"
+        )
         assert (
             "6 remaining, of which 1 need a larger budget.per_match; continue with: " in stopped.out
         )

@@ -123,9 +123,19 @@ def test_explain_names_the_setting_that_caused_a_miss(
         ct.run(ct.studies.parse_study(study, "warm"), other, models=Canned())
         warm = [record.id for record in other.records("small") if "tiny" in str(record.seats)]
     done = cheaptalk(
-        "model", "cache", "explain", warm[0], "--store", "two.sqlite", *FILE, "--request", "0",
-        "--actor", "alice", "--json",
-    )  # fmt: skip
+        "model",
+        "cache",
+        "explain",
+        warm[0],
+        "--store",
+        "two.sqlite",
+        *FILE,
+        "--request",
+        "0",
+        "--actor",
+        "alice",
+        "--json",
+    )
     (explanation,) = json.loads(done.out)
     assert explanation["hit"] is False
     assert explanation["result"].startswith("miss; the nearest other request, of match ")
@@ -166,10 +176,11 @@ def test_explain_reads_calls_from_files(cheaptalk: Command, tmp_path: Path, ids:
 def test_missing_cache_and_unknown_call_print_errors(cheaptalk: Command, ids: list[str]) -> None:
     done = cheaptalk("model", "cache", "stats", "--cache-file", "nowhere.sqlite")
     assert (done.status, done.said) == (
-        2, "error: no cache at nowhere.sqlite; name an existing one with --cache-file",
-    )  # fmt: skip
+        2,
+        "error: no cache at nowhere.sqlite; name an existing one with --cache-file",
+    )
     done = cheaptalk(
         "model", "cache", "explain", ids[0], "--store", "one.sqlite", *FILE, "--actor", "zoe"
-    )  # fmt: skip
+    )
     assert done.status == 2
     assert "no such call to a model" in done.said

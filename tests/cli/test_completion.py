@@ -10,6 +10,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.cli.commands import COMMANDS
 from cheaptalk.cli.shared.completion import BUILT_IN, VARIABLE
+from tests.cli import CASES
 from tests.conftest import Command
 
 Tab = Callable[[str, str], list[str]]
@@ -47,25 +48,23 @@ def parse_candidates(shell: str, out: str) -> list[str]:
     return [line.partition("\t")[0] for line in out.splitlines() if line]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_commands_and_options_are_completed(tab: Tab, shell: str) -> None:
-    assert tab(shell, "") == list(COMMANDS)
-    assert tab(shell, "re") == ["resume", "report"]
-    assert tab(shell, "game ") == ["list", "strategies", "check", "new"]
-    assert tab(shell, "store re") == ["restore"]
-    assert tab(shell, "run --max-") == [
-        "--max-matches",
-        "--max-dollars",
-        "--max-calls",
-        "--max-tokens",
-    ]
-    assert tab(shell, "model cache ") == ["stats", "clear", "export", "explain"]
+def test_commands_and_options_are_completed(tab: Tab) -> None:
+    for shell in SHELLS:
+        assert tab(shell, "") == list(COMMANDS)
+        assert tab(shell, "re") == ["resume", "report"]
+        assert tab(shell, "game ") == ["list", "strategies", "check", "new"]
+        assert tab(shell, "store re") == ["restore"]
+        assert tab(shell, "run --max-") == [
+            "--max-matches",
+            "--max-dollars",
+            "--max-calls",
+            "--max-tokens",
+        ]
+        assert tab(shell, "model cache ") == ["stats", "clear", "export", "explain"]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
+def test_option_values_are_completed(tab: Tab, tmp_path: Path) -> None:
+    for line, offered in [
         ("game list barg", {"bargaining"}),
         ("play bargaining --opponent boul", {"boulware"}),
         ("play bargaining --seat ", {"alice", "bob"}),
@@ -81,57 +80,42 @@ def test_commands_and_options_are_completed(tab: Tab, shell: str) -> None:
         ("judge run s --rubric hon", {"honesty"}),
         ("plan ./mi", {"./mine.yaml"}),
         ("plan mi", {"mine.yaml"}),
-    ],
-)
-def test_option_values_are_completed(
-    tab: Tab, tmp_path: Path, shell: str, line: str, offered: set[str]
-) -> None:
-    (tmp_path / "mine.yaml").touch()
-    assert set(tab(shell, line)) == offered
+    ]:
+        for shell in SHELLS:
+            (tmp_path / "mine.yaml").touch()
+            assert set(tab(shell, line)) == offered
 
 
-@pytest.mark.parametrize(
-    ("line", "prefix", "offered"),
-    [
-        ("run q --player rival=boulw", "rival=", "boulware"),
-        ("run q --player rival=", "rival=", "openai/"),
-        ("run q --roster glee:gpt-4o,o3", "glee:", "gpt-4o,o3-mini"),
-        ("model rosters self-play:", "self-play:", "gpt-4"),
-    ],
-)
-def test_compound_values_respect_shell_word_splitting(
-    tab: Tab, line: str, prefix: str, offered: str
-) -> None:
-    assert offered in tab("bash", line)
-    assert prefix + offered in tab("zsh", line)
-    assert prefix + offered in tab("fish", line)
-    assert all(word.startswith(line.split(" ")[-1]) for word in tab("fish", line))
+def test_compound_values_respect_shell_word_splitting(tab: Tab) -> None:
+    for line, prefix, offered in CASES["compound_values_respect_shell_word_splitting"]:
+        assert offered in tab("bash", line)
+        assert prefix + offered in tab("zsh", line)
+        assert prefix + offered in tab("fish", line)
+        assert all(word.startswith(line.split(" ")[-1]) for word in tab("fish", line))
 
 
 def test_built_in_names_match_registered_names() -> None:
     assert {
-        "cheaptalk.presets": tuple(ct.studies.preset_names()),
-        "cheaptalk.rosters": tuple(ct.players.roster_names()),
-        "cheaptalk.rubrics": tuple(ct.judges.rubric_names()),
-    } == BUILT_IN
+        "cheaptalk.presets": ct.studies.preset_names(),
+        "cheaptalk.rosters": ct.players.roster_names(),
+        "cheaptalk.rubrics": ct.judges.rubric_names(),
+    } == {group: names.split() for group, names in BUILT_IN.items()}
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_studies_in_the_store_are_completed(
-    cheaptalk: Command, tab: Tab, tmp_path: Path, shell: str
-) -> None:
-    for name, store in (("here", "cheaptalk.sqlite"), ("there", "other store.sqlite")):
-        study = {
-            "name": name,
-            "games": [{"game": "bargaining"}],
-            "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}},
-        }
-        ct.run(ct.studies.parse_study(study, name), tmp_path / store)
-    assert tab(shell, "report ") == ["here"]
-    other = shlex.quote(str(tmp_path / "other store.sqlite"))
-    assert tab(shell, f"resume --store {other} ") == ["there"]
-    assert tab(shell, "run he") == ["here"]
-    assert cheaptalk("status").status == 0
+def test_studies_in_the_store_are_completed(cheaptalk: Command, tab: Tab, tmp_path: Path) -> None:
+    for shell in SHELLS:
+        for name, store in (("here", "cheaptalk.sqlite"), ("there", "other store.sqlite")):
+            study = {
+                "name": name,
+                "games": [{"game": "bargaining"}],
+                "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}},
+            }
+            ct.run(ct.studies.parse_study(study, name), tmp_path / store)
+        assert tab(shell, "report ") == ["here"]
+        other = shlex.quote(str(tmp_path / "other store.sqlite"))
+        assert tab(shell, f"resume --store {other} ") == ["there"]
+        assert tab(shell, "run he") == ["here"]
+        assert cheaptalk("status").status == 0
 
 
 def test_completion_leaves_no_files_beside_the_store(tab: Tab, tmp_path: Path) -> None:
@@ -146,8 +130,8 @@ def test_completion_leaves_no_files_beside_the_store(tab: Tab, tmp_path: Path) -
         assert tab("bash", "report ") == ["here", "now"], "a study only in the write-ahead log"
 
 
-@pytest.mark.parametrize("line", ["report ", "resume --store no.sqlite ", "play nogame --seat "])
-def test_invalid_stores_and_games_offer_no_completions(tab: Tab, tmp_path: Path, line: str) -> None:
-    (tmp_path / "cheaptalk.sqlite").write_text("no store")
-    assert tab("bash", line) == []
-    assert not (tmp_path / "no.sqlite").exists()
+def test_invalid_stores_and_games_offer_no_completions(tab: Tab, tmp_path: Path) -> None:
+    for line in ["report ", "resume --store no.sqlite ", "play nogame --seat "]:
+        (tmp_path / "cheaptalk.sqlite").write_text("no store")
+        assert tab("bash", line) == []
+        assert not (tmp_path / "no.sqlite").exists()

@@ -12,26 +12,11 @@ from cheaptalk.cli.shared.sentences import spent
 from cheaptalk.cli.studies import run as control
 from cheaptalk.studies import RunState
 from tests.batch_server import BatchServer
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import spec, with_model
 
-STATE = RunState.model_validate(
-    {
-        "run": "abc", "study": "small", "pid": 1, "started": 0.0, "written": 1.0,
-        "state": "running", "planned": 2000, "done": 1500, "live": 64, "failed": 3, "left": 500,
-        "forfeited": 20,
-        "per_second": 0.5, "eta": 4000.0, "concurrency": 64, "calls": 12_345, "tokens": 6_789_000,
-        "dollars": None, "budget": {"calls": 20_000}, "quiet": 0.0, "replies": {},
-        "limiters": [
-            {"model": "openai/[gpt]", "limit": 12, "fixed": False, "in_flight": 12, "waiting": 52,
-             "per_second": 6.0, "seconds": 2.0, "answered": 900, "failures": {"overloaded": 31},
-             "paused": 23.0, "given_up": None},
-            {"model": "vllm/tiny", "limit": 3, "fixed": True, "in_flight": 0, "waiting": 0,
-             "per_second": 0.0, "seconds": 0.1, "answered": 9, "failures": {"broken": 10},
-             "paused": 0.0, "given_up": "vllm/tiny brought no answer: gone"},
-        ],
-    }
-)  # fmt: skip
+STATE = RunState.model_validate(CASES["run_state"])
 
 
 @pytest.fixture
@@ -63,9 +48,7 @@ def test_status_shows_progress_and_each_model(cheaptalk: Command, orders: list[A
         "in progress (at most 64), about 1 h 0 min left"
     )
     assert lines[1] == "spent: 12,345 of 20,000 calls, 6,789,000 tokens"
-    assert lines[3].split() == [
-        "openai/[gpt]", "12", "12", "52", "6.0", "2.0", "31", "overloaded",
-    ]  # fmt: skip
+    assert lines[3].split() == ["openai/[gpt]", "12", "12", "52", "6.0", "2.0", "31", "overloaded"]
     assert lines[4].split()[:3] == ["vllm/tiny", "3", "(fixed)"]
     assert "abandoned: vllm/tiny brought no answer: gone" in lines
     assert lines[-1] == "openai/[gpt] is paused for 23 s; calls to vllm/tiny fail immediately"
@@ -74,19 +57,26 @@ def test_status_shows_progress_and_each_model(cheaptalk: Command, orders: list[A
     assert orders == []
 
 
-@pytest.mark.parametrize(("action", "message"), list(control.DONE.items())[:3])
-def test_orders_are_sent_and_acknowledged(
-    cheaptalk: Command, orders: list[Any], action: str, message: str
-) -> None:
-    assert cheaptalk("control", "small", action).out == f"small: {message}\n"
-    assert orders == [{"study": "small", "action": action}]
+def test_orders_are_sent_and_acknowledged(cheaptalk: Command, orders: list[Any]) -> None:
+    for action, message in list(control.DONE.items())[:3]:
+        assert cheaptalk("control", "small", action).out == f"small: {message}\n"
+        assert orders.pop() == {"study": "small", "action": action}
 
 
 def test_set_options_are_parsed(cheaptalk: Command, orders: list[Any]) -> None:
     done = cheaptalk(
-        "control", "small", "set", "--concurrency", "8", "--model-concurrency", "vllm/tiny@http://a/?x=1=5",
-        "--model-concurrency", "openai/gpt=auto", "--budget", "calls=100,tokens=none,dollars=2.5",
-    )  # fmt: skip
+        "control",
+        "small",
+        "set",
+        "--concurrency",
+        "8",
+        "--model-concurrency",
+        "vllm/tiny@http://a/?x=1=5",
+        "--model-concurrency",
+        "openai/gpt=auto",
+        "--budget",
+        "calls=100,tokens=none,dollars=2.5",
+    )
     assert done.out == "small: settings changed until the run ends\n"
     (order,) = orders
     assert order["concurrency"] == 8
@@ -94,38 +84,20 @@ def test_set_options_are_parsed(cheaptalk: Command, orders: list[Any]) -> None:
     assert order["budget"] == {"calls": 100, "tokens": None, "dollars": 2.5}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["set"], "the action 'set' needs --concurrency, --model-concurrency or"),
-        (["pause", "--concurrency", "3"], "no other action accepts them"),
-        (["set", "--model-concurrency", "gpt"], 'expected LABEL=N or MODEL=N (or auto), got "gpt"'),
-        (["set", "--model-concurrency", "=3"], 'expected LABEL=N or MODEL=N (or auto), got "=3"'),
-        (
-            ["set", "--model-concurrency", "gpt=2.5"],
-            'expected LABEL=N or MODEL=N (or auto), got "gpt=2.5"',
-        ),
-        (["set", "--budget", "calls=many"], 'X, got "calls=many"'),
-        (["set", "--concurrency", "0"], "should be greater than or equal to"),
-        (["halt"], "'halt' is not one of 'status', 'pause', 'resume', 'stop', 'set'"),
-    ],
-)
-def test_invalid_orders_print_errors(
-    cheaptalk: Command, orders: list[Any], arguments: list[str], message: str
-) -> None:
-    done = cheaptalk("control", "small", *arguments)
-    assert done.status == 2
-    assert message in done.said
-    assert orders == []
+def test_invalid_orders_print_errors(cheaptalk: Command, orders: list[Any]) -> None:
+    for arguments, message in CASES["invalid_orders_print_errors"]:
+        done = cheaptalk("control", "small", *arguments)
+        assert done.status == 2
+        assert message in done.said
+        assert orders == []
 
 
-@pytest.mark.parametrize("action", ["status", "pause", "stop"])
-def test_missing_store_prints_error(cheaptalk: Command, action: str) -> None:
-    done = cheaptalk("control", "small", action)
-    assert done.status == 2
-    assert done.said == (
-        "error: no store at cheaptalk.sqlite; name an existing one with --store or CHEAPTALK_STORE"
-    )
+def test_missing_store_prints_error(cheaptalk: Command) -> None:
+    for action in ["status", "pause", "stop"]:
+        done = cheaptalk("control", "small", action)
+        assert done.status == 2
+        name = "name an existing one with --store or CHEAPTALK_STORE"
+        assert done.said == f"error: no store at cheaptalk.sqlite; {name}"
 
 
 def test_open_batches_are_shown_with_and_without_a_run(
@@ -141,9 +113,11 @@ def test_open_batches_are_shown_with_and_without_a_run(
     shown = cheaptalk("control", "small").out.splitlines()
     assert shown[-2].split() == ["batch", "model", "state", "calls", "created"]
     assert shown[-1].split()[:4] == [
-        "batch_0", f"openai/gpt-4o@{urlsplit(server.url).netloc}", "submitted",
+        "batch_0",
+        f"openai/gpt-4o@{urlsplit(server.url).netloc}",
+        "submitted",
         str(server.sizes[0]),
-    ]  # fmt: skip
+    ]
     (batch,) = json.loads(cheaptalk("control", "small", "--json").out)["batches"]
     assert (batch["calls"], batch["collected"]) == (server.sizes[0], None)
     monkeypatch.undo()

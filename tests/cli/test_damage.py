@@ -15,6 +15,7 @@ import cheaptalk as ct
 from cheaptalk.models import Reply
 from cheaptalk.models import flow_control as flow
 from cheaptalk.records import pack, unpack
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, spec, with_model
 
@@ -107,68 +108,12 @@ def overwrite_page(connection: sqlite3.Connection, id_: str) -> None:
         raw.write(b"\x99" * size)
 
 
-SET = "UPDATE matches SET {} WHERE id = :id"
-DAMAGES = {
-    "truncated body": Damage(
-        SET.format("body = substr(body, 1, length(body) - 9)"), "incomplete", ("show", "export")
-    ),
-    "a reason of bytes": Damage(
-        SET.format("reason = x'00ff'"), "expected a text", ("show", "report", "export")
-    ),
-    "a moment of no calendar": Damage(
-        SET.format("finished = 9e300"), "expected a moment", ("show", "report", "export")
-    ),
+DAMAGES = {name: Damage(**damage) for name, damage in CASES["damages"].items()} | {
     "flipped bit": Damage(flip_bit, "decompressing", ("show", "export")),
-    "no body": Damage(SET.format("body = NULL"), "has no body", ("show", "export")),
     "body of no JSON object": Damage(
-        list_body,
-        "Expected `object`, got `array`", ("show", "export"),
-    ),
-    "JSON cut": Damage(
-        SET.format("seats = substr(seats, 1, 9)"), "seats: invalid or truncated JSON",
-        ("show", "report", "export"),
-    ),
-    "bytes that are no text": Damage(
-        SET.format("kinds = CAST(x'7b22ff223a317d' AS TEXT)"), "decode",
-        ("show", "report", "export"),
-    ),
-    "JSON of another type": Damage(
-        SET.format("seats = '[1, 2]'"), "Expected `object`, got `array`",
-        ("show", "report", "export"),
-    ),
-    "JSON null": Damage(
-        SET.format("seats = 'null'"), "Expected `object`, got `null`", ("show", "report", "export")
+        list_body, "Expected `object`, got `array`", ("show", "export")
     ),
     "NULL": Damage(set_null, "Expected `object`, got `null`", ("show", "report", "export")),
-    "no outcome": Damage(SET.format("outcome = NULL"), "no outcome", ("show", "report", "export")),
-    "outcome of another game": Damage(
-        SET.format("""outcome = '{"spoils": 3}'"""), "outcome is", ("report", "export")
-    ),
-    "unknown status": Damage(
-        SET.format("status = 'won'"), '"won" is not one of live, finished, forfeited, failed', ALL
-    ),
-    "a player who is not there": Damage(
-        SET.format("""seats = '{"alice": 99, "bob": 98}'"""), "player 99, who is not",
-        ("show", "report", "export"),
-    ),
-    "a place without player": Damage(
-        SET.format("seats = json_remove(seats, '$.bob')"), "the seats of bargaining are alice, bob",
-        ("show", "report", "export"),
-    ),
-    "payoff changed": Damage(
-        SET.format("payoffs = json_set(payoffs, '$.alice', 123456)"),
-        'payoffs is {"alice":123456,',
-    ),
-    "cost changed": Damage(SET.format("input_tokens = 99"), "input_tokens is 99, but the answers"),
-    "no number": Damage(SET.format("input_tokens = 'many'"), "input_tokens is not a number"),
-    "parameters changed": Damage(
-        "UPDATE configurations SET parameters = json_set(parameters, '$.money', 1)",
-        "the id does not match the game, instance, seed and players",
-    ),
-    "player changed": Damage(
-        "UPDATE players SET spec = json_set(spec, '$.model', 'openai/gpt-4o')",
-        "the id does not match the game, instance, seed and players",
-    ),
     "move changed": Damage(
         body(lambda data: data["answers"][0]["action"].update(alice_gain=1.0)), "refused", ("show",)
     ),
@@ -182,99 +127,16 @@ DAMAGES = {
         body(lambda data: data["answers"].reverse()), "matches no open request", ("show",)
     ),
     "an answer of nobody": Damage(
-        body(lambda data: data["answers"][0].update(actor="carol")), 'recorded answer 0 of "carol"',
+        body(lambda data: data["answers"][0].update(actor="carol")),
+        'recorded answer 0 of "carol"',
         ("show", "report", "export"),
     ),
     "seed changed": Damage(
         body(lambda data: data.update(seed="mine")),
         "the id does not match the game, instance, seed and players",
     ),
-    "sending of a finished match missing": Damage(
-        "DELETE FROM calls WHERE match_id = :id", "had 2 attempts, but 0 of those before",
-    ),
-    "configuration missing": Damage(
-        "DELETE FROM configurations", "configuration_id references a missing row",
-        ("show", "report", "export")
-    ),
-    "membership missing": Damage(
-        "DELETE FROM members WHERE match_number = 1", "the match belongs to no study"
-    ),
-    "purchase missing": Damage("DELETE FROM purchases", "calls, but studies paid for 0"),
-    "study of a membership missing": Damage(
-        "INSERT INTO members (study_id, match_number) VALUES (99, 1)",
-        "study_id references a missing row of studies", where="row 99/1 of members",
-    ),
-    "study of no object": Damage(
-        "UPDATE studies SET spec = '3'", "Expected `object`, got `int`", ALL[:1] + ALL[2:],
-        where="study hurt",
-    ),
-    "call of no object": Damage(
-        "UPDATE calls SET call = '[]' WHERE match_id = :id", "Expected `object`, got `array`",
-        ("show", "export"), where="match :id, call 1",
-    ),
-    "reply of no object": Damage(
-        "UPDATE calls SET reply = '[]' WHERE match_id = :id", "Expected `object | null`, got",
-        ("show", "export"), where="match :id, call 1",
-    ),
-    "state of a call unknown": Damage(
-        "UPDATE calls SET state = 'lost' WHERE match_id = :id", '"lost" is not one of sent',
-        ("show", "export"), where="match :id, call 1",
-    ),
-    "digest of a player changed": Damage(
-        "UPDATE players SET digest = 'x' WHERE id = 1", "the digest does not match the contents",
-        where="row 1 of players",
-    ),
-    "label swapped": Damage(
-        "UPDATE rosters SET label = 'tiny 2'", "the digest does not match the contents",
-        where="row 1/1 of rosters",
-    ),
-    "study changed": Damage(
-        "UPDATE studies SET spec = json_set(spec, '$.seed', 99)",
-        "the digest does not match the contents", where="study hurt",
-    ),
-    "study renamed": Damage(
-        "UPDATE studies SET name = 'whole'", "the digest does not match the contents",
-        ALL[2:], where="study whole",
-    ),
-    "instance renamed": Damage(SET.format("instance = '7'"),
-    'the instance key is "7", which does not'),
-    "an infinite payoff": Damage(
-        SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"),
-        "payoffs: Expected `float`",
-        ("show", "report", "export"),
-    ),
-    "call emptied": Damage(
-        "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: contains no messages",
-        where="match :id, call 1",
-    ),
-    "call without messages": Damage(
-        "UPDATE calls SET call = json_remove(call, '$.messages')", "call: contains no messages",
-        ("resume",), where="match :id, call 1",
-    ),
-    "view dropped": Damage(
-        "DROP VIEW v_matches", "the view is missing", where="view v_matches",
-    ),
-    "table dropped": Damage(
-        "DROP TABLE purchases", "no such table: purchases: the file is damaged", ("status",),
-        where="the database",
-    ),
-    "a match set back": Damage(
-        SET.format("status = 'live'"), "the status is live, but the row contains a result"
-    ),
-    "a call of no seat": Damage(
-        "UPDATE calls SET actor = 'carol' WHERE match_id = :id", 'a call is of "carol"',
-        ("export",),
-    ),
-    "a call of no study": Damage(
-        "UPDATE calls SET study_id = 77 WHERE match_id = :id", "study_id references study 77",
-        where="match :id, call 1",
-    ),
-    "JSON nested without end": Damage(
-        SET.format("outcome = replace(hex(zeroblob(3000)), '00', '[')"), "nested too deeply",
-        ("show", "report", "export"),
-    ),
     "page overwritten": Damage(overwrite_page, "malformed", ALL, where="the database"),
-}  # fmt: skip
+}
 
 
 def damaged_copy(intact: Path, to: Path, damage: Damage) -> tuple[Path, str]:
@@ -292,31 +154,31 @@ def damaged_copy(intact: Path, to: Path, damage: Damage) -> tuple[Path, str]:
 
 
 @pytest.mark.usefixtures("importable")
-@pytest.mark.parametrize("name", DAMAGES)
 def test_doctor_and_commands_report_damage(
-    name: str, intact: Path, tmp_path: Path, cheaptalk: Command
+    intact: Path, tmp_path: Path, cheaptalk: Command
 ) -> None:
-    damage = DAMAGES[name]
-    path, id_ = damaged_copy(intact, tmp_path, damage)
-    commands = {
-        "status": ("status",),
-        "show": ("match", "show", id_, "--calls"),
-        "report": ("report", "hurt", "--out", "r.html"),
-        "export": ("store", "export", "hurt", "--out", "x"),
-        "resume": ("resume", "hurt"),
-    }
-    done = cheaptalk("store", "doctor", "--deep", "--json", "--store", str(path))
-    failed = {(row["what"], row["detail"]) for row in json.loads(done.out) if not row["ok"]}
-    where = (damage.where or "match :id").replace(":id", id_)
-    assert [detail for what, detail in failed if what == where and damage.detail in detail], failed
-    assert done.status == 1
-    for command, arguments in commands.items():
-        done = cheaptalk(*arguments, "--store", str(path))
-        if command in damage.affected:
-            assert done.status == 2, (command, done)
-        if done.status == 2:
-            assert done.err.splitlines()[-1].startswith("error: "), (command, done)
-    assert not (tmp_path / "x").exists() or "export" not in damage.affected
+    for number, (name, damage) in enumerate(DAMAGES.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path, id_ = damaged_copy(intact, folder, damage)
+        commands = {
+            "status": ("status",),
+            "show": ("match", "show", id_, "--calls"),
+            "report": ("report", "hurt", "--out", f"{folder}/r.html"),
+            "export": ("store", "export", "hurt", "--out", f"{folder}/x"),
+            "resume": ("resume", "hurt"),
+        }
+        done = cheaptalk("store", "doctor", "--deep", "--json", "--store", str(path))
+        failed = {(row["what"], row["detail"]) for row in json.loads(done.out) if not row["ok"]}
+        where = (damage.where or "match :id").replace(":id", id_)
+        details = [detail for what, detail in failed if what == where]
+        assert any(damage.detail in detail for detail in details), (name, failed)
+        assert done.status == 1, name
+        for command in damage.affected:
+            done = cheaptalk(*commands[command], "--store", str(path))
+            assert done.status == 2, (name, command, done)
+            assert done.err.splitlines()[-1].startswith("error: "), (name, command, done)
+        assert not (folder / "x").exists(), name
 
 
 @pytest.mark.usefixtures("importable")

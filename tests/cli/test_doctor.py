@@ -71,8 +71,12 @@ def test_import_problems_are_reported_per_module() -> None:
 def test_missing_extras_are_reported_with_install_commands(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = {"analysis": ("absent", "gone"), "learn": ("absent",), "web": ("fine",),
-             "lm": ("fine", "hurt", "absent")}  # fmt: skip
+    parts = {
+        "analysis": ("absent", "gone"),
+        "learn": ("absent",),
+        "web": ("fine",),
+        "lm": ("fine", "hurt", "absent"),
+    }
     monkeypatch.setattr(doctor, "extras", lambda: parts)
     data = {row["what"]: row for row in json.loads(cheaptalk("store", "doctor", "--json").out)}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}

@@ -71,9 +71,11 @@ def test_report_includes_judges(cli: Command, tmp_path: Path) -> None:
 
 def test_judge_without_comparison_explains_why(cli: Command, tmp_path: Path) -> None:
     warmth = {
-        "name": "warmth", "item": "match", "question": "Is it friendly?",
+        "name": "warmth",
+        "item": "match",
+        "question": "Is it friendly?",
         "categories": {"cold": "it is not", "warm": "it is"},
-    }  # fmt: skip
+    }
     (tmp_path / "warmth.yaml").write_text(json.dumps(warmth))
     judge = ("judge", "run", "talk", "--rubric", "warmth.yaml", "--model")
     cli(*judge, "script/legal")
@@ -110,11 +112,17 @@ def test_unresolved_judge_calls_are_listed(cli: Command) -> None:
             connection.execute(
                 sa.insert(schema.calls),
                 {
-                    "match_id": ledger_id("aa8cc0d9", match), "request": 3, "actor": "one",
-                    "attempt": 0, "try": 1, "state": "unresolved",
-                    "call": {"model": "vllm/x"}, "reply": None, "sent": 1.0,
+                    "match_id": ledger_id("aa8cc0d9", match),
+                    "request": 3,
+                    "actor": "one",
+                    "attempt": 0,
+                    "try": 1,
+                    "state": "unresolved",
+                    "call": {"model": "vllm/x"},
+                    "reply": None,
+                    "sent": 1.0,
                 },
-            )  # fmt: skip
+            )
     output = cli("status").out
     assert f"  judge aa8cc0 on match {match} request 3 one, attempt 1\n" in output
 
@@ -141,9 +149,23 @@ def test_uncounted_tokens_suggest_a_cap_on_calls(cli: Command) -> None:
 def test_resume_command_repeats_the_options(cli: Command) -> None:
     model = "{model: script/legal, temperature: 0}"
     typed = (
-        "judge", "run", "talk", "--rubric", "hallucination", "--model", model, "--sample", "3",
-        "--seed", "4", "--budget", "calls=3", "--budget", "tokens=9000", "--no-cache",
-    )  # fmt: skip
+        "judge",
+        "run",
+        "talk",
+        "--rubric",
+        "hallucination",
+        "--model",
+        model,
+        "--sample",
+        "3",
+        "--seed",
+        "4",
+        "--budget",
+        "calls=3",
+        "--budget",
+        "tokens=9000",
+        "--no-cache",
+    )
     last_line = cli(*typed).out.splitlines()[-1]
     again = shlex.split(last_line.partition(": ")[2])
     assert again == ["cheaptalk", *typed]
@@ -182,13 +204,9 @@ def test_priced_judge_prints_an_estimate_first(cli: Command, tmp_path: Path) -> 
     assert "estimated" not in cli(*JUDGE).err
 
 
-def test_items_without_verdict_are_retried_only_on_request(
-    cli: Command,
-) -> None:
+def test_items_without_verdict_are_retried_only_on_request(cli: Command) -> None:
     with Server(handler=refusing) as server:
-        judge = (
-            *JUDGE[:-1], f"{{model: vllm/shy@{server.url}, refusals: final}}", "--sample", "2",
-        )  # fmt: skip
+        judge = (*JUDGE[:-1], f"{{model: vllm/shy@{server.url}, refusals: final}}", "--sample", "2")
         first = cli(*judge)
         count = len(server.calls)
         before = cli(*judge)
@@ -243,9 +261,8 @@ def test_first_prompt_is_shown_without_a_model(cli: Command) -> None:
     assert "no verdict" not in cli("judge", "run", "talk", "--results-only").out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_invalid_judge_commands_print_errors(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, message in [
         (("talk",), "missing option --rubric; to show earlier verdicts, use --results-only"),
         (("talk", "--rubric", "honesty"), "missing option --model"),
         ((*JUDGE[2:-1], "openai/gpt-4o"), "OPENAI_API_KEY"),
@@ -253,13 +270,9 @@ def test_first_prompt_is_shown_without_a_model(cli: Command) -> None:
         ((*JUDGE[2:], "--budget", "call=3"), 'unknown key "call" (did you mean "calls"?)'),
         ((*JUDGE[2:-1], "together/odd", "--budget", "dollars=3"), "no price is known for"),
         (("talk", "--rubric", "lies", "--model", "script/legal"), 'no rubric "lies"'),
-    ],
-)
-def test_invalid_judge_commands_print_errors(
-    cli: Command, arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
-    done = cli("judge", "run", *arguments)
-    assert done.status == 2
-    assert message in done.said
+    ]:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        monkeypatch.setenv("TOGETHER_API_KEY", "a key")
+        done = cli("judge", "run", *arguments)
+        assert done.status == 2
+        assert message in done.said

@@ -8,32 +8,14 @@ import cheaptalk as ct
 from cheaptalk.cli.commands import full_names
 from cheaptalk.cli.shared.consoles import table_lines
 from cheaptalk.cli.shared.printing import err, out, print_table, say
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import study
 
 LONG = "a_word_that_is_by_far_too_long_for_a_narrow_terminal"
-PRINTING = [
-    ("game", "list"), ("game", "list", "item_bargaining"), ("game", "strategies"),
-    ("model", "rosters"), ("model", "rosters", "glee"), ("study", "presets"),
-    ("model", "providers"), ("model", "providers", "openai"), ("model", "prices"),
-    ("model", "prices", "vllm/x"), ("study", "recipes"), ("model", "prompt", "persuasion"),
-    ("plan", "small"), ("plan", "small", "--list-matches"), ("status",), ("match", "list"),
-    ("match", "show", "MATCH"), ("model", "batches"),
-    ("model", "cache", "stats", "--cache-file", "none"), ("compare", "small", "small"),
-    ("leaderboard", "small"), ("metagame", "small"), ("store", "doctor"),
-    ("judge", "run", "small", "--results-only"),
-    ("judge", "run", "small", "--rubric", "promises", "--show-prompt"),
-    ("control", "small"), ("run", "small"), ("resume", "small"),
-]  # fmt: skip
+PRINTING = CASES["printing"]
 """Commands that print results, as they are typed."""
-OTHERS = {
-    "view", "play", "serve", "study bots", "report", "store export", "judge label",
-    "game new", "model mock-server", "model mcp", "store copy", "store archive", "store restore",
-    "profile", "train policy", "train exploitability", "train pretrain", "train tune",
-    "train self-play", "train experiment", "game check", "model cache clear",
-    "model cache export", "model cache explain", "store import glee", "store import gama",
-    "store import dond",
-}  # fmt: skip
+OTHERS = set(CASES["others"])
 """Commands that serve, ask or write, and print only a line or two."""
 
 
@@ -59,39 +41,43 @@ def printed_words(
 
 
 @pytest.mark.usefixtures("importable")
-@pytest.mark.parametrize("command", PRINTING, ids=" ".join)
 def test_pipes_are_not_wrapped_and_terminals_never_split_words(
-    cheaptalk: Command, store: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    cheaptalk: Command, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHEAPTALK_STORE", str(store))
-    monkeypatch.setattr(out.console, "width", 1_000)
-    lines, expected_words = printed_words(cheaptalk, store, command)
-    for console in (out.console, err.console):
-        monkeypatch.setattr(console, "width", 40)
-    assert printed_words(cheaptalk, store, command)[0] == lines
-    assert "\x1b" not in "".join(lines)
-    monkeypatch.setattr(out.console, "soft_wrap", False)
-    _, folded = printed_words(cheaptalk, store, command)
-    assert {word.strip(":,") for word in expected_words} <= {word.strip(":,") for word in folded}
+    for command in PRINTING:
+        monkeypatch.setattr(out.console, "soft_wrap", True)
+        monkeypatch.setattr(out.console, "width", 1_000)
+        lines, expected_words = printed_words(cheaptalk, store, command)
+        for console in (out.console, err.console):
+            monkeypatch.setattr(console, "width", 40)
+        assert printed_words(cheaptalk, store, command)[0] == lines
+        assert "\x1b" not in "".join(lines)
+        monkeypatch.setattr(out.console, "soft_wrap", False)
+        _, folded = printed_words(cheaptalk, store, command)
+        words = {word.strip(":,") for word in folded}
+        assert {word.strip(":,") for word in expected_words} <= words, command
 
 
 def test_every_command_is_classified() -> None:
     printing = {
-        name for name in full_names() for command in PRINTING
-        if command[: len(name.split())] == tuple(name.split())
-    }  # fmt: skip
+        name
+        for name in full_names()
+        for command in PRINTING
+        if command[: len(name.split())] == name.split()
+    }
     assert printing | OTHERS == set(full_names())
 
 
-@pytest.mark.parametrize("width", range(8, 60, 3))
-def test_tables_wrap_only_at_spaces(width: int) -> None:
-    rows = [["a horse", "12", "that eats hay, and sleeps"], ["one more", "7", "a rhinoceros"]]
-    head, lines = table_lines(["what", "many", "which is"], rows, width, [1])
-    assert {word for row in rows for cell in row for word in cell.split()} <= {
-        word for line in lines for word in line.split()
-    }
-    assert all(len(line) <= width or len(line.split()) == 1 for line in [*head, *lines])
-    assert all(line == line.rstrip() for line in [*head, *lines])
+def test_tables_wrap_only_at_spaces() -> None:
+    for width in range(8, 60, 3):
+        rows = [["a horse", "12", "that eats hay, and sleeps"], ["one more", "7", "a rhinoceros"]]
+        head, lines = table_lines(["what", "many", "which is"], rows, width, [1])
+        assert {word for row in rows for cell in row for word in cell.split()} <= {
+            word for line in lines for word in line.split()
+        }
+        assert all(len(line) <= width or len(line.split()) == 1 for line in [*head, *lines])
+        assert all(line == line.rstrip() for line in [*head, *lines])
 
 
 def test_table_without_width_prints_one_line_per_row() -> None:

@@ -11,21 +11,15 @@ import cheaptalk as ct
 from cheaptalk.studies import RunState
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
-COMMANDS = [
-    ("run", "small.yaml"),
-    ("resume", "small"),
-    ("judge", "run", "small", "--rubric", "promises", "--model", "vllm/tiny@http://127.0.0.1:1/v1"),
-    ("play", "bargaining", "--seed", "1"),
-    ("store", "import", "glee", "games"),
-]
-STATE = RunState(
-    run="r", study="big", pid=4321, started=0, written=0, state="running", planned=8, done=2,
-    live=1, failed=0, left=5, per_second=0, eta=None, concurrency=1, calls=0, tokens=0,
-    dollars=None, budget={}, quiet=0, limiters=[], replies={},
-)  # fmt: skip
+COMMANDS = CASES["commands_that_write"]
+STATE = RunState.model_validate(
+    CASES["run_state"]
+    | {"study": "big", "pid": 4321, "planned": 8, "done": 2, "left": 5, "failed": 0, "forfeited": 0}
+)
 
 
 @pytest.fixture
@@ -43,24 +37,25 @@ def locked_store(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
             yield store
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_locked_store_is_reported_before_anything_else(
-    cheaptalk: Command, locked_store: ct.Store, command: tuple[str, ...]
+    cheaptalk: Command, locked_store: ct.Store
 ) -> None:
-    done = cheaptalk(*command)
-    assert (done.status, done.out) == (2, "")
-    assert len(done.err.splitlines()) == 1, "no estimate and no prompt"
-    assert (
-        "another cheaptalk process is writing to the store; wait until it ends, or stop it"
-        in done.err
-    )
+    for command in COMMANDS:
+        done = cheaptalk(*command)
+        assert (done.status, done.out) == (2, "")
+        assert len(done.err.splitlines()) == 1, "no estimate and no prompt"
+        assert (
+            "another cheaptalk process is writing to the store; wait until it ends, or stop it"
+            in done.err
+        )
     locked_store.backend.mailbox.write_state(STATE.model_dump_json())
-    assert cheaptalk(*command).err == (
-        "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
-        '4321 is running "big" '
-        "(2 of 8 matches ended); wait for it to end, or control it with: "
-        "cheaptalk control big --store cheaptalk.sqlite\n"
-    )
+    for command in COMMANDS:
+        assert cheaptalk(*command).err == (
+            "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
+            '4321 is running "big" '
+            "(2 of 8 matches ended); wait for it to end, or control it with: "
+            "cheaptalk control big --store cheaptalk.sqlite\n"
+        )
 
 
 def test_scripted_run_locks_the_store_from_the_start(

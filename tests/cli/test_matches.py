@@ -6,22 +6,11 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import study
 
-GAMES = {
-    "games": [
-        {"game": "bargaining", "fixed": {"horizon": 2, "money": 100}},
-        {"game": "negotiation", "fixed": {"horizon": 2}},
-    ],
-    "players": {
-        "luck": {"strategy": "random"},
-        "fair": {"strategy": "equal_split"},
-        "mute": {"model": "script/silent"},
-    },
-    "pairing": [["luck", "luck"], ["fair", "luck"], ["fair", "mute"], ["fair", "fair"]],
-    "instances": 2,
-}
+GAMES = CASES["games_of_listed_matches"]
 
 
 @pytest.fixture(scope="module")
@@ -62,25 +51,9 @@ def test_matches_are_listed_one_per_line_with_their_ids(
     assert (shown.status, records[0].id in shown.out) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("options", "count"),
-    [
-        ((), 12),
-        (("small",), 10),
-        (("small", "--game", "negotiation"), 2),
-        (("--game", "negotiation", "--game", "bargaining"), 12),
-        (("--with-player", "mute"), 2),
-        (("--with-player", "luck", "--with-player", "fair"), 2),
-        (("small", "--seat-player", "alice=fair", "--game", "bargaining"), 6),
-        (("--state", "forfeited"), 2),
-        (("small", "--state", "forfeited", "--state", "finished"), 10),
-        (("--limit", "3"), 3),
-        (("small", "--where", "payoff_alice=50", "--where", "agreement > 0"), 2),
-        (("small", "--where", "payoff_nobody=50"), 0),
-    ],
-)
-def test_filters_select_matches(matches: Command, options: tuple[str, ...], count: int) -> None:
-    assert len(list_matches(matches, *options)) == count
+def test_filters_select_matches(matches: Command) -> None:
+    for options, count in CASES["filters_select_matches"]:
+        assert len(list_matches(matches, *options)) == count
 
 
 def test_filters_use_the_metrics_of_reports(matches: Command) -> None:
@@ -99,26 +72,11 @@ def test_matches_are_sorted(matches: Command) -> None:
     assert calls[0] > 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("smal",), 'no study "smal" (did you mean "small"?)'),
-        (("--game", "bargain"), 'unknown game "bargain" (did you mean "bargaining"?)'),
-        (("--with-player", "lucky"), 'unknown player "lucky" (did you mean "luck"?)'),
-        (("--seat-player", "alice=lucky"), 'unknown player "lucky" (did you mean "luck"?)'),
-        (("--seat-player", "alice"), 'expected SEAT=LABEL, got "alice"'),
-        (("--where", "agreemnt=1"), 'unknown metric "agreemnt" (did you mean "agreement"?)'),
-        (("--where", "agreement=yes"), '"agreement=yes" is not a condition'),
-        (("--where", "agreement"), '"agreement" is not a condition'),
-        (("--state", "done"), "'done' is not one of"),
-    ],
-)
-def test_invalid_filters_print_errors(
-    matches: Command, options: tuple[str, ...], message: str
-) -> None:
-    done = matches(*options)
-    assert done.status == 2
-    assert message in done.said.replace("│ ", "")
+def test_invalid_filters_print_errors(matches: Command) -> None:
+    for options, message in CASES["invalid_filters_print_errors"]:
+        done = matches(*options)
+        assert done.status == 2
+        assert message in done.said.replace("│ ", "")
 
 
 def test_no_match_prints_message(matches: Command) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.games.item_bargaining.rules import PRESETS
+from tests.cli import CASES
 from tests.conftest import Command
 
 BASELINES = """,soft,tough,walk
@@ -113,21 +114,11 @@ def test_strategies_can_be_excluded(cheaptalk: Command, store: Path) -> None:
     assert {tuple(game["strategies"]) for game in games} == {("soft", "tough", "walk")}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--game", "BG7"], 'no game "BG7" (did you mean "BG6"?) in this study'),
-        (["--exclude", "talk"], 'Unknown strategy "talk"'),
-        (["--save-payoffs", "all.csv"], "choose one with --game: BG4, BG5, BG6, BGS0"),
-        (["--game", "BG4", "--save-payoffs", "a.txt"], "payoff files must end in .nfg or .csv"),
-    ],
-)
-def test_invalid_study_options_print_errors(
-    cheaptalk: Command, store: Path, arguments: list[str], message: str
-) -> None:
-    done = cheaptalk("metagame", HEURISTICS, "--store", str(store), "--draws", "0", *arguments)
-    assert done.status == 2
-    assert message in " ".join(done.said.split())
+def test_invalid_study_options_print_errors(cheaptalk: Command, store: Path) -> None:
+    for arguments, message in CASES["invalid_study_options_print_errors"]:
+        done = cheaptalk("metagame", HEURISTICS, "--store", str(store), "--draws", "0", *arguments)
+        assert done.status == 2
+        assert message in " ".join(done.said.split())
 
 
 def test_invalid_payoff_file_prints_error(cheaptalk: Command, payoffs: Path) -> None:
@@ -159,16 +150,11 @@ def test_continuum_of_equilibria_is_labelled(cheaptalk: Command, tmp_path: Path)
     assert "several strategies do equally well against a, b.\n" in done.out
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["--store=a", "--game=BG4", "--paired", "--allow-single-order", "--draws=9", "--viewer=here"],
-)
-def test_study_options_are_rejected_for_payoff_files(
-    cheaptalk: Command, payoffs: Path, option: str
-) -> None:
-    done = cheaptalk("metagame", str(payoffs), option)
-    assert (done.status, done.out) == (2, "")
-    assert "a payoff file, which contains one game and no matches" in done.said
+def test_study_options_are_rejected_for_payoff_files(cheaptalk: Command, payoffs: Path) -> None:
+    for option in CASES["study_options_are_rejected_for_payoff_files"]:
+        done = cheaptalk("metagame", str(payoffs), option)
+        assert (done.status, done.out) == (2, "")
+        assert "a payoff file, which contains one game and no matches" in done.said
 
 
 def test_payoff_file_is_never_overwritten(cheaptalk: Command, payoffs: Path) -> None:
@@ -202,8 +188,9 @@ def test_games_are_printed_in_order(cheaptalk: Command, store: Path) -> None:
     done = cheaptalk("metagame", HEURISTICS, "--store", str(store), *chosen, "--provider", "x=y")
     assert done.status == 2
     assert [line for line in done.out.splitlines() if line.startswith("BG")] == [
-        "BG4: 4 strategies, 80 matches", "BG5: 4 strategies, 80 matches",
-    ]  # fmt: skip
+        "BG4: 4 strategies, 80 matches",
+        "BG5: 4 strategies, 80 matches",
+    ]
 
 
 def test_rounding_causes_no_regret_and_numeric_names_are_quoted(

@@ -5,21 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Canned, broken, legal
 
-STUDY: dict[str, Any] = {
-    "name": "few",
-    "seed": 1,
-    "games": [{"game": "item_bargaining", "fixed": {"quantities": [7, 4, 1]}}],
-    "players": {
-        "tiny": {"model": "vllm/tiny"}, "soft": {"strategy": "soft"}, "tough": {"strategy": "tough"}
-    },
-}  # fmt: skip
+STUDY: dict[str, Any] = CASES["study_of_a_small_metagame"]
 FEW = "the pair with the fewest has 3 instances; at least 6 are needed"
 
 
@@ -46,21 +38,19 @@ def outputs(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[s
     return " ".join(text.out.split()), game, html.unescape(" ".join(page.read_text().split()))
 
 
-@pytest.mark.parametrize("options", [(), ("--two-populations",)])
-def test_too_few_instances_are_reported_in_all_outputs(
-    options: tuple[str, ...], cheaptalk: Command, tmp_path: Path
-) -> None:
+def test_too_few_instances_are_reported_in_all_outputs(cheaptalk: Command, tmp_path: Path) -> None:
     """Regression: the terminal reported an equilibrium in all draws of three instances."""
-    path = tmp_path / "store.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.Study.model_validate(STUDY | {"instances": 3}), store, models=Canned())
-    text, game, page = outputs(cheaptalk, path, *options)
-    caution = f"The uncertainty cannot be estimated: {FEW}"
-    assert f"{caution}." in text
-    assert "exists in" not in text
-    assert game["cautions"] == [caution]
-    assert game["uncertain_because"] == FEW
-    assert f"{caution}." in page
+    for options in [(), ("--two-populations",)]:
+        path = tmp_path / "store.sqlite"
+        with ct.Store.open(path, create=True) as store:
+            ct.run(ct.Study.model_validate(STUDY | {"instances": 3}), store, models=Canned())
+        text, game, page = outputs(cheaptalk, path, *options)
+        caution = f"The uncertainty cannot be estimated: {FEW}"
+        assert f"{caution}." in text
+        assert "exists in" not in text
+        assert game["cautions"] == [caution]
+        assert game["uncertain_because"] == FEW
+        assert f"{caution}." in page
 
 
 def test_unfinished_matches_are_counted_in_all_outputs(cheaptalk: Command, tmp_path: Path) -> None:
@@ -86,9 +76,10 @@ def test_constant_payoffs_give_no_uncertainty_estimate(cheaptalk: Command, tmp_p
     """Regression: all draws of such payoffs are equal, which was taken for certainty."""
     path = tmp_path / "store.sqlite"
     study = STUDY | {
-        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 8,
+        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
+        "instances": 8,
         "players": {"even": {"strategy": "equal_split"}, "hard": {"strategy": "boulware"}},
-    }  # fmt: skip
+    }
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(study), store)
     text, game, page = outputs(cheaptalk, path)

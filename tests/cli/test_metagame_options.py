@@ -8,6 +8,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.cli.results.metagame import advising_options
 from cheaptalk.rules.errors import Advice
+from tests.cli import CASES
 from tests.conftest import Command
 
 STUDY = {
@@ -57,27 +58,20 @@ def test_providers_are_compared_as_mixtures_and_single_strategies(
 def test_unavailable_value_given_is_explained(cheaptalk: Command, tmp_path: Path) -> None:
     walk = {"soft": "soft", "walk": "walk"}
     players = {label: {"strategies": {"item_bargaining": label}} for label in walk}
-    done = cheaptalk(*command(make_store(tmp_path, players=players), "--provider", "soft=A",
-                            "--provider", "walk=B"))  # fmt: skip
+    done = cheaptalk(
+        *command(
+            make_store(tmp_path, players=players), "--provider", "soft=A", "--provider", "walk=B"
+        )
+    )
     assert "Value given is not available: walk never makes an offer." in done.out
 
 
-@pytest.mark.parametrize(
-    ("entries", "message"),
-    [
-        (["soft"], 'expected LABEL=PROVIDER, got "soft"'),
-        (["sofd=Acme"], 'no player "sofd" (did you mean "soft"?)'),
-        (["soft=Acme", "tough=Acme"], "players of at least two providers are required"),
-        (["soft="], "players of at least two providers are required"),
-    ],
-)
-def test_invalid_providers_print_errors(
-    cheaptalk: Command, store: Path, entries: list[str], message: str
-) -> None:
-    options = [word for entry in entries for word in ("--provider", entry)]
-    done = cheaptalk(*command(store, *options))
-    assert done.status == 2
-    assert message in done.said
+def test_invalid_providers_print_errors(cheaptalk: Command, store: Path) -> None:
+    for entries, message in CASES["invalid_providers_print_errors"]:
+        options = [word for entry in entries for word in ("--provider", entry)]
+        done = cheaptalk(*command(store, *options))
+        assert done.status == 2
+        assert message in done.said
 
 
 def test_cells_to_play_next_are_proposed(cheaptalk: Command, store: Path) -> None:
@@ -140,9 +134,12 @@ def test_missing_cells_suggest_players_to_exclude(cheaptalk: Command, tmp_path: 
 def test_python_advice_is_translated_to_options() -> None:
     labels = ["it's me", "b"]
     error = ct.CheaptalkError(
-        "too few instances; ", Advice("say paired=False", "paired", False),
-        ", or ", Advice(f"without({labels})", "without", labels), " will do",
-    )  # fmt: skip
+        "too few instances; ",
+        Advice("say paired=False", "paired", False),
+        ", or ",
+        Advice(f"without({labels})", "without", labels),
+        " will do",
+    )
     assert str(error).endswith("""say paired=False, or without(["it's me", 'b']) will do""")
     with pytest.raises(ct.CheaptalkError) as raised, advising_options():
         raise error

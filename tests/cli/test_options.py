@@ -6,42 +6,11 @@ from typing import Any
 
 from cheaptalk.cli.commands import COMMANDS, full_names
 from cheaptalk.cli.shared.loading import loaded
+from tests.cli import CASES
 
-IN_CONTEXT = {
-    "--actor": "an actor whose part of a match is shown",
-    "--alias": "another name of one player",
-    "--allow-failures": "exit status 0 despite failures",
-    "--batch": "providers' batch APIs",
-    "--budget": "caps of a study or judge",
-    "--cluster": "the address of a Ray cluster",
-    "--concurrency": "matches under way at once",
-    "--draws": "the number of bootstrap draws",
-    "--game": "a game or configuration",
-    "--matches": "the number of matches to train on",
-    "--model": "a language model with its settings",
-    "--opponent": "the player in all other seats",
-    "--out": "the file or folder to write",
-    "--port": "the port to listen on",
-    "--prompt-style": "a prompt style",
-    "--request": "the number of a decision request",
-    "--sample": "the size of a random sample",
-    "--seed": "a random seed",
-    "--study": "the name of a study",
-    "--with-player": "a player whose matches are selected",
-    "--workers": "the number of processes",
-}
+IN_CONTEXT = CASES["in_context"]
 """Options whose help differs between commands, with their common meaning."""
-VERBS = {
-    "Accept", "Add", "Allow", "Also", "Analyse", "Authenticate",
-    "Change", "Check", "Choose", "Clone",
-    "Compare", "Compute", "Continue", "Create", "Delay", "Delete", "Do", "Draw",
-    "Estimate", "Evaluate", "Exclude", "Exit", "Export", "Fail", "Import", "Include",
-    "Judge", "Keep", "Let", "Link", "List", "Listen", "Log", "Maximize",
-    "Only", "Pass", "Play", "Pool", "Print", "Propose", "Rank", "Read", "Record",
-    "Repeat", "Resample", "Retry", "Reuse", "Run", "Search", "Select", "Send", "Serve", "Set",
-    "Show", "Skip", "Sort", "Start", "Stop", "Store", "Submit", "Take", "Train",
-    "Treat", "Turn", "Use", "Wait", "Write",
-}  # fmt: skip
+VERBS = set(CASES["verbs"])
 """The allowed first words of an option's help."""
 
 

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.interrupts import Outside
+from tests.cli import CASES
 from tests.cli.terminal import unmeasured
 from tests.conftest import Command
 from tests.fakes import Server, study
@@ -23,9 +25,14 @@ FULL = Path("/dev/full")
 
 def run_command(*arguments: str, folder: Path, stdout: int) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "cheaptalk", *arguments], cwd=folder, stdout=stdout,
-        stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "cheaptalk", *arguments],
+        cwd=folder,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def stderr_lines(done: "subprocess.CompletedProcess[str]") -> list[str]:
@@ -41,32 +48,23 @@ def closed_pipe() -> int:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("arguments", [("game", "list", "--json"), ("run", "quickstart")])
-def test_closed_reader_ends_a_command_silently(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    done = run_command(*arguments, folder=tmp_path, stdout=closed_pipe())
-    assert (done.returncode, stderr_lines(done)) == (141, [])
+def test_closed_reader_ends_a_command_silently(tmp_path: Path) -> None:
+    for arguments in [("game", "list", "--json"), ("run", "quickstart")]:
+        done = run_command(*arguments, folder=tmp_path, stdout=closed_pipe())
+        assert (done.returncode, stderr_lines(done)) == (141, [])
 
 
 @pytest.mark.kill
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (
-            "game",
-            "list",
-        ),
-        ("run", "quickstart", "--json"),
-    ],
-)
-def test_full_disk_prints_one_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    with FULL.open("w") as full:
-        done = run_command(*arguments, folder=tmp_path, stdout=full.fileno())
-    error = "error: cannot write to standard output: No space left on device"
-    assert (done.returncode, stderr_lines(done)) == (1, [error])
-    if "run" in arguments:
-        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-            assert store.study("quickstart").done == 3210
+def test_full_disk_prints_one_error(tmp_path: Path) -> None:
+    for arguments in [("game", "list"), ("run", "quickstart", "--json")]:
+        with FULL.open("w") as full:
+            done = run_command(*arguments, folder=tmp_path, stdout=full.fileno())
+        error = "error: cannot write to standard output: No space left on device"
+        assert (done.returncode, stderr_lines(done)) == (1, [error])
+        if "run" in arguments:
+            with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+                assert store.study("quickstart").done == 3210
 
 
 @pytest.mark.kill
@@ -95,25 +93,27 @@ def test_run_with_closed_output_stops_as_on_ctrl_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP])
-def test_signal_stops_a_scripted_run_and_its_workers(
-    tmp_path: Path, signum: signal.Signals
-) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cheaptalk", "run", "glee", "--workers", "2"],
-        cwd=tmp_path, env=unmeasured(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    with process:
-        assert process.stderr is not None
-        assert " of 80,100 matches" in process.stderr.readline()
-        os.killpg(process.pid, signum)
-        stderr = process.stderr.read()
-    assert process.returncode == 128 + signum, stderr
-    assert stderr.splitlines()[-1] == HINT
-    assert "Traceback" not in stderr
-    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-        assert store.study("glee").halted == "interrupted"
+def test_signal_stops_a_scripted_run_and_its_workers(tmp_path: Path) -> None:
+    for signum in [signal.SIGTERM, signal.SIGHUP]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cheaptalk", "run", "glee", "--workers", "2"],
+            cwd=tmp_path,
+            env=unmeasured(),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        with process:
+            assert process.stderr is not None
+            assert " of 80,100 matches" in process.stderr.readline()
+            os.killpg(process.pid, signum)
+            stderr = process.stderr.read()
+        assert process.returncode == 128 + signum, stderr
+        assert stderr.splitlines()[-1] == HINT
+        assert "Traceback" not in stderr
+        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+            assert store.study("glee").halted == "interrupted"
 
 
 @pytest.mark.kill
@@ -138,22 +138,12 @@ class ClosedStream(io.StringIO):
         raise io.UnsupportedOperation
 
 
-WRITING = {
-    "page.html": ("report", "small", "--out", "page.html"),
-    "tables": ("store", "export", "small", "--out", "tables"),
-    "lines.zip": ("store", "export", "small", "--format", "jsonl", "--out", "lines.zip", "--json"),
-    "both.html": ("compare", "small", "other", "--out", "both.html"),
-    "ranks.html": ("leaderboard", "small", "--out", "ranks.html"),
-    "game.html": ("metagame", "small", "--out", "game.html"),
-    "sheet.csv": ("judge", "label", "small", "--rubric", "promises", "--sheet", "sheet.csv"),
-}
+WRITING = CASES["commands_that_write_files"]
 """Commands by the file that they write."""
 
 
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-@pytest.mark.parametrize("file", WRITING)
 def test_files_are_written_after_the_reader_closes(
-    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, stream: str
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     players = {name: {"strategy": name} for name in ("random", "equal_split")}
     players["down"] = {"model": "script/fail"}
@@ -162,6 +152,8 @@ def test_files_are_written_after_the_reader_closes(
     for seed, name in enumerate(("small", "other")):
         planned = study(name=name, players=players, pairing=pairing, instances=2, seed=seed)
         ct.run(planned, tmp_path / "cheaptalk.sqlite")
-    monkeypatch.setattr(sys, stream, ClosedStream())
-    assert cheaptalk(*WRITING[file]).status in (0, 141)
-    assert (tmp_path / file).exists()
+    for stream, (file, command) in zip(cycle(("stdout", "stderr")), WRITING.items()):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, stream, ClosedStream())
+            assert cheaptalk(*command).status in (0, 141), command
+        assert (tmp_path / file).exists()

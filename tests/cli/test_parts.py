@@ -11,18 +11,11 @@ import yaml
 
 import cheaptalk as ct
 from tests.batch_server import BatchServer
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
-GAMES = {
-    "games": [
-        {"game": "bargaining", "fixed": {"horizon": 2}},
-        {"game": "negotiation", "fixed": {"horizon": 2}},
-    ],
-    "players": {"luck": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
-    "pairing": [["luck", "luck"]],
-    "instances": 4,
-}
+GAMES = CASES["games_of_parts"]
 
 
 def write_study(folder: Path, **changes: Any) -> None:
@@ -48,15 +41,13 @@ def test_partial_run_reports_the_rest_and_resume_plays_it(
     assert (done.status, "write a report with" in done.out) == (0, True)
 
 
-@pytest.mark.parametrize("command", [("run", "small.yaml"), ("resume", "small")])
-def test_unknown_game_prints_error(
-    cheaptalk: Command, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    write_study(tmp_path, **GAMES)
-    cheaptalk("run", "small.yaml", "--max-matches", "1")
-    done = cheaptalk(*command, "--game", "bargain")
-    assert done.status == 2
-    assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.said
+def test_unknown_game_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
+    for command in [("run", "small.yaml"), ("resume", "small")]:
+        write_study(tmp_path, **GAMES)
+        cheaptalk("run", "small.yaml", "--max-matches", "1")
+        done = cheaptalk(*command, "--game", "bargain")
+        assert done.status == 2
+        assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.said
 
 
 def test_estimate_covers_only_matches_to_be_played(cheaptalk: Command, tmp_path: Path) -> None:
@@ -66,10 +57,7 @@ def test_estimate_covers_only_matches_to_be_played(cheaptalk: Command, tmp_path:
         write_study(tmp_path, **with_model(server.url))
         outputs = [
             cheaptalk(*command).err
-            for command in (
-                ("run", "small.yaml", "--max-matches", "2"),
-                ("resume", "small"),
-            )
+            for command in (("run", "small.yaml", "--max-matches", "2"), ("resume", "small"))
         ]
     few, more = (int(re.findall(r"estimated (\d+) to \d+ calls", text)[0]) for text in outputs)
     assert 2 * few == more, "two matches, and then the other four"
@@ -84,22 +72,21 @@ def test_halted_part_continues_as_a_part(cheaptalk: Command, tmp_path: Path) -> 
     assert done.out.splitlines()[-1].endswith(where)
 
 
-@pytest.mark.parametrize(
-    "part", ["--max-matches 2", "--game bargaining", "--game bargaining --max-matches 2"]
-)
 def test_interrupted_part_continues_as_a_part(
-    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: Any, progress: Callable[[ct.Progress], None], **__: Any) -> None:
-        progress(ct.Progress(2, 0))
-        raise KeyboardInterrupt
+    for part in ["--max-matches 2", "--game bargaining", "--game bargaining --max-matches 2"]:
 
-    write_study(tmp_path, **GAMES)
-    monkeypatch.setattr(ct, "run", interrupted)
-    done = cheaptalk("run", "small.yaml", *part.split())
-    again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
-    assert done.status == 130
-    assert done.err.splitlines()[-1] == f"stopped; continue with: {again}"
+        def interrupted(*_: Any, progress: Callable[[ct.Progress], None], **__: Any) -> None:
+            progress(ct.Progress(2, 0))
+            raise KeyboardInterrupt
+
+        write_study(tmp_path, **GAMES)
+        monkeypatch.setattr(ct, "run", interrupted)
+        done = cheaptalk("run", "small.yaml", *part.split())
+        again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
+        assert done.status == 130
+        assert done.err.splitlines()[-1] == f"stopped; continue with: {again}"
 
 
 def test_run_interrupted_before_it_starts_writes_nothing(

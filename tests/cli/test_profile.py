@@ -4,25 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tests.cli import CASES
 from tests.conftest import Command
 
-BATTERY = """
-name: mine-1
-sizes: {small: 3}
-panel:
-  fair: {meaning: offers half, player: equal_split}
-  hard: {meaning: gives way late, player: {strategies: {bargaining: boulware}}}
-parts:
-  pie: {title: A pie, game: bargaining, fixed: {money: 100, horizon: 3, messages: false}}
-"""
 PROFILE = ("profile", "script/legal", "--label", "mine", "--battery", "mine.yaml")
 
 
 @pytest.fixture
 def cli(cheaptalk: Command, tmp_path: Path) -> Command:
     """Return the command line in a folder with a small battery."""
-    (tmp_path / "mine.yaml").write_text(BATTERY)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(CASES["small_battery"]))
     return cheaptalk
 
 
@@ -38,9 +31,10 @@ def test_gates_set_the_exit_status_and_junit_file(cli: Command, tmp_path: Path) 
     assert open_yet.status == 3
     result = json.loads(open_yet.out)
     assert result["gates"][0]["verdict"] == "open"
-    assert result["numbers"].keys() == json.loads(
-        (tmp_path / "mine-profile.json").read_text()
-    )["numbers"].keys()  # fmt: skip
+    assert (
+        result["numbers"].keys()
+        == json.loads((tmp_path / "mine-profile.json").read_text())["numbers"].keys()
+    )
     before = ("--compare-to", "mine-profile.json", "--json-file", "now.json")
     again = cli(*PROFILE, *before)
     assert (
@@ -55,43 +49,9 @@ def test_gates_set_the_exit_status_and_junit_file(cli: Command, tmp_path: Path) 
     assert "Since mine, 0 of" in page
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--require", "earnd >= 0.4"), 'by mine-1 has no metric "earnd" (did you mean "earned"?)'),
-        (("--require", "change.earned >= 0"), "a gate on a change requires --compare-to"),
-        (("--compare-to", "before.json"), "compare profiles by the same battery"),
-        (("--compare-to", "large.json"), "compare profiles of the same size"),
-        (("--size", "huge"), 'mine-1 has no size "huge"'),
-        (
-            ("--add-baseline", "equal_split", "--add-baseline", "fair"),
-            'already has a player "fair"',
-        ),
-    ],
-)
-def test_invalid_options_fail_before_any_match(
-    cli: Command, tmp_path: Path, options: tuple[str, ...], message: str
-) -> None:
-    before = {"format": 2, "player": "x", "battery": "mine-1", "size": "large",
-              "values": {"rows": {}}}  # fmt: skip
-    (tmp_path / "large.json").write_text(json.dumps(before))
-    (tmp_path / "before.json").write_text(json.dumps(before | {"battery": "other-1"}))
-    done = cli(*PROFILE, *options)
-    assert done.status == 2
-    assert message in done.said
-    assert not (tmp_path / "cheaptalk.sqlite").exists()
-
-
 def test_players_are_taken_from_panels_and_rosters(cli: Command) -> None:
     assert cli("profile", "panel/hard", "--battery", "mine.yaml").status == 0
-    for player, message in (
-        ("panel/hrd", 'mine-1 has no baseline "hrd" (did you mean "hard"?)'),
-        ("glee:gpt-9", 'glee: unknown player "gpt-9" (did you mean "gpt-4o"?)'),
-        ("glee:gpt-4o,o3-mini", "glee:gpt-4o,o3-mini: expected one player, got 2"),
-        ("glee:gpt-4o", "set the environment variable OPENAI_API_KEY"),
-        ("agent/mine@127.0.0.1:1/act", "write agent/mine@http://127.0.0.1:1/act"),
-        ("agent@http://127.0.0.1:1/act", 'unknown provider "agent@http:" (did you mean "agent"?)'),
-    ):
+    for player, message in CASES["players_are_taken_from_panels_and_rosters"]:
         done = cli("profile", player, "--battery", "mine.yaml")
         assert (done.status, message in done.said) == (2, True), done.err
 
@@ -105,13 +65,3 @@ def test_gates_do_not_pass_after_frequent_forfeits(cli: Command) -> None:
     assert "Earned, against the baselines: " not in done.out
     assert "mistakes <= 5: open" in done.out
     assert cli(*nonsense, "--require", "valid >= 0.9").status == 1
-
-
-def test_unreachable_agent_halts_the_profile(cli: Command) -> None:
-    away = "agent/mine@http://127.0.0.1:1/act"
-    done = cli("profile", away, "--battery", "mine.yaml", "--retry-timeout", "0")
-    assert done.status == 4
-    assert "no server answers" in done.out
-    assert (
-        f"continue with: cheaptalk profile {away} --battery mine.yaml --retry-timeout 0" in done.out
-    )

@@ -15,20 +15,10 @@ import yaml
 import cheaptalk as ct
 from cheaptalk.cli.results.profile import _entry
 from cheaptalk.loopback import listening
+from tests.cli import CASES
 from tests.conftest import Command, Done
 
-BATTERY: dict[str, Any] = {
-    "name": "tiny-1",
-    "sizes": {"small": 1},
-    "panel": {
-        "fair": {"meaning": "offers half", "player": "equal_split"},
-        "hard": {"meaning": "gives way late", "player": "boulware"},
-    },
-    "parts": {
-        "pie": {"title": "A pie", "game": "bargaining",
-                "fixed": {"money": 100, "horizon": 2, "messages": False}},
-    },
-}  # fmt: skip
+BATTERY: dict[str, Any] = CASES["tiny_battery"]
 PAGES = {"me-profile.html", "me-profile.json"}
 KEPT = "remaining (completed matches are kept); continue with: cheaptalk profile "
 RunProfile = Callable[..., Done]
@@ -56,80 +46,21 @@ def call_count(folder: Path) -> int:
         return sum(record.calls for record in store.records("me-tiny-1-small"))
 
 
-INVALID: dict[str, tuple[tuple[str, ...], str]] = {
-    "no number": (
-        ("--require", "earnd >= 0.4"),
-        'a profile by tiny-1 has no metric "earnd" (did you mean "earned"?)',
-    ),
-    "no gate": (("--require", "earned => 0.4"), '"earned => 0.4" is not a gate; write METRIC >='),
-    "no file": (
-        ("--compare-to", "no.json"),
-        "no.json: cannot read the profile's JSON file: No such file",
-    ),
-    "no JSON": (
-        ("--compare-to", "tiny.yaml"),
-        "tiny.yaml: cannot read the profile's JSON file: Expecting value",
-    ),
-    "no profile": (
-        ("--compare-to", "list.json"),
-        "list.json: the file is not a profile; ",
-    ),
-    "half a profile": (("--compare-to", "half.json"), "half.json: the file is n"),
-    "another battery": (
-        ("--compare-to", "other.json"),
-        "other.json: the earlier profile of you has the battery tiny-0 instead of tiny-1; comp",
-    ),
-    "no size": (("--size", "huge"), 'tiny-1 has no size "huge" (known: small)'),
-    "a folder": (("--out", "."), "cannot write .: Is a directory"),
-    "no folder": (("--json-file", "tiny.yaml/me.json"), "cannot write tiny.yaml/me.json: "),
-    "no folder for gates": (
-        ("--require", "earned >= 0", "--junit", "tiny.yaml/me.xml"),
-        "cannot write tiny.yaml/me.xml: ",
-    ),
-    "no gates": (
-        ("--junit", "new/me.xml"),
-        "--junit requires at least one gate",
-    ),
-    "no battery": (("--battery", "standard"), 'unknown battery "standard" (did you mean'),
-}
-
-
-@pytest.mark.parametrize("case", INVALID)
-def test_invalid_options_fail_before_any_call(
-    profile: RunProfile, tmp_path: Path, case: str
-) -> None:
-    files = {
-        "list.json": [1],
-        "half.json": {"format": 2, "player": "you", "battery": "tiny-1"},
-        "other.json": {"format": 1, "player": "you", "battery": "tiny-0", "values": {"rows": {}}},
-    }
+def test_invalid_options_fail_before_any_call(profile: RunProfile, tmp_path: Path) -> None:
+    files = CASES["earlier_profiles"]
     for name, data in files.items():
         (tmp_path / name).write_text(json.dumps(data))
-    options, message = INVALID[case]
-    done = profile("script/legal", *options)
-    assert done.status == 2
-    assert f"error: {message}" in done.said
-    assert file_names(tmp_path) == {*files}
+    for options, message in CASES["invalid_profiles"].values():
+        done = profile("script/legal", *options)
+        assert (done.status, message in done.said) == (2, True), (options, done)
+        assert file_names(tmp_path) == {*files}
 
 
-@pytest.mark.parametrize(
-    ("player", "message"),
-    [
-        ("agent/x", 'agent/x: model: "agent/x": add the URL of the server: agent/x@http://HOST:'),
-        ("", ": null is not a player; write a strategy's name"),
-        ("{strategy: linear, start: 9}", "error: start: should be less than or equal to 1"),
-        (
-            "{strategies: {persuasion: {alice: honest}}}",
-            "me can't fill any seat in tiny-1: the player cannot play",
-        ),
-    ],
-)
-def test_players_without_a_seat_are_rejected(
-    profile: RunProfile, tmp_path: Path, player: str, message: str
-) -> None:
-    done = profile(player)
-    assert (done.status, message in done.said) == (2, True), done.said
-    assert file_names(tmp_path) == set()
+def test_players_without_a_seat_are_rejected(profile: RunProfile, tmp_path: Path) -> None:
+    for player, message in CASES["players_without_a_seat_are_rejected"]:
+        done = profile(player)
+        assert (done.status, message in done.said) == (2, True), done.said
+        assert file_names(tmp_path) == set()
 
 
 def test_invalid_panel_player_is_rejected(profile: RunProfile, tmp_path: Path) -> None:
@@ -168,8 +99,7 @@ def test_unplayed_matches_override_every_gate(profile: RunProfile, gate: str) ->
 
 
 @pytest.mark.parametrize(
-    ("gate", "status", "allowed"),
-    [("earned >= 2", 1, 1), ("findings <= 99", 4, 0), ("tokens >= 1", 4, 3)],
+    ("gate", "status", "allowed"), CASES["failed_matches_override_passing_and_open_gates"]
 )
 def test_failed_matches_override_passing_and_open_gates(
     profile: RunProfile, no_waits: None, gate: str, status: int, allowed: int
@@ -207,14 +137,14 @@ def test_gates_without_matches_are_junit_errors(
     profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
     with agent_server(lambda _: {"crash": 1 // 0}) as url:
-        done = profile(
-            f"agent/me@{url}", "--require", "earned >= 0.4", "--junit", "gates.xml"
-        )  # fmt: skip
+        done = profile(f"agent/me@{url}", "--require", "earned >= 0.4", "--junit", "gates.xml")
     assert done.status == 4
     suite = (tmp_path / "gates.xml").read_text(encoding="utf-8")
     assert 'tests="1" failures="0" errors="1"' in suite
     assert "<error" in suite
     assert "no match of me has ended" in suite
+    assert "status 500" in done.said
+    assert file_names(tmp_path) == {"cheaptalk.sqlite", "gates.xml"}, "no page without matches"
 
 
 def test_unreachable_agent_fails_quickly_with_advice(
@@ -312,8 +242,14 @@ def test_crashes_on_one_kind_of_message_are_identified(
     profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
     talkers = {key: {"strategy": "talker", "manner": key} for key in ("silent", "polite", "threat")}
-    words = {"pie-words": {"title": "A pie, with words", "game": "bargaining", "instances": 4,
-                           "fixed": {"money": 200, "horizon": 3, "messages": True}}}  # fmt: skip
+    words = {
+        "pie-words": {
+            "title": "A pie, with words",
+            "game": "bargaining",
+            "instances": 4,
+            "fixed": {"money": 200, "horizon": 3, "messages": True},
+        }
+    }
     battery = BATTERY | {"talkers": talkers, "words": words, "repeats": []}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(battery))
 
@@ -328,8 +264,11 @@ def test_crashes_on_one_kind_of_message_are_identified(
         done = profile(f"agent/me@{url}", "--require", "findings <= 0")
     assert done.status == 1
     output = " ".join(done.out.split())
-    assert re.search(r"me crashes on a threat: 8 of 8 matches failed \(\d+ requests\), and 0 of "
-                     r"the 20 others \(\d+ requests\)", output)  # fmt: skip
+    assert re.search(
+        r"me crashes on a threat: 8 of 8 matches failed \(\d+ requests\), and 0 of "
+        r"the 20 others \(\d+ requests\)",
+        output,
+    )
     page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
     assert "8 \N{MULTIPLICATION SIGN} status 500" in page, (
         "reasons are grouped, whichever request failed"
@@ -370,16 +309,6 @@ def test_requests_that_fail_at_first_are_counted(
     )
     assert text in " ".join(done.out.split())
     assert text in (tmp_path / "me-profile.html").read_text(encoding="utf-8")
-
-
-def test_agent_that_never_answers_gets_no_page(
-    profile: RunProfile, tmp_path: Path, no_waits: None
-) -> None:
-    with agent_server(lambda _: {"crash": 1 // 0}) as url:
-        done = profile(f"agent/me@{url}")
-    assert done.status == 4
-    assert "status 500" in done.said
-    assert file_names(tmp_path) == {"cheaptalk.sqlite"}
 
 
 def test_agent_deadline_is_60_seconds_by_default() -> None:
@@ -471,7 +400,7 @@ def test_compared_profile_is_not_overwritten(profile: RunProfile, tmp_path: Path
 
 def test_excluded_games_do_not_count_as_unplayed(profile: RunProfile, tmp_path: Path) -> None:
     parts = BATTERY["parts"] | {
-        "price": {"title": "A price", "game": "negotiation", "fixed": {"horizon": 2}},
+        "price": {"title": "A price", "game": "negotiation", "fixed": {"horizon": 2}}
     }
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"parts": parts}))
     done = profile("linear", "--game", "bargaining")

@@ -11,10 +11,10 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.records.ledger.ledger import CallKey, Ledger
+from tests.cli import CASES
 from tests.cli.terminal import Terminal
 from tests.conftest import Command
 from tests.fakes import Canned, Server, broken, spec, uncounting, with_model
-from tests.model_server import Handler
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,7 @@ def test_plan_shows_the_study_and_writes_nothing(cheaptalk: Command, tmp_path: P
     assert "small: Two [small] ones." in done.out
     assert "bargaining  fair / firm        3" in done.out
     assert "bargaining: 1 configuration" in done.out
+    assert "without a valid response" not in done.out, "no model plays"
     assert done.out.splitlines()[-1] == (
         "6 matches, none played yet (the store cheaptalk.sqlite does not exist)"
     )
@@ -97,12 +98,18 @@ def test_player_option_adds_and_replaces_players(cheaptalk: Command, tmp_path: P
     write_study(tmp_path, pairing="self")
     data = json.loads(
         cheaptalk(
-            "plan", "small.yaml", "--list-matches", "--json",
-            "--player", "slow=boulware",
-            "--player", "firm={strategy: fixed_demand, share: 0.9}",
-            "--player", "tiny=vllm/tiny@http://localhost:1/v1",
+            "plan",
+            "small.yaml",
+            "--list-matches",
+            "--json",
+            "--player",
+            "slow=boulware",
+            "--player",
+            "firm={strategy: fixed_demand, share: 0.9}",
+            "--player",
+            "tiny=vllm/tiny@http://localhost:1/v1",
         ).out
-    )  # fmt: skip
+    )
     assert [match["seating"][0] for match in data["plan"]] == ["fair", "firm", "slow", "tiny"]
     done = cheaptalk("run", "small.yaml", "--player", "firm={strategy: fixed_demand, share: 0.9}")
     assert done.status == 0
@@ -112,45 +119,23 @@ def test_player_option_adds_and_replaces_players(cheaptalk: Command, tmp_path: P
     assert "2 before, 0 now" in cheaptalk("resume", "small").out, "a resume keeps the players"
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("bot", 'openai/gpt-4o, got "bot"'),
-        ("=linear", 'openai/gpt-4o, got "=linear"'),
-        ("bot=", 'openai/gpt-4o, got "bot="'),
-        ("bot=gpt-4o", "; for the model write openai/gpt-4o"),
-        ("bot={strategy: liner", "{strategy: liner is not valid YAML"),
-        ("bot=liner", 'small.yaml: players.bot: unknown strategy "liner" (did you mean "linear"?)'),
-        ("bot={stratgy: x}", 'small.yaml: players.bot: unknown key "stratgy" (did you mean'),
-        ("bot=opnai/x", 'small.yaml: players.bot.model: unknown provider "opnai" (did you mean'),
-        ("bot=5", "small.yaml: players.bot: 5 is not a player; write a strategy's name"),
-    ],
-)
-def test_invalid_player_option_prints_error(
-    cheaptalk: Command, tmp_path: Path, option: str, message: str
-) -> None:
-    write_study(tmp_path, pairing="all")
-    done = cheaptalk("plan", "small.yaml", "--player", option)
-    assert done.status == 2
-    assert message in done.said
+def test_invalid_player_option_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
+    for option, message in CASES["invalid_player_option_prints_error"]:
+        write_study(tmp_path, pairing="all")
+        done = cheaptalk("plan", "small.yaml", "--player", option)
+        assert done.status == 2
+        assert message in done.said
+    done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
+    assert (done.status, 'duplicate label "a"' in done.said) == (2, True)
 
 
-@pytest.mark.parametrize("command", ["plan", "run"])
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--player=frim=linear", 'small.yaml: --player: no pairing includes "frim" (did you mean'),
-        ("--player=x=vllm/tiny", 'no pairing includes "x" (known: fair, firm); use the label of'),
-        ("--roster=glee:o3-mini", "--roster: no pairing includes a player of glee:o3-mini"),
-    ],
-)
-def test_player_outside_all_pairings_is_rejected(
-    cheaptalk: Command, tmp_path: Path, command: str, option: str, message: str
-) -> None:
-    done = cheaptalk(command, "small.yaml", option)
-    assert done.status == 2
-    assert message in done.said
-    assert file_names(tmp_path) == {"small.yaml"}
+def test_player_outside_all_pairings_is_rejected(cheaptalk: Command, tmp_path: Path) -> None:
+    for option, message in CASES["player_outside_all_pairings_is_rejected"]:
+        for command in ["plan", "run"]:
+            done = cheaptalk(command, "small.yaml", option)
+            assert done.status == 2
+            assert message in done.said
+            assert file_names(tmp_path) == {"small.yaml"}
 
 
 def test_roster_may_include_unseated_players(cheaptalk: Command, tmp_path: Path) -> None:
@@ -160,13 +145,6 @@ def test_roster_may_include_unseated_players(cheaptalk: Command, tmp_path: Path)
     assert "o3-mini plays no game: no pairing includes it" in done.out.splitlines()
     data = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--json").out
     assert json.loads(data)["unseated"] == ["o3-mini"]
-
-
-def test_duplicate_labels_are_rejected(cheaptalk: Command, tmp_path: Path) -> None:
-    write_study(tmp_path, pairing="all")
-    done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
-    assert done.status == 2
-    assert 'duplicate label "a"' in done.said
 
 
 # run, resume
@@ -180,23 +158,28 @@ def test_run_prints_a_summary_and_the_next_command(cheaptalk: Command, tmp_path:
     assert last == "write a report with: cheaptalk report small --store 'my store.sqlite'"
     again = json.loads(cheaptalk("run", "small.yaml", "--store", "my store.sqlite", "--json").out)
     assert again | {"seconds": 0} == {
-        "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
+        "study": "small",
+        "store": "my store.sqlite",
+        "planned": 2,
+        "before": 2,
+        "played": {},
         "forfeited": 0,
-        "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
-        "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "replaced": 0,
-        "set_aside": 0, "rest": 0, "elsewhere": 0, "log_open": False,
-    }  # fmt: skip
-
-
-def test_store_is_taken_from_the_environment(
-    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHEAPTALK_STORE", str(tmp_path / "named.sqlite"))
-    cheaptalk("run", "small.yaml")
-    assert "named.sqlite" in file_names(tmp_path)
-    assert "cheaptalk.sqlite" not in file_names(tmp_path)
-    assert cheaptalk("status").out.split()[-6:] == ["small", "2", "0", "2", "0", "0"]
-    assert cheaptalk("status", "--store", "other.sqlite").status == 2
+        "left": 0,
+        "halted": None,
+        "unresolved": 0,
+        "problems": {},
+        "seconds": 0,
+        "waiting": 0,
+        "cache": None,
+        "answers": {},
+        "cost": None,
+        "dropped": 0,
+        "replaced": 0,
+        "set_aside": 0,
+        "rest": 0,
+        "elsewhere": 0,
+        "log_open": False,
+    }
 
 
 def test_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_path: Path) -> None:
@@ -213,55 +196,32 @@ INVALID = {
 }
 
 
-@pytest.mark.parametrize("case", INVALID)
-@pytest.mark.parametrize("command", ["plan", "run"])
-def test_missing_or_broken_study_prints_error(
-    cheaptalk: Command, tmp_path: Path, command: str, case: str
-) -> None:
-    (tmp_path / "broken.yaml").write_text("{")
-    name, message = INVALID[case]
-    done = cheaptalk(command, name)
-    assert done.status == 2
-    assert done.said.startswith(f"error: {message}")
-    assert file_names(tmp_path) == {"small.yaml", "broken.yaml"}
+def test_missing_or_broken_study_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
+    for command in ["plan", "run"]:
+        for case in INVALID:
+            (tmp_path / "broken.yaml").write_text("{")
+            name, message = INVALID[case]
+            done = cheaptalk(command, name)
+            assert done.status == 2
+            assert done.said.startswith(f"error: {message}")
+            assert file_names(tmp_path) == {"small.yaml", "broken.yaml"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"repeat": 2}, 'small.yaml: unknown key "repeat" (did you mean "repeats"?)'),
-        ({"instances": 0}, "small.yaml: instances: should be greater than or equal to 1, not 0"),
-        ({"pairing": [["fair", "frim"]]}, 'small.yaml: pairing: unknown player "frim" (did you'),
-        ({"players": {"a": {"model": "openai/gpt-4o"}}, "pairing": "all"},
-         "small.yaml: players.a: set the environment variable OPENAI_API_KEY"),
-        ({"players": {"a": {"person": "terminal"}}, "pairing": "all"},
-         "small.yaml: players.a: a person plays with: cheaptalk play"),
-        ({"players": {"a": {"recorded": "abc"}}, "pairing": "all"},
-         "small.yaml: players.a: there is no store with match abc"),
-        ({"games": [], "instances_from": "old"},
-         'small.yaml: instances_from: no store with the study "old"; set --store'),
-    ],
-)  # fmt: skip
 def test_invalid_study_writes_nothing(
-    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, Any], message: str,
-) -> None:  # fmt: skip
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    write_study(tmp_path, **changes)
-    done = cheaptalk("run", "small.yaml")
-    assert done.status == 2
-    assert done.said.startswith(f"error: {message}")
-    assert file_names(tmp_path) == {"small.yaml"}
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for changes, message in CASES["invalid_study_writes_nothing"]:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        write_study(tmp_path, **changes)
+        done = cheaptalk("run", "small.yaml")
+        assert done.status == 2
+        assert done.said.startswith(f"error: {message}")
+        assert file_names(tmp_path) == {"small.yaml"}
 
 
 def test_invalid_store_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
-    for command in (
-        ["run", "small.yaml"],
-        ["plan", "small.yaml"],
-        ["status"],
-        ["match", "show", "a"],
-    ):
+    for command in CASES["invalid_store_prints_error"]:
         done = cheaptalk(*command, "--store", "diary.txt")
         assert done.status == 2
         assert done.said.startswith(
@@ -286,21 +246,21 @@ def test_store_can_be_given_as_a_url(cheaptalk: Command, tmp_path: Path) -> None
         assert "papyrus://...: unknown kind of store" in done.said + done.out
 
 
-@pytest.mark.parametrize("command", ["resume", "status"])
-def test_unknown_study_prints_error(cheaptalk: Command, command: str) -> None:
-    cheaptalk("run", "small.yaml")
-    done = cheaptalk(command, "smal")
-    assert done.status == 2
-    assert 'no study "smal" (did you mean "small"?) in cheaptalk.sqlite' in done.said
+def test_unknown_study_prints_error(cheaptalk: Command) -> None:
+    for command in ["resume", "status"]:
+        cheaptalk("run", "small.yaml")
+        done = cheaptalk(command, "smal")
+        assert done.status == 2
+        assert 'no study "smal" (did you mean "small"?) in cheaptalk.sqlite' in done.said
 
 
-@pytest.mark.parametrize("command", ["resume", "run", "plan"])
-def test_imported_study_cannot_be_run(cheaptalk: Command, tmp_path: Path, command: str) -> None:
-    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
-        store.register_study("theirs", {"imported": "glee"})
-    done = cheaptalk(command, "theirs")
-    assert (done.status, done.said) == (2, 'error: "theirs" was imported and cannot be run')
-    assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["planned"] == 0
+def test_imported_study_cannot_be_run(cheaptalk: Command, tmp_path: Path) -> None:
+    for command in ["resume", "run", "plan"]:
+        with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+            store.register_study("theirs", {"imported": "glee"})
+        done = cheaptalk(command, "theirs")
+        assert (done.status, done.said) == (2, 'error: "theirs" was imported and cannot be run')
+        assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["planned"] == 0
 
 
 def test_status_of_an_invalid_stored_study_omits_its_size(
@@ -372,19 +332,21 @@ async def hang_up(request: web.Request, body: dict[str, Any]) -> web.StreamRespo
     ("handler", "budget", "option", "advice"),
     [
         (
-            uncounting, {"tokens": 9_999}, (),
+            uncounting,
+            {"tokens": 9_999},
+            (),
             "in the study file, limit calls instead of tokens and dollars, then run: cheaptalk run",
         ),
         (uncounting, {}, ("--max-tokens", "9999"), "limit calls instead: cheaptalk resume small"),
         (hang_up, {}, ("--max-tokens", "999"), "limit calls instead: cheaptalk resume small"),
         (hang_up, {"tokens": 999}, (), "increase the budget in the study file, then run: cheap"),
     ],
-)  # fmt: skip
+)
 def test_uncounted_tokens_give_advice_on_other_caps(
     cheaptalk: Command,
     tmp_path: Path,
     no_waits: None,
-    handler: Handler,
+    handler: Any,
     budget: dict[str, int],
     option: tuple[str, ...],
     advice: str,
@@ -435,13 +397,7 @@ def test_long_lists_of_problems_are_truncated(
 
 # reports of a run
 
-SILENT: dict[str, Any] = {
-    "games": [{"game": "item_bargaining"}],
-    "players": {"no": {"model": "script/refuse"}, "luck": {"strategy": "random"}},
-    "pairing": [["no", "luck"]],
-    "instances": 2,
-    "unanswered": {"refused": "replace", "illegal": "drop", "max_replacements": 1},
-}
+SILENT: dict[str, Any] = CASES["silent_model"]
 """A model that never answers, in a game that then ends by its own rule."""
 
 
@@ -471,13 +427,14 @@ def test_dropped_and_replaced_matches_are_reported_everywhere(
     assert "excluded from the metrics of small: player_1 refused" in shown
     assert f"replaces match {first['id']}" in shown
     assert json.loads(cheaptalk("match", "show", again["id"], "--json").out)["studies"] == [
-        {"study": "small", "dropped": True, "dropped_because": "player_1 refused",
-         "replaces": first["id"], "planned": True}
-    ]  # fmt: skip
-
-
-def test_plan_without_models_omits_the_unanswered_policy(cheaptalk: Command) -> None:
-    assert "without a valid response" not in cheaptalk("plan", "small.yaml").out
+        {
+            "study": "small",
+            "dropped": True,
+            "dropped_because": "player_1 refused",
+            "replaces": first["id"],
+            "planned": True,
+        }
+    ]
 
 
 def test_status_shows_why_the_last_run_halted(cheaptalk: Command, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.settings import read_dotenv
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
@@ -58,9 +59,10 @@ def test_settings_are_defaults_of_options(
         assert cheaptalk("run", "small.yaml", "--max-calls", "1000").status == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_invalid_settings_are_reported_by_line_without_values(
+    cheaptalk: Command, settings: Path
+) -> None:
+    for content, message in [
         ("store = 5", "line 1: store: expected the file or URL of a store in quotes"),
         ("\nworkers = true", "line 2: workers: expected an integer above 0"),
         ("max-dollars = -1", "line 1: max-dollars: expected a number above 0"),
@@ -70,55 +72,36 @@ def test_settings_are_defaults_of_options(
         ("store = \n", "invalid TOML: Invalid value (at line 1, column 9)"),
         (f'OPENAI_API_KEY = "{KEY}"', "line 1: OPENAI_API_KEY: API keys are not allowed here"),
         (f'openai = "{KEY}"', "line 1: openai: API keys are not allowed here"),
-    ],
-)
-def test_invalid_settings_are_reported_by_line_without_values(
-    cheaptalk: Command, settings: Path, content: str, message: str
+    ]:
+        settings.write_text(content)
+        done = cheaptalk("status")
+        assert done.status == 2
+        assert f"error: {settings}: {message}" in done.said
+        assert KEY not in done.said
+        assert cheaptalk("status", "--help").status == 0
+
+
+def test_dotenv_values_are_parsed(tmp_path: Path) -> None:
+    for line, value in CASES["dotenv_values_are_parsed"]:
+        path = tmp_path / ".env"
+        path.write_text(f"\n# a comment\n{line}\n")
+        assert read_dotenv(path) == {"A": value}
+
+
+def test_invalid_dotenv_is_reported_by_line_without_values(
+    cheaptalk: Command, tmp_path: Path
 ) -> None:
-    settings.write_text(content)
-    done = cheaptalk("status")
-    assert done.status == 2
-    assert f"error: {settings}: {message}" in done.said
-    assert KEY not in done.said
-    assert cheaptalk("status", "--help").status == 0
-
-
-@pytest.mark.parametrize(
-    ("line", "value"),
-    [
-        ("A=b", "b"),
-        ("export A = b c # what it is", "b c"),
-        ("A='b # c'", "b # c"),
-        ('A="b#c" # d', "b#c"),
-        ("A=b#c", "b#c"),
-        ("A=", ""),
-        ("A= # nothing", ""),
-        ("A=$HOME", "$HOME"),
-    ],
-)
-def test_dotenv_values_are_parsed(tmp_path: Path, line: str, value: str) -> None:
-    path = tmp_path / ".env"
-    path.write_text(f"\n# a comment\n{line}\n")
-    assert read_dotenv(path) == {"A": value}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+    for content, message in [
         (KEY, "line 1: expected NAME=VALUE with closed quotes, or a comment starting with #"),
         (
             f"\nA='{KEY}",
             "line 2: expected NAME=VALUE with closed quotes, or a comment starting with #",
         ),
         (f"A=1\nA={KEY}", "line 2: duplicate variable A; remove one of them"),
-    ],
-)
-def test_invalid_dotenv_is_reported_by_line_without_values(
-    cheaptalk: Command, tmp_path: Path, content: str, message: str
-) -> None:
-    (tmp_path / ".env").write_text(content)
-    done = cheaptalk("game", "list")
-    assert (done.status, done.said) == (2, f"error: .env: {message}")
+    ]:
+        (tmp_path / ".env").write_text(content)
+        done = cheaptalk("game", "list")
+        assert (done.status, done.said) == (2, f"error: .env: {message}")
 
 
 @pytest.fixture
@@ -135,11 +118,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
     ct.models.PROVIDERS.forget()
 
 
+@pytest.mark.usefixtures("importable")
 def test_dotenv_cannot_redirect_keys_of_the_environment(
-    cheaptalk: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lab: Callable[[str], None],
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Callable[[str], None]
 ) -> None:
     lab("https://${LAB_HOST}/v1")
     (tmp_path / ".env").write_text(
@@ -183,6 +164,7 @@ def test_dotenv_key_is_sent_and_removed_from_records(
     assert KEY not in text
 
 
+@pytest.mark.usefixtures("importable")
 def test_doctor_lists_the_settings(cheaptalk: Command, settings: Path) -> None:
     settings.write_text('store = "postgresql://me:word@host/x"\nconcurrency = 3\n')
     assert f"ok  settings: {settings} sets: store = set, concurrency = 3" in (

@@ -7,6 +7,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, study, with_model
 from tests.played import CROWD, play
@@ -83,8 +84,9 @@ def test_json_contains_the_complete_record(cheaptalk: Command, match: str) -> No
 
 
 def test_live_match_is_shown_so_far(cheaptalk: Command, tmp_path: Path) -> None:
-    planned = study(**with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
-                 budget={"calls": 1})  # fmt: skip
+    planned = study(
+        **with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}], budget={"calls": 1}
+    )
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(planned, store, models=Canned())
         live = next(r.id for r in store.records() if store.open_calls(r.id))
@@ -118,21 +120,14 @@ def test_forfeit_is_shown(cheaptalk: Command, tmp_path: Path) -> None:
     assert "payoffs" not in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("zzz",), 'no match id begins with "zzz" in cheaptalk.sqlite'),
-        (("MATCH", "--actor", "bub"), 'unknown actor "bub" (did you mean "bob"?)'),
-        (("MATCH", "--store", "no.sqlite"), "no store at no.sqlite; name an existing one with"),
-    ],
-)
-def test_invalid_arguments_print_errors(
-    cheaptalk: Command, match: str, arguments: tuple[str, ...], message: str
-) -> None:
-    done = cheaptalk("match", "show", *(match if word == "MATCH" else word for word in arguments))
-    assert done.status == 2
-    assert done.said.startswith("error: ")
-    assert message in done.said
+def test_invalid_arguments_print_errors(cheaptalk: Command, match: str) -> None:
+    for arguments, message in CASES["invalid_arguments_print_errors"]:
+        done = cheaptalk(
+            "match", "show", *(match if word == "MATCH" else word for word in arguments)
+        )
+        assert done.status == 2
+        assert done.said.startswith("error: ")
+        assert message in done.said
 
 
 def test_match_of_other_rules_is_rejected_except_as_json(

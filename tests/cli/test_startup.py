@@ -3,14 +3,10 @@
 import subprocess
 import sys
 
-import pytest
-
 from cheaptalk.cli.commands import full_names
+from tests.cli import CASES
 
-HEAVY = {
-    "aiohttp", "cheaptalk.records", "cheaptalk.rules", "cheaptalk.studies", "jinja2", "msgspec",
-    "numpy", "polars", "pydantic", "rich", "scipy", "sqlalchemy", "yaml",
-}  # fmt: skip
+HEAVY = set(CASES["heavy_modules"])
 """Modules that are slow to import, besides typer."""
 PROGRAM = """
 import contextlib, io, os, sys
@@ -45,28 +41,16 @@ def test_command_help_loads_no_heavy_modules() -> None:
     assert loaded_modules(lines, "Usage: cheaptalk ") & HEAVY == set()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("", "game"),
-        ("run --store x --max-t", "--max-tokens"),
-        ("game list barg", "bargaining"),
-        ("game ", "strategies"),
-        ("report s --recipe gl", "glee"),
-        ("run quick", "quickstart"),
-        ("run q --roster self", "self-play"),
-        ("judge run s --rubric hon", "honesty"),
-    ],
-)
-def test_completion_loads_no_heavy_modules(typed: str, expected: str, shell: str) -> None:
-    line = f"cheaptalk {typed}"
-    variables = {
-        "_CHEAPTALK_COMPLETE": f"complete_{shell}",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split(" ")) - 1),
-        "_TYPER_COMPLETE_ARGS": line,
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-    }
-    allowed = set() if shell == "bash" else {"rich"}  # Typer renders descriptions with rich
-    assert loaded_modules([[]], expected, **variables) & HEAVY <= allowed
+def test_completion_loads_no_heavy_modules() -> None:
+    for typed, expected in CASES["completion_loads_no_heavy_modules"]:
+        for shell in ["bash", "zsh", "fish"]:
+            line = f"cheaptalk {typed}"
+            variables = {
+                "_CHEAPTALK_COMPLETE": f"complete_{shell}",
+                "COMP_WORDS": line,
+                "COMP_CWORD": str(len(line.split(" ")) - 1),
+                "_TYPER_COMPLETE_ARGS": line,
+                "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            }
+            allowed = set() if shell == "bash" else {"rich"}  # Typer renders descriptions with rich
+            assert loaded_modules([[]], expected, **variables) & HEAVY <= allowed

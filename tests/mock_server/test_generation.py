@@ -4,7 +4,6 @@ import json
 import math
 from typing import Annotated, Any, Literal
 
-import pytest
 from pydantic import Field
 
 import cheaptalk as ct
@@ -67,23 +66,25 @@ class AllOptional(ct.Action):
     remark: ct.Message | None = None
 
 
-@pytest.mark.parametrize("action", [Bounded, Strings, Nested, AllOptional])
-def test_generated_values_are_valid(action: type[ct.Action]) -> None:
-    schema = action.model_json_schema()
-    for draw in DRAWS:
-        value = Generator(schema, draw).value(schema)
-        assert value
-        action.model_validate(value)
+def test_generated_values_are_valid() -> None:
+    for action in [Bounded, Strings, Nested, AllOptional]:
+        schema = action.model_json_schema()
+        for draw in DRAWS:
+            value = Generator(schema, draw).value(schema)
+            assert value
+            action.model_validate(value)
 
 
-@pytest.mark.parametrize("action", [Bounded, Strings, Nested, AllOptional])
-def test_answers_to_schema_requests_are_parsed(action: type[ct.Action]) -> None:
-    codec = JsonCodec()
-    ask = Ask("alice", action, ct.Event())
-    for seed in range(20):
-        request = f"Answer with one JSON object: {codec.form(action)}."
-        messages = with_schema([{"role": "user", "content": request}], action.model_json_schema())
-        codec.read(answer(messages, seed), ask)
+def test_answers_to_schema_requests_are_parsed() -> None:
+    for action in [Bounded, Strings, Nested, AllOptional]:
+        codec = JsonCodec()
+        ask = Ask("alice", action, ct.Event())
+        for seed in range(20):
+            request = f"Answer with one JSON object: {codec.form(action)}."
+            messages = with_schema(
+                [{"role": "user", "content": request}], action.model_json_schema()
+            )
+            codec.read(answer(messages, seed), ask)
 
 
 class Unbounded(ct.Action):
@@ -107,64 +108,82 @@ def test_answers_to_form_only_requests_are_parsed() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("request_", "low", "high"),
-    [
+def test_numbers_respect_bounds_in_text() -> None:
+    for request_, low, high in [
         ("A whole number from 3 to 900.", 3, 900),
         ("Bid between 5 and 7 tokens.", 5, 7),
         ("Bid at least 2; the buyer pays 40 thousand dollars at most.", 2, 40),
         ("That answer does not count: the price must not lie above 47.", 0, 47),
-    ],
-)
-def test_numbers_respect_bounds_in_text(request_: str, low: int, high: int) -> None:
-    form = '{"bid": <whole number>}'
-    texts = [answer([{"role": "user", "content": f"{request_} {form}"}], n) for n in range(40)]
-    bids = [json.loads(text[text.index("{") : text.rindex("}") + 1])["bid"] for text in texts]
-    assert low <= min(bids)
-    assert max(bids) <= high
-    assert len(set(bids)) > 1
+    ]:
+        form = '{"bid": <whole number>}'
+        texts = [answer([{"role": "user", "content": f"{request_} {form}"}], n) for n in range(40)]
+        bids = [json.loads(text[text.index("{") : text.rindex("}") + 1])["bid"] for text in texts]
+        assert low <= min(bids)
+        assert max(bids) <= high
+        assert len(set(bids)) > 1
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"^[a-z]{4}$", r"^(yes|no)$", r"^[^a-z]+\d$", r"^#[0-9A-F]{6}$", r"^\w+@\w+\.org$"]
-)
-def test_strings_match_schema_pattern(pattern: str) -> None:
-    class Patterned(ct.Action):
-        text: Annotated[str, Field(pattern=pattern)]
+def test_strings_match_schema_pattern() -> None:
+    for pattern in [
+        r"^[a-z]{4}$",
+        r"^(yes|no)$",
+        r"^[^a-z]+\d$",
+        r"^#[0-9A-F]{6}$",
+        r"^\w+@\w+\.org$",
+    ]:
 
-    Patterned(text=matching(pattern))
+        class Patterned(ct.Action):
+            text: Annotated[str, Field(pattern=pattern)]
 
-
-@pytest.mark.parametrize("name", EXAMPLE_GAMES)
-@pytest.mark.parametrize("with_form", [True, False])
-def test_mock_model_plays_example_games_legally(
-    name: str, with_form: bool, store: Store, example_games: None
-) -> None:
-    def reply(call: Any, _: str) -> str:
-        schema = call.form.json_schema if with_form else None
-        return answer(with_schema([message.model_dump() for message in call.messages], schema))
-
-    spec = {"name": name, "games": [{"game": name}], "instances": 10, "pairing": "self",
-            "players": {"pretended": {"model": "vllm/tiny"}}}  # fmt: skip
-    ct.run(ct.studies.parse_study(spec, name), store, models=Canned(reply))
-    assert collect_kinds(store, name) == {("finished", "ok")}
+        Patterned(text=matching(pattern))
 
 
-@pytest.mark.parametrize("scale", [100, 1_000_000])
-@pytest.mark.parametrize("style", ["plain", "reworded", "reworded_euros"])
-def test_mock_model_negotiates_legally_at_any_scale(scale: int, style: str, store: Store) -> None:
-    assert style in get_game("negotiation").styles
-    games = [{"game": "negotiation", "fixed": {"scale": scale}},
-             {"game": "bargaining", "fixed": {"money": scale}}]  # fmt: skip
-    spec = {"name": "amounts", "games": games, "instances": 5, "pairing": "self",
-            "players": {"pretended": {"model": "vllm/tiny", "style": style}}}  # fmt: skip
-    ct.run(ct.studies.parse_study(spec, "amounts"), store, models=Canned())
-    assert collect_kinds(store, "amounts") == {("finished", "ok")}
-    actions = [reply.action or {} for record in store.records("amounts", bodies=True)
-             for reply in record.answers]  # fmt: skip
-    prices = [action["price"] for action in actions if "price" in action]
-    assert prices
-    assert all(math.isfinite(price) and scale / 10 < price < 10 * scale for price in prices)
+def test_mock_model_plays_example_games_legally(store: Store, example_games: None) -> None:
+    for with_form in [True, False]:
+        for name in EXAMPLE_GAMES:
+
+            def reply(call: Any, _: str, with_form: bool = with_form) -> str:
+                schema = call.form.json_schema if with_form else None
+                return answer(
+                    with_schema([message.model_dump() for message in call.messages], schema)
+                )
+
+            spec = {
+                "name": name,
+                "games": [{"game": name}],
+                "instances": 10,
+                "pairing": "self",
+                "players": {"pretended": {"model": "vllm/tiny"}},
+            }
+            ct.run(ct.studies.parse_study(spec, name), store, models=Canned(reply))
+            assert collect_kinds(store, name) == {("finished", "ok")}
+
+
+def test_mock_model_negotiates_legally_at_any_scale(store: Store) -> None:
+    for style in ["plain", "reworded", "reworded_euros"]:
+        for scale in [100, 1_000_000]:
+            assert style in get_game("negotiation").styles
+            games = [
+                {"game": "negotiation", "fixed": {"scale": scale}},
+                {"game": "bargaining", "fixed": {"money": scale}},
+            ]
+            spec = {
+                "name": "amounts",
+                "games": games,
+                "instances": 5,
+                "pairing": "self",
+                "players": {"pretended": {"model": "vllm/tiny", "style": style}},
+            }
+            ct.run(ct.studies.parse_study(spec, "amounts"), store, models=Canned())
+            assert collect_kinds(store, "amounts") == {("finished", "ok")}
+            actions = [
+                reply.action or {}
+                for record in store.records("amounts", bodies=True)
+                for reply in record.answers
+            ]
+            prices = [action["price"] for action in actions if "price" in action]
+            assert prices
+            assert all(math.isfinite(price) and scale / 10 < price < 10 * scale for price in prices)
 
 
 def test_optional_fields_are_null_under_strict_schema() -> None:

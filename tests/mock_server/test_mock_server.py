@@ -16,7 +16,7 @@ import cheaptalk as ct
 from cheaptalk.loopback import listening
 from cheaptalk.mock_server import answer, serve
 from cheaptalk.records import Store
-from tests.attack.wires import WIRES, Wire
+from tests.attack.wires import WIRES
 from tests.conftest import Command
 from tests.fakes import Canned, Server, study, with_model
 
@@ -28,16 +28,18 @@ def collect_kinds(store: Store, name: str) -> set[tuple[str, str]]:
     """Return the pairs of match status and answer kind in a study."""
     return {
         (match.status, kind)
-        for match in store.records(name) for kinds in match.kinds.values() for kind in kinds
-    }  # fmt: skip
+        for match in store.records(name)
+        for kinds in match.kinds.values()
+        for kind in kinds
+    }
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_mock_model_plays_every_game_legally(game: str, store: Store) -> None:
-    players = {"pretended": {"model": "vllm/tiny"}}
-    spec = {"name": game, "games": [{"game": game}], "players": players, "pairing": "self"}
-    ct.run(ct.studies.parse_study(spec, game), store, models=Canned())
-    assert collect_kinds(store, game) == {("finished", "ok")}
+def test_mock_model_plays_every_game_legally(store: Store) -> None:
+    for game in GAMES:
+        players = {"pretended": {"model": "vllm/tiny"}}
+        spec = {"name": game, "games": [{"game": game}], "players": players, "pairing": "self"}
+        ct.run(ct.studies.parse_study(spec, game), store, models=Canned())
+        assert collect_kinds(store, game) == {("finished", "ok")}
 
 
 def collect_verdicts(judge: ct.judges.Judge, player: object, store: Store) -> set[str]:
@@ -52,10 +54,10 @@ def collect_verdicts(judge: ct.judges.Judge, player: object, store: Store) -> se
     return set(judging.verdicts)
 
 
-@pytest.mark.parametrize("rubric", ["claims", "hallucination", "honesty", "promises"])
-def test_mock_judge_returns_valid_verdicts(rubric: str, store: Store) -> None:
-    judge = ct.judges.judge_of(rubric, "vllm/tiny")
-    assert collect_verdicts(judge, {"model": "vllm/tiny"}, store) <= set(judge.rubric.labels)
+def test_mock_judge_returns_valid_verdicts(store: Store) -> None:
+    for rubric in ["claims", "hallucination", "honesty", "promises"]:
+        judge = ct.judges.judge_of(rubric, "vllm/tiny")
+        assert collect_verdicts(judge, {"model": "vllm/tiny"}, store) <= set(judge.rubric.labels)
 
 
 def test_mock_judge_returns_every_label(store: Store) -> None:
@@ -63,22 +65,22 @@ def test_mock_judge_returns_every_label(store: Store) -> None:
     assert collect_verdicts(judge, {"strategy": "noisy"}, store) == set(judge.rubric.labels)
 
 
-@pytest.mark.parametrize("item", ["move", "seat", "match"])
-def test_mock_judge_supports_scales(item: str, store: Store) -> None:
-    scale = {"low": -2, "high": 1, "low_means": "hostile", "high_means": "warm"}
-    fields = {"name": "warmth", "games": ["deal_or_no_deal"], "item": item, "scale": scale}
-    rubric = ct.judges.Rubric.model_validate({**fields, "question": "How warm is it?"})
-    judge = ct.judges.judge_of(rubric, "vllm/tiny")
-    assert collect_verdicts(judge, {"strategy": "noisy"}, store) <= set(rubric.labels)
+def test_mock_judge_supports_scales(store: Store) -> None:
+    for item in ["move", "seat", "match"]:
+        scale = {"low": -2, "high": 1, "low_means": "hostile", "high_means": "warm"}
+        fields = {"name": "warmth", "games": ["deal_or_no_deal"], "item": item, "scale": scale}
+        rubric = ct.judges.Rubric.model_validate({**fields, "question": "How warm is it?"})
+        judge = ct.judges.judge_of(rubric, "vllm/tiny")
+        assert collect_verdicts(judge, {"strategy": "noisy"}, store) <= set(rubric.labels)
 
 
-@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
-def test_every_wire_format_is_supported(wire: Wire, store: Store) -> None:
-    with Server(paths=[wire.path]) as server:
-        spec = with_model()
-        spec["players"]["tiny"] = {"model": wire.model(server.root)}
-        ct.run(study(**spec), store)
-    assert collect_kinds(store, "small") == {("finished", "ok")}
+def test_every_wire_format_is_supported(store: Store) -> None:
+    for wire in WIRES.values():
+        with Server(paths=[wire.path]) as server:
+            spec = with_model()
+            spec["players"]["tiny"] = {"model": wire.model(server.root)}
+            ct.run(study(**spec), store)
+        assert collect_kinds(store, "small") == {("finished", "ok")}
 
 
 def test_answers_are_deterministic_for_each_seed() -> None:

@@ -90,7 +90,7 @@ def test_invalid_file_error_names_place_without_key(write: Write, cheaptalk: Com
             "lab: https://h/v1",
             "lab: an entry must be a mapping: {url: https://HOST/v1, key: VARIABLE}",
         ),
-        ("lab: {key: LAB_KEY}", "lab: url: is missing; add the server's URL"),
+        ("lab: {key: LAB_KEY}", "lab: url is missing; add the server's URL"),
         ("openai: {url: https://h/v1}", "openai: a provider with this name exists already; choose"),
         ("a/b: {url: https://h/v1}", "a/b: a provider's name can contain letters, digits"),
         ("lab: {url: h/v1}", "lab: url: a URL must start with http://, https:// or"),

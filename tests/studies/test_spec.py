@@ -26,8 +26,8 @@ def without(*keys: str) -> dict[str, Any]:
 INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(repeat=2), 'unknown key "repeat" (did you mean "repeats"?)'),
     (spec(zzz=2), 'unknown key "zzz" (known: name, description, seed, games, '),
-    (without("name"), "name: is missing"),
-    (without("players"), "players: is missing"),
+    (without("name"), "name is missing"),
+    (without("players"), "players is missing"),
     (without("games"), "a study requires either games or instances_from"),
     (spec(instances_from="other"), "a study requires either games or instances_from"),
     (
@@ -63,7 +63,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(budget={"tokens": 0}), "budget.tokens: should be greater than or equal to 1, not 0"),
     (spec(games="bargaining"), 'games: should be a list, not "bargaining"'),
     (spec(games=["bargaining"]), 'games.0: write {game: bargaining}, not "bargaining"'),
-    (spec(games=[{"fixed": {}}]), "games.0.game: is missing"),
+    (spec(games=[{"fixed": {}}]), "games.0.game is missing"),
     (
         spec(games=[GAME, {"game": "bargainin"}]),
         'games.1: unknown game "bargainin" (did you mean "bargaining"?)',
@@ -79,7 +79,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
         spec(**game(fixed={"discounts": [0.9, 1.2]})),
         "games.0.bargaining.discounts.1: should be less than or equal to 1, not 1.2",
     ),
-    (spec(**game(fixed={"discounts": [0.9]})), "games.0.bargaining.discounts.1: is missing"),
+    (spec(**game(fixed={"discounts": [0.9]})), "games.0.bargaining.discounts.1 is missing"),
     (
         spec(**game(fixed={"horizon": {"rounds": 3, "hiden": True}})),
         'games.0.bargaining.horizon: unknown key "hiden" (did you mean "hidden"?)',

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
@@ -65,7 +66,7 @@ def _status() -> int:
         return status if isinstance(status, int) else 0
     except SystemExit as end:
         return int(end.code or 0)
-    except typer.TyperException as error:
+    except TyperException as error:
         return _failed(_usage_problem(error), error.exit_code)
     except typer.Abort:
         return _failed("aborted", 1)
@@ -79,7 +80,7 @@ def _status() -> int:
     return 0
 
 
-def _usage_problem(error: typer.TyperException) -> str:
+def _usage_problem(error: TyperException) -> str:
     """Return an error about an invalid command line, with the command that shows the help."""
     if error.__cause__ is not None:
         error.message = ct.rules.errors.problem_of(error.__cause__) or error.message

@@ -10,9 +10,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from cheaptalk.mock_server.bounds import Bounds, named_bounds
-from cheaptalk.mock_server.forms import forms, schema_of_form
-from cheaptalk.mock_server.generation import Generator, Schema, fraction
+from cheaptalk.mock_server.generation import (
+    Bounds,
+    Generator,
+    Schema,
+    forms,
+    fraction,
+    named_bounds,
+    schema_of_form,
+)
 
 Messages = list[dict[str, str]]
 """A conversation in the chat format. The last message can contain the answer's JSON schema, as
@@ -99,11 +105,16 @@ def _schema(messages: Messages, form: str) -> Schema:
     if not properties or not form_schema["properties"].keys() <= properties.keys():
         return schema
     fixed = {name: part for name, part in form_schema["properties"].items() if "const" in part}
-    fixed |= {name: {"const": None} for name in properties.keys() - form_schema["properties"].keys()
-              if _can_be_null(properties[name])}  # fmt: skip
-    required = [name for name in properties
-                if name in schema.get("required", ())
-                or name in form_schema["properties"]]  # fmt: skip
+    fixed |= {
+        name: {"const": None}
+        for name in properties.keys() - form_schema["properties"].keys()
+        if _can_be_null(properties[name])
+    }
+    required = [
+        name
+        for name in properties
+        if name in schema.get("required", ()) or name in form_schema["properties"]
+    ]
     return schema | {"properties": properties | fixed, "required": required}
 
 
@@ -192,13 +203,14 @@ def _divided(messages: Messages, draw: float) -> dict[str, Any]:
     briefing, question = messages[0]["content"], messages[-1]["content"]
     pool = [int(re.findall(rf"(\d+) {kind}", briefing)[0]) for kind in KINDS]
     offers = [
-        [int(number) for number in numbers] if message["role"] == "assistant"
+        [int(number) for number in numbers]
+        if message["role"] == "assistant"
         else [have - int(number) for have, number in zip(pool, numbers, strict=True)]
         for message in messages[1:]
         for numbers in re.findall(
             r"I take (\d) books, (\d) hats and (\d) balls", message["content"]
         )
-    ]  # fmt: skip
+    ]
     must = "message is no longer possible" in question
     if offers and (must or draw < 0.5):
         return dict(zip(("books", "hats", "balls"), offers[-1], strict=True))

@@ -78,9 +78,11 @@ def messages(body: Json, answerer: Answerer) -> Json:
     if body.get("tools"):
         arguments = json.loads(bare(text))
         content = {
-            "type": "tool_use", "id": "toolu_1", "name": body["tools"][0]["name"],
+            "type": "tool_use",
+            "id": "toolu_1",
+            "name": body["tools"][0]["name"],
             "input": arguments,
-        }  # fmt: skip
+        }
     return {
         "id": "msg_1",
         "type": "message",

@@ -1,21 +1,148 @@
-"""Generation of JSON values from a JSON schema, determined by a number in [0, 1)."""
+"""Values generated from a request's JSON schema, form and bounds, and a number in [0, 1)."""
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from cheaptalk.mock_server.bounds import Bounds
+NUMBER = r"-?\$?(\d[\d,]*(?:\.\d+)?)"
+BETWEEN = re.compile(rf"(?:from|between) {NUMBER} (?:to|and) {NUMBER}", re.IGNORECASE)
+AT_MOST = re.compile(
+    rf"(?:at most|up to|no more than|not (?:lie )?above|not exceed|less than or equal to) {NUMBER}"
+    rf"|{NUMBER}(?: \w+){{0,3}} at most",
+    re.IGNORECASE,
+)
+AT_LEAST = re.compile(
+    rf"(?:at least|no less than|not (?:lie )?below|greater than or equal to) {NUMBER}",
+    re.IGNORECASE,
+)
+
+
+class Bounds(NamedTuple):
+    """A closed range of numbers, unbounded by default."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def within(self, other: "Bounds") -> "Bounds":
+        """Return the intersection with another range, or this range if they are disjoint."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return Bounds(low, high) if low <= high else self
+
+
+def named_bounds(text: str) -> Bounds:
+    """Parse the bounds of a number from a request; bounds stated later take precedence.
+
+    >>> named_bounds("A whole number from 3 to 1,900.")
+    Bounds(low=3.0, high=1900.0)
+    >>> named_bounds("Bid at least 2. Bob pays 40 thousand dollars at most.")
+    Bounds(low=2.0, high=40.0)
+    """
+    bounds = Bounds()
+    for low, high in BETWEEN.findall(text)[-1:]:
+        bounds = Bounds(_read(low), _read(high))
+    for groups in AT_MOST.findall(text)[-1:]:
+        bounds = bounds._replace(high=min(bounds.high, _read("".join(groups))))
+    for low in AT_LEAST.findall(text)[-1:]:
+        bounds = bounds._replace(low=max(bounds.low, _read(low)))
+    return bounds if bounds.low <= bounds.high else Bounds()
+
+
+def _read(number: str) -> float:
+    return float(number.replace(",", "").rstrip("."))
+
+
+BLANKS: Mapping[str, Mapping[str, Any]] = {
+    "<whole number>": {"type": "integer"},
+    "<number>": {"type": "number"},
+    '"<text>"': {"type": "string"},
+    "true or false": {"type": "boolean"},
+    "<value>": {"type": "string"},
+    "null": {"type": "null"},
+}
+"""Schemas of the blanks of a form; see :class:`.JsonCodec`."""
+
+
+def forms(text: str) -> list[str]:
+    """Return the outermost passages in balanced braces, in order.
+
+    >>> forms('Say {"a": {"b": 1}} or {"c": 2}.')
+    ['{"a": {"b": 1}}', '{"c": 2}']
+    """
+    matches, depth, start = [], 0, 0
+    for index, character in enumerate(text):
+        if character == "{":
+            start = index if depth == 0 else start
+            depth += 1
+        elif character == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                matches.append(text[start : index + 1])
+    return matches
+
+
+def schema_of_form(form: str) -> dict[str, Any]:
+    """Return the JSON schema of a form with blanks; fields that cannot be parsed are omitted.
+
+    >>> schema_of_form('{"bid": <whole number>, "say": "yes" or "no"}')["properties"]
+    {'bid': {'type': 'integer'}, 'say': {'enum': ['yes', 'no']}}
+    """
+    fields: dict[str, Any] = {}
+    for part in _split(form.strip()[1:-1]):
+        name, colon, blank = part.partition(":")
+        if colon and re.fullmatch(r'"\w+"', name.strip()):
+            fields[json.loads(name)] = _schema_of_blank(blank.strip())
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
+def _schema_of_blank(blank: str) -> dict[str, Any]:
+    if blank in BLANKS:
+        return dict(BLANKS[blank])
+    options = blank.split(" or ")
+    if len(options) > 1:
+        read = [_schema_of_blank(option) for option in options]
+        consts = [option["const"] for option in read if "const" in option]
+        return {"enum": consts} if len(consts) == len(read) else {"anyOf": read}
+    if blank.startswith("{"):
+        return schema_of_form(blank)
+    if blank.startswith("["):
+        inside = _split(blank[1:-1])
+        items = [_schema_of_blank(part.strip()) for part in inside if part.strip() != "..."]
+        if "..." in (part.strip() for part in inside):
+            return {"type": "array", "items": items[0] if items else {}, "minItems": 1}
+        return {"type": "array", "prefixItems": items, "items": False}
+    if re.fullmatch(r'"[^"<>]+"', blank) and blank != '"..."':
+        return {"const": json.loads(blank)}
+    return {"type": "string"}
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, quoted = [""], 0, False
+    for character in text:
+        quoted ^= character == '"'
+        if not quoted:
+            depth += (character in "{[") - (character in "}]")
+        if character == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
 
 Schema: TypeAlias = Mapping[str, Any]
 MAX_ITEMS = 3
 """Items of a list whose schema allows any number."""
 FORMATS = {
-    "date": "2026-01-01", "date-time": "2026-01-01T00:00:00Z", "time": "00:00:00Z",
-    "email": "player@example.org", "uri": "https://example.org/", "url": "https://example.org/",
+    "date": "2026-01-01",
+    "date-time": "2026-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "email": "player@example.org",
+    "uri": "https://example.org/",
+    "url": "https://example.org/",
     "uuid": "00000000-0000-4000-8000-000000000000",
-}  # fmt: skip
+}
 """A string of each format."""
 LOW_KEYS, HIGH_KEYS = ("minimum", "ge"), ("maximum", "le")
 ABOVE_KEYS, BELOW_KEYS = ("exclusiveMinimum", "gt"), ("exclusiveMaximum", "lt")
@@ -25,6 +152,9 @@ ABOVE_KEYS, BELOW_KEYS = ("exclusiveMinimum", "gt"), ("exclusiveMaximum", "lt")
 def fraction(text: str) -> float:
     """Return a number in [0, 1) derived from the hash of a text."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
+
+
+UNBOUNDED, DIGITS = Bounds(), Bounds(0, 9)
 
 
 class Generator:
@@ -39,19 +169,28 @@ class Generator:
     """
 
     def __init__(
-        self, root: Schema, draw: float, *, bounds: Bounds = Bounds(),  # noqa: B008 - immutable
-        typical: Bounds = Bounds(0, 9), words: Sequence[str] = (),  # noqa: B008 - immutable
-    ) -> None:  # fmt: skip
+        self,
+        root: Schema,
+        draw: float,
+        *,
+        bounds: Bounds = UNBOUNDED,
+        typical: Bounds = DIGITS,
+        words: Sequence[str] = (),
+    ) -> None:
         self.root = root
         self.luck = draw
         self.bounds = bounds
         self.typical = typical
         self.words = words
         self._makers: Mapping[str, Callable[[Schema, float], Any]] = {
-            "object": self._object, "array": self._array, "string": self._string,
-            "integer": self._integer, "number": self._number,
-            "boolean": lambda _, draw: draw < 0.5, "null": lambda _, draw: None,
-        }  # fmt: skip
+            "object": self._object,
+            "array": self._array,
+            "string": self._string,
+            "integer": self._integer,
+            "number": self._number,
+            "boolean": lambda _, draw: draw < 0.5,
+            "null": lambda _, draw: None,
+        }
 
     def value(self, schema: Schema, draw: float | None = None) -> Any:
         """Generate a value for a schema or a subschema."""
@@ -93,8 +232,10 @@ class Generator:
         properties = schema.get("properties", {})
         required = schema.get("required", ())
         names = [name for name in properties if name in required] or list(properties)[:1]
-        fields = {name: self.value(properties[name], _apart(draw, name, top=schema is self.root))
-                for name in names}  # fmt: skip
+        fields = {
+            name: self.value(properties[name], _apart(draw, name, top=schema is self.root))
+            for name in names
+        }
         extra = schema.get("additionalProperties")
         if isinstance(extra, Mapping):
             for n in range(max(int(schema.get("minProperties", 0)), int(not fields)) - len(fields)):
@@ -217,8 +358,12 @@ def _member(options: Any) -> str:
     if kinds[0][0] == "NEGATE":
         barred = {_first(kind, argument) for kind, argument in kinds[1:]}
         ranges = [argument for kind, argument in kinds if kind == "RANGE"]
-        return next(character for character in PRINTABLE if character not in barred
-                    and not any(low <= ord(character) <= high for low, high in ranges))  # fmt: skip
+        return next(
+            character
+            for character in PRINTABLE
+            if character not in barred
+            and not any(low <= ord(character) <= high for low, high in ranges)
+        )
     return _first(*kinds[0])
 
 

@@ -72,6 +72,10 @@ def serve(listening: socket.socket, seed: int = 0, delay: float = 0.0, faults: f
     answerer = partial(answer, seed=seed)
     app = make_mock_server(answerer, delay, faults, Batches(answerer=answerer))
     web.run_app(
-        app, sock=listening, print=None, access_log=None, shutdown_timeout=0.1,
+        app,
+        sock=listening,
+        print=None,
+        access_log=None,
+        shutdown_timeout=0.1,
         handle_signals=current_thread() is main_thread(),  # no other thread can
-    )  # fmt: skip
+    )

@@ -394,7 +394,7 @@ def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provide
             raise ValueError(f"like: no provider {suggest(str(template), sorted(registered))}")
         base = {field: getattr(registered[template], field) for field in LIKE}
     if not fields.get("url"):
-        raise ValueError("url: is missing; add the server's URL, such as https://HOST/v1")
+        raise ValueError("url is missing; add the server's URL, such as https://HOST/v1")
     fields.setdefault("needs_key", "key" in fields)
     return ADAPTER.validate_python(base | fields)
 

@@ -124,7 +124,8 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         path = ".".join(map(str, self.location))
-        return f"{path}: {self.message}" if path else self.message
+        separator = " " if self.message == "is missing" else ": "
+        return f"{path}{separator}{self.message}" if path else self.message
 
 
 class LocatedError(ValueError):

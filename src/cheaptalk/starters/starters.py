@@ -21,12 +21,17 @@ from cheaptalk.styles import block_name
 TEMPLATES = Path(__file__).parent
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
-    variable_start_string="<<", variable_end_string=">>",
-    block_start_string="<%", block_end_string="%>",
-    comment_start_string="<#", comment_end_string="#>",
-    undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
+    variable_start_string="<<",
+    variable_end_string=">>",
+    block_start_string="<%",
+    block_end_string="%>",
+    comment_start_string="<#",
+    comment_end_string="#>",
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    keep_trailing_newline=True,
     autoescape=False,  # noqa: S701 - source code, not HTML
-)  # fmt: skip
+)
 
 
 def write_game(name: str, out: Path | None = None) -> list[Path]:

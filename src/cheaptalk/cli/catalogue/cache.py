@@ -37,7 +37,7 @@ def stats(cache_file: opt.CacheFile = None, json: opt.Json = False) -> None:
         )
         return
     short = ct.models.model_strings.short_names(entry.model for entry in entries)
-    rows: list[list[object]] = [
+    rows = [
         [short[entry.model], entry.replies, entry.tokens, _date(entry.first), _date(entry.last)]
         for entry in entries
     ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -29,7 +28,7 @@ def games(name: opt.GameName | None = None, /, json: opt.Json = False) -> None:
         if json:
             print_json({spec.name: _game(spec) for spec in specs.values()})
             return
-        rows: list[list[object]] = [
+        rows = [
             [name, ", ".join(spec.rules.roles), len(spec.rules().seats), _first_line(spec.rules)]
             for name, spec in specs.items()
         ]
@@ -46,20 +45,18 @@ def games(name: opt.GameName | None = None, /, json: opt.Json = False) -> None:
     out.print(f"Seats (default parameters): {', '.join(spec.rules().seats)}")
     say(f"Forfeit: {spec.rules.forfeit}\n")
     ranges = ct.rules.field_ranges(spec.rules)
-    parameters: list[list[object]] = [
+    parameters = [
         [key, ct.yaml_files.default_text(spec.rules.model_fields[key]), ranges[key], meaning]
         for key, meaning in ct.rules.field_meanings(spec.rules).items()
     ]
     print_table("Parameters", ["name", "default", "values", "meaning"], parameters)
     units, bounds = spec.rules.payoff_units(), spec.rules().payoff_bounds().items()
-    payoffs: list[list[object]] = [
-        [role, *map(ct.styles.number, pair), units[role]] for role, pair in bounds
-    ]
+    payoffs = [[role, *map(ct.styles.number, pair), units[role]] for role, pair in bounds]
     out.print()
     columns = ["role", "min", "max", "unit"]
     print_table("Payoffs per seat (default parameters)", columns, payoffs)
     say(f"{_first_line(spec.rules.payoffs)}\n")
-    metrics: list[list[object]] = [[name, metric.meaning] for name, metric in spec.metrics.items()]
+    metrics = [[name, metric.meaning] for name, metric in spec.metrics.items()]
     print_table("Metrics", ["name", "meaning"], metrics)
     out.print(f"\nPrompt styles: {', '.join(spec.styles)}")
     hint(f"List its strategies: cheaptalk game strategies {spec.name}")
@@ -189,16 +186,8 @@ def _print_verdicts(verdicts: list[ct.conformance.Verdict]) -> None:
                 say(f"        {more} failed for the same reason: {', '.join(others)}")
 
 
-class Kind(StrEnum):
-    """A kind of package to create."""
-
-    GAME = "game"
-    PLAYER = "player"
-    STYLE = "style"
-
-
 def new(
-    kind: Kind,
+    kind: Literal["game", "player", "style"],
     name: str,
     /,
     game: Annotated[opt.GameName | None, opt.Settings(show_default="bargaining")] = None,
@@ -217,12 +206,12 @@ def new(
         game: Write the strategy or prompt style for this game.
         out: Create the package in this new folder.
     """
-    if kind is Kind.GAME and game is not None:
+    if kind == "game" and game is not None:
         raise ct.CheaptalkError("--game is only valid with the kinds player and style; remove it")
-    if kind is Kind.GAME:
+    if kind == "game":
         files = ct.starters.write_game(name, out)
     else:
-        write = ct.starters.write_player if kind is Kind.PLAYER else ct.starters.write_style
+        write = ct.starters.write_player if kind == "player" else ct.starters.write_style
         files = write(name, game or "bargaining", out)
     for file in files:
         say(file, whole=True)

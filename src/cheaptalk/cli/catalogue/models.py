@@ -44,7 +44,7 @@ def providers(
     if json:
         print_json(by_name)
         return
-    rows: list[list[object]] = [
+    rows = [
         [provider, row["url"], row["key"], {True: "yes", False: "no", None: ""}[row["key_is_set"]]]
         for provider, row in by_name.items()
     ]
@@ -187,9 +187,7 @@ def rosters(
     if json:
         print_json({name: roster.description for name, roster in by_name.items()})
         return
-    rows: list[list[object]] = [
-        [name, len(roster.players), roster.description] for name, roster in by_name.items()
-    ]
+    rows = [[name, len(roster.players), roster.description] for name, roster in by_name.items()]
     print_table(None, ["roster", "players", "description"], rows)
     hint("\nShow a roster in full: cheaptalk model rosters NAME")
     hint("Add a roster to a study: cheaptalk plan STUDY --roster NAME (or NAME:LABEL,...)")
@@ -239,7 +237,9 @@ def mock_server(
     """
     with ct.loopback.listening(port) as sock:
         host, number = sock.getsockname()
-        say(f"Mock model: vllm/tiny@http://{host}:{number}/v1 (stop with Ctrl-C)")
+        address = f"@http://{host}:{number}/v1"
+        say(f"Mock model: vllm/tiny{address} (stop with Ctrl-C)")
+        hint(f"With batches: openai/tiny{address}, with any value in OPENAI_API_KEY")
         ct.mock_server.serve(sock, seed, delay, error_rate)
 
 

@@ -58,8 +58,6 @@ def recipes(json: opt.Json = False) -> None:
             }
         )
         return
-    rows: list[list[object]] = [
-        [recipe.name, recipe.title, recipe.paper] for recipe in registered.values()
-    ]
+    rows = [[recipe.name, recipe.title, recipe.paper] for recipe in registered.values()]
     print_table(None, ["recipe", "description", "paper"], rows)
     hint("\nUse a recipe in a report: cheaptalk report STUDY --recipe NAME")

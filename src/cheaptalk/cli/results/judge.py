@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +11,43 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared import sentences
 from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.playing import costs
 from cheaptalk.cli.shared.printing import StatusLine, err, hint, out, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import at_store, cost_text, counted, see_verdicts, state_notes
+from cheaptalk.cli.shared.sentences import Field, at_store, counted, each, see_verdicts
 from cheaptalk.extras import needing
+
+
+def _repaired(count: int) -> str:
+    return f"{counted(count, 'verdict')} valid only after a retry"
+
+
+def _without_verdict(state: ct.judges.Judging) -> dict[str, int]:
+    return {kind.replace("_", " "): count for kind, count in state.without.items()}
+
+
+SUMMARY = (
+    Field("matches"),
+    Field("done"),
+    Field("failed"),
+    Field("judged"),
+    Field("no_verdict", "invalid"),
+    Field("before"),
+    Field("no_verdict_before", "invalid_before"),
+    Field("verdicts", text=each("{count:,} x {name}")),
+    Field("kinds", lambda state: {kind.value: count for kind, count in state.kinds.items()}),
+    Field("kinds_before", lambda state: {k.value: n for k, n in state.kinds_before.items()}),
+    Field("", lambda state: state.kinds[ct.players.Kind.REPAIRED], _repaired),
+    Field("", _without_verdict, each("{count:,} without a valid verdict: {name}")),
+    Field("problems", text=each("{count:,} x not judged: {name}", sentences.MAX_PROBLEMS)),
+    Field("nothing", text="nothing to judge: {}".format),
+    Field("unresolved", text=sentences.unresolved_text),
+    Field("spent", text=sentences.cost_of("cost of this judge for the study so far: ")),
+    Field("cost"),
+    Field("halted"),
+)
+"""The fields of a judge's summary."""
 
 
 def judge(
@@ -59,6 +90,7 @@ def judge(
         dry_run: Estimate the cost without calling the model.
         results_only: Print earlier verdicts and their agreement, without calling the model.
     """
+    selection: dict[str, Any] = {"sample": sample, "seed": seed, "player": with_player}
     with ct.Store.open(store) as opened:
         if results_only:
             _show_verdicts(opened, study, json)
@@ -71,7 +103,7 @@ def judge(
         with needing("analysis"):
             judge = ct.judges.judge_of(rubric, opt.player_entry(model or "vllm/any"))
         if show_prompt:
-            _print_prompt(opened, study, judge, sample, seed, with_player, json)
+            _print_prompt(opened, study, judge, selection, json)
             return
         price_list = ct.models.load_prices(prices)
         cap = opt.cap_of(budget or [])
@@ -80,14 +112,7 @@ def judge(
         if dry_run or costs(judge.seat.model, price_list):
             with err.status(f"{study}: estimating"):
                 estimate = ct.judges.estimate_judging(
-                    opened,
-                    study,
-                    judge,
-                    sample=sample,
-                    seed=seed,
-                    player=with_player,
-                    again=retry_invalid,
-                    prices=price_list,
+                    opened, study, judge, **selection, again=retry_invalid, prices=price_list
                 )
             doubts = [
                 *ct.studies.shortfalls(
@@ -105,9 +130,7 @@ def judge(
                     opened,
                     study,
                     judge,
-                    sample=sample,
-                    seed=seed,
-                    player=with_player,
+                    **selection,
                     again=retry_invalid,
                     budget=cap,
                     prices=price_list,
@@ -121,7 +144,8 @@ def judge(
             raise
     seconds = time.monotonic() - started
     if json:
-        print_json(_as_json(study, judge, state, seconds))
+        data = _identity(study, judge) | sentences.as_json(SUMMARY, state)
+        print_json(data | {"seconds": round(seconds, 2)})
     else:
         _summarize(study, judge, state, context, store)
     missing_verdicts = state.problems or state.without
@@ -139,6 +163,11 @@ def _again(context: typer.Context, *more: str) -> str:
     return opt.retyped(context, *more, without=("json", "dry_run", "show_prompt", "results_only"))
 
 
+def _identity(study: str, judge: ct.judges.Judge) -> dict[str, Any]:
+    rubric, model = judge.rubric.name, judge.seat.model
+    return {"study": study, "judge": judge.digest, "rubric": rubric, "model": model}
+
+
 def _unit(judge: ct.judges.Judge) -> str:
     return "participant" if judge.rubric.item == "answer" else "match"
 
@@ -148,19 +177,13 @@ def _progress(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> s
     parts = [judged, counted(state.judged, "verdict")]
     parts += [f"{state.invalid:,} invalid"] if state.invalid else []
     parts += [f"{state.failed:,} failed"] if state.failed else []
-    return ", ".join(parts + state_notes(state.state))
+    return ", ".join(parts + sentences.state_notes(state.state))
 
 
 def _print_prompt(
-    store: ct.Store,
-    study: str,
-    judge: ct.judges.Judge,
-    sample: int | None,
-    seed: int,
-    player: str | None,
-    as_json: bool,
+    store: ct.Store, study: str, judge: ct.judges.Judge, selection: dict[str, Any], as_json: bool
 ) -> None:
-    match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed, player=player)
+    match, item = ct.judges.first_item(store, study, judge, **selection)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
         print_json({"match_id": match, "item": item.name, "messages": messages})
@@ -179,16 +202,7 @@ def _print_estimate(
     as_json: bool,
 ) -> None:
     if as_json:
-        print_json(
-            {
-                "study": study,
-                "judge": judge.digest,
-                "rubric": judge.rubric.name,
-                "model": judge.seat.model,
-                "doubts": doubts,
-            }
-            | estimate.as_json()
-        )
+        print_json(_identity(study, judge) | {"doubts": doubts} | estimate.as_json())
         return
     about = "" if estimate.read == estimate.matches else "about "
     matches = counted(estimate.matches, _unit(judge))
@@ -218,34 +232,6 @@ def _retry_advice(context: typer.Context) -> str:
     return f"retry items without a valid verdict with: {_again(context, '--retry-invalid')}"
 
 
-def _as_json(
-    study: str, judge: ct.judges.Judge, state: ct.judges.Judging, seconds: float
-) -> dict[str, Any]:
-    return {
-        "study": study,
-        "judge": judge.digest,
-        "rubric": judge.rubric.name,
-        "model": judge.seat.model,
-        "matches": state.matches,
-        "done": state.done,
-        "failed": state.failed,
-        "judged": state.judged,
-        "no_verdict": state.invalid,
-        "before": state.before,
-        "no_verdict_before": state.invalid_before,
-        "verdicts": state.verdicts,
-        "kinds": {kind.value: count for kind, count in state.kinds.items()},
-        "kinds_before": {kind.value: count for kind, count in state.kinds_before.items()},
-        "cost": state.cost.as_json(),
-        "spent": state.spent.as_json(),
-        "unresolved": state.unresolved,
-        "problems": state.problems,
-        "nothing": state.nothing,
-        "halted": state.halted,
-        "seconds": round(seconds, 2),
-    }
-
-
 def _summarize(
     study: str, judge: ct.judges.Judge, state: ct.judges.Judging, context: typer.Context, store: str
 ) -> None:
@@ -254,9 +240,7 @@ def _summarize(
         parts.append(f"{state.without.total():,} without a valid verdict")
     scope = f"in {state.done:,} of {counted(state.matches, _unit(judge))}"
     say(f"{study}: {', '.join([*parts, scope])}")
-    for verdict, count in state.verdicts.most_common():
-        say(f"  {count:,} x {verdict}")
-    for line in _notes(state):
+    for line in sentences.lines(SUMMARY, state):
         say(f"  {line}")
     if state.halted:
         say(f"halted: {state.halted}")
@@ -270,22 +254,6 @@ def _summarize(
     else:
         next_step = f"to show verdicts and agreement, run: {see_verdicts(study, store)}"
     hint(next_step)
-
-
-def _notes(state: ct.judges.Judging) -> Iterator[str]:
-    """Yield notes on a run: repaired and invalid verdicts, problems and cost."""
-    if repaired := state.kinds[ct.players.Kind.REPAIRED]:
-        yield f"{counted(repaired, 'verdict')} valid only after a retry"
-    for kind, count in state.without.most_common():
-        yield f"{count:,} without a valid verdict: {kind.replace('_', ' ')}"
-    for problem, count in state.problems.most_common(10):
-        yield f"{count:,} x not judged: {problem}"
-    if state.nothing:
-        yield f"nothing to judge: {state.nothing}"
-    if state.unresolved:
-        yield f"{counted(state.unresolved, 'call')} of earlier runs never received a response"
-    if state.spent.sendings:
-        yield f"cost of this judge for the study so far: {cost_text(state.spent)}"
 
 
 def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
@@ -317,14 +285,14 @@ def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
 
 
 def _verdicts(section: ct.reports.JudgeSection) -> None:
-    estimates: list[list[object]] = [
+    estimates = [
         [player.player, player.items, player.instances, player.invalid, *player.numbers]
         for player in section.players
     ]
     estimate = "mean score" if section.rubric.scale else "share found"
     columns = ["player", "items", "instances", "invalid", estimate, "95 % CI"]
     print_table(section.name, columns, estimates)
-    counts: list[list[object]] = [
+    counts = [
         [label, *(player.verdicts.get(label, 0) for player in section.players)]
         for label in section.rubric.labels
     ]
@@ -338,9 +306,7 @@ def _agreement(agreement: ct.judges.Agreement, reference: str) -> None:
         say(f"  {line}")
     if not agreement.items:
         return
-    rows: list[list[object]] = [
-        [name, *counts] for name, counts in zip(agreement.labels, agreement.table, strict=True)
-    ]
+    rows = [[name, *counts] for name, counts in zip(agreement.labels, agreement.table, strict=True)]
     print_table(None, [f"{reference} \\ judge", *agreement.labels], rows)
 
 

@@ -1,30 +1,21 @@
-"""The ``match list`` command, which lists recorded matches."""
+"""The commands ``match list`` and ``match show``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import Annotated, Any
+from json import dumps
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.printing import err, say
+from cheaptalk.cli.shared.printing import err, escaped, out, print_json, say
+from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.text import visible
 
-
-class SortKey(StrEnum):
-    """A key to sort matches by."""
-
-    STORED = "stored"
-    BEGUN = "begun"
-    FINISHED = "finished"
-    GAME = "game"
-    STATE = "state"
-    CALLS = "calls"
-    TOKENS = "tokens"
-    DOLLARS = "dollars"
+SortKey = Literal["stored", "begun", "finished", "game", "state", "calls", "tokens", "dollars"]
 
 
 class State(StrEnum):
@@ -45,7 +36,7 @@ def matches(
     seat_player: Annotated[list[str] | None, opt.Settings(metavar="SEAT=LABEL")] = None,
     state: list[State] | None = None,
     where: Annotated[list[str] | None, opt.Settings(metavar="CONDITION")] = None,
-    sort: SortKey = SortKey.STORED,
+    sort: SortKey = "stored",
     reverse: bool = False,
     limit: opt.Count | None = None,
     json: opt.Json = False,
@@ -77,7 +68,7 @@ def matches(
             seats=seats,
             states=[item.value for item in state or State],
             where=where or (),
-            sort=sort.value,
+            sort=sort,
             reverse=reverse,
         )
         width = max(map(len, ct.records.games_in(opened)), default=0)
@@ -134,3 +125,212 @@ def _as_json(record: ct.MatchRecord) -> dict[str, Any]:
         "begun": record.begun,
         "finished": record.finished,
     }
+
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
+"""Calls missing from a match's record, by the number and actor of their decision request."""
+
+
+def show(
+    match: str,
+    /,
+    store: opt.Store = opt.DEFAULT_STORE,
+    actor: opt.Name | None = None,
+    request: opt.CountFromZero | None = None,
+    calls: bool = False,
+    json: opt.Json = False,
+) -> None:
+    """Show a match: observations, requests, actions and calls.
+
+    Failed attempts to call a model are always shown.
+
+    Args:
+        match: ID of the match, or a prefix of it.
+        actor: Only show what this actor (e.g. alice) saw and did.
+        request: Only show decision request number N.
+        calls: Also show the prompts and responses of model calls.
+    """
+    with ct.Store.open(store) as opened:
+        record = opened.find(match)
+        ledger = opened.open_calls(record.id)
+        standings = [
+            ct.records.Standing(opened, study).of(record)
+            for study in ct.records.studies_of(opened, record.id)
+        ]
+    view = None if actor is None else ct.records.seat_view(record, actor)
+    selection = _Selection(actor, request, calls)
+    if json:
+        data = _record_json(record, standings) if view is None else view.as_json()
+        data["open_calls"] = ledger
+        for key in data.keys() & {"answers", "lines", "open_calls"}:
+            data[key] = selection.among(data[key])
+        print_json(data)
+        return
+    if request is None:
+        _header(record, standings, view)
+    waiting: Waiting = {}
+    for call in selection.among(ledger):
+        waiting.setdefault((call["request"], call["actor"]), []).append(call)
+    if record.body.get("answers") is not None:
+        lines = ct.records.transcript(record) if view is None else view.lines
+        _play(record, lines, selection, waiting)
+    for (number, name), attempts in waiting.items():
+        out.print(f"[bold]{escaped(name)}, request {number}[/]")
+        for attempt in ct.reports.exchanges((), attempts):
+            _print_attempt(attempt)
+            if calls:
+                _print_call(attempt, 0)
+    if request is None:
+        _payoffs(record, view)
+
+
+def _record_json(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> dict[str, Any]:
+    forfeits = [forfeit._asdict() for forfeit in record.forfeits]
+    studies = [standing._asdict() for standing in standings]
+    return record.as_json() | {"forfeits": forfeits, "studies": studies}
+
+
+def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
+    if view is not None:
+        if view.payoff is not None:
+            out.print(f"\n[bold]payoff[/] {view.payoff:,.10g}")
+    elif record.payoffs:
+        gains = ", ".join(f"{seat} {gain:,.10g}" for seat, gain in record.payoffs.items())
+        out.print(f"\n[bold]payoffs[/] {gains}")
+
+
+class _Selection(NamedTuple):
+    """Options of ``match show``: an actor, a decision request, and whether to show model calls."""
+
+    actor: str | None
+    request: int | None
+    calls: bool
+
+    def includes(self, actor: str, request: int | None) -> bool:
+        if self.actor is not None and actor != self.actor:
+            return False
+        return self.request is None or request == self.request
+
+    def among(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [row for row in rows if self.includes(row["actor"], row["request"])]
+
+
+def _header(
+    record: ct.MatchRecord, standings: list[ct.records.Stand], view: ct.records.SeatView | None
+) -> None:
+    reason = f" ({record.why})" if record.why and view is None else ""
+    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escaped(reason)}")
+    if view is None:
+        _definition(record, standings)
+    else:
+        say(_seated([view.seat], view.player, view.settings))
+    source = record.body.get("source")
+    if source:
+        say(
+            f"imported from {source['system']}, {source['id']}; players saw the prompts of that "
+            "system instead of the texts below"
+        )
+    out.print()
+
+
+def _definition(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> None:
+    for standing in standings:
+        if standing.dropped:
+            say(f"excluded from the metrics of {standing.study}: {standing.dropped_because}")
+        if standing.replaces:
+            out.print(f"replaces match {standing.replaces}")
+    for seats, player in ct.records.runs(record.seats):
+        say(_seated(seats, player["label"], player["spec"]))
+    say(_settings(record.parameters))
+
+
+def _seated(seats: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
+    shown = {key: value for key, value in spec.items() if key != "words"}  # a digest of templates
+    return f"{' to '.join(seats)}: {player} ({_settings(shown)})"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key}={_plain(value)}" for key, value in values.items() if value not in (None, {}, "")
+    )
+
+
+def _plain(value: object) -> str:
+    """Return a value as JSON, except that a string has no quotes."""
+    return value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)
+
+
+def _play(
+    record: ct.MatchRecord, lines: list[ct.records.Line], selection: _Selection, waiting: Waiting
+) -> None:
+    """Print a match's selected events; with many seats, print shared events only once."""
+    actors = list(dict.fromkeys(line.actor for line in lines))
+    requests = sorted({line.request for line in lines if line.request is not None})
+    if selection.request is not None and selection.request not in requests:
+        scope = "" if selection.actor is None else f" for {selection.actor}"
+        raise ct.CheaptalkError(
+            f"no decision request {selection.request}: match {record.id} has "
+            f"{counted(len(requests), 'decision request')}{scope}, numbered from 0"
+        )
+    colours = {actor: COLOURS[index % len(COLOURS)] for index, actor in enumerate(actors)}
+    failed = {key: waiting.pop(key) for key in list(waiting) if key[0] in requests}
+    selected = [line for line in lines if selection.includes(line.actor, line.request)]
+    if selection.actor is None and len(record.seats) > ct.records.FEW:
+        for scene in ct.records.gathered(selected):
+            out.print(f"[bold]{escaped(scene.head(len(actors)))}[/]")
+            say(visible(scene.shown))
+            for line in scene.lines:
+                _print_action(line, colours[line.actor], selection.calls, failed)
+            out.print()
+        return
+    for line in selected:
+        number = "" if line.request is None else f", request {line.request}"
+        out.print(f"[{colours[line.actor]}]to {line.name} ({line.actor}){number}[/]")
+        say(visible(line.text))
+        _print_action(line, colours[line.actor], selection.calls, failed)
+        out.print()
+
+
+def _print_action(line: ct.records.Line, colour: str, calls: bool, failed: Waiting) -> None:
+    if line.kind is None or line.request is None:
+        return
+    action = "no valid response" if line.answer is None else _plain(line.answer)
+    mark = "" if line.kind == "ok" else f" [{line.kind}]"
+    out.print(f"[bold {colour}]{line.name} responds{escaped(mark)}:[/] {escaped(action)}")
+    attempts = ct.reports.exchanges(line.calls, failed.get((line.request, line.actor), ()))
+    for before, attempt in zip([None, *attempts], attempts, strict=False):
+        if calls or attempt.state != "answered":
+            _print_attempt(attempt)
+        if calls:
+            shared = 0 if before is None else _shared_prefix(before.messages, attempt.messages)
+            _print_call(attempt, shared)
+
+
+def _shared_prefix(before: list[tuple[str, str]], now: list[tuple[str, str]]) -> int:
+    """Return the number of equal messages at the start of two calls."""
+    equal = [first == second for first, second in zip(before, now, strict=False)]
+    return equal.index(False) if False in equal else len(equal)
+
+
+def _print_attempt(attempt: ct.reports.Exchange) -> None:
+    seconds = "" if attempt.seconds is None else f"{attempt.seconds:.2f} s"
+    state = f"  call {attempt.call}, attempt {attempt.sending}: {attempt.model} {attempt.state}"
+    parts = [state, attempt.counted, seconds]
+    detail = f": {attempt.detail}" if attempt.detail else ""
+    say(visible(", ".join(filter(None, parts)) + detail), style="dim")
+
+
+def _print_call(attempt: ct.reports.Exchange, shared: int) -> None:
+    """Print an attempt's request and response, without messages from the previous call."""
+    facts = "; ".join(f"{name} {_plain(value)}" for name, value in attempt.facts.items())
+    say(visible(f"  {facts}"), style="dim")
+    if shared:
+        out.print(f"  [dim](same first {counted(shared, 'message')} as in the previous call)[/]")
+    for role, text in attempt.messages[shared:]:
+        out.print(f"  [dim]{role}[/]")
+        say(visible(text), style="dim")
+    for title, output in (("reasoning", attempt.reasoning), ("response", attempt.text)):
+        if output is not None:
+            out.print(f"  [dim]{title}[/]")
+            say(visible(output), style="italic")

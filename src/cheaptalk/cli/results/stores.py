@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -97,14 +96,7 @@ def print_rows(rows: Mapping[str, int], result: str, json: bool, data: dict[str,
         say("Participant IDs are in a separate file, which this command does not copy.", to=err)
 
 
-class Form(StrEnum):
-    """A format of an export."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    JSONL = "jsonl"
-    CHATS = "chats"
-    INSPECT = "inspect"
+Format = Literal["csv", "parquet", "jsonl", "chats", "inspect"]
 
 
 @finishing()
@@ -112,7 +104,7 @@ def export(
     study: opt.StoredStudy,
     /,
     out: Annotated[opt.NewFile, opt.Settings(metavar="DIR|FILE.zip")],
-    format_: Form = Form.CSV,
+    format_: Format = "csv",
     prompt_style: Annotated[
         opt.Name | None, opt.Settings(show_default="the game's default style")
     ] = None,
@@ -132,26 +124,26 @@ def export(
         prompt_style: Use this prompt style for turns that no model played (with --format
             chats).
     """
-    if out.suffix in {f".{name}" for name in Form}:
+    if out.suffix in {f".{name}" for name in get_args(Format)}:
         raise typer.BadParameter(
             f"an export has several files; choose a folder or a .zip file instead of {out}",
             param_hint="--out",
         )
-    if format_ is Form.INSPECT and out.suffix == ".zip":
+    if format_ == "inspect" and out.suffix == ".zip":
         raise typer.BadParameter(
             "Inspect logs require a folder, not a .zip file", param_hint="--out"
         )
-    if prompt_style is not None and format_ is not Form.CHATS:
+    if prompt_style is not None and format_ != "chats":
         raise typer.BadParameter("only valid with --format chats", param_hint="--prompt-style")
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
-        if format_ is Form.INSPECT:
+        if format_ == "inspect":
             result = ct.adapters.write_inspect_logs(opened, study, out)
         else:
             result = ct.export(
                 opened,
                 study,
                 out,
-                format_.value,
+                format_,
                 raw_cells=raw_cells,
                 workers=workers,
                 style=prompt_style,
@@ -161,7 +153,7 @@ def export(
         data = {
             "study": study,
             "to": str(result.path),
-            "format": format_.value,
+            "format": format_,
             "rows": result.rows,
         }
         print_json(data)

@@ -76,39 +76,15 @@ def registered(group: str) -> Completer:
 
 BUILT_IN = {
     "cheaptalk.presets": (
-        "chip-trading",
-        "chip-trading-human",
-        "deal-or-no-deal",
-        "deal-or-no-deal-human",
-        "gama",
-        "gama-scripted",
-        "gama-settings",
-        "glee",
-        "glee-human",
-        "glee-small",
-        "item-bargaining",
-        "item-bargaining-heuristics",
-        "item-bargaining-strategies",
-        "quickstart",
-        "self-play",
+        "chip-trading chip-trading-human deal-or-no-deal deal-or-no-deal-human gama "
+        "gama-scripted gama-settings glee glee-human glee-small item-bargaining "
+        "item-bargaining-heuristics item-bargaining-strategies quickstart self-play"
     ),
     "cheaptalk.rosters": (
-        "chip-trading",
-        "gama",
-        "gama-treatments",
-        "glee",
-        "item-bargaining",
-        "item-bargaining-circles",
-        "self-play",
+        "chip-trading gama gama-treatments glee item-bargaining item-bargaining-circles self-play"
     ),
     "cheaptalk.rubrics": (
-        "claims",
-        "hallucination",
-        "honesty",
-        "promises",
-        "theme-collaboration",
-        "theme-colours",
-        "theme-profit",
+        "claims hallucination honesty promises theme-collaboration theme-colours theme-profit"
     ),
 }
 """Names that this package registers, by group. Loading their entry points would take a second."""
@@ -117,7 +93,7 @@ BUILT_IN = {
 def listed(group: str, load: Callable[[], Iterable[str]]) -> Iterable[str]:
     """Return an entry-point group's names; load the group only if other packages add names."""
     others = any(not point.module.startswith("cheaptalk.") for point in entry_points(group=group))
-    return load() if others else BUILT_IN[group]
+    return load() if others else BUILT_IN[group].split()
 
 
 games = registered("cheaptalk.games")

@@ -48,7 +48,8 @@ class CommandContext(typer.Context):
     """The context of a command, with defaults of options from settings files."""
 
     def lookup_default(self, name: str, call: bool = True) -> Any:
-        for parameter in self.command.params if isinstance(self.obj, Defaults) else ():
+        has_defaults = isinstance(self.obj, Defaults) and isinstance(self.command, Command)
+        for parameter in self.command.params if has_defaults else ():
             if parameter.name == name and parameter.param_type_name == "option":
                 variable = parameter.envvar if isinstance(parameter.envvar, str) else None
                 try:

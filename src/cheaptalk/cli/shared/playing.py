@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -13,6 +12,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli import shared
+from cheaptalk.cli.shared import sentences
 from cheaptalk.cli.shared.lookup import absent_players, check_free, check_seated, naming, opened
 from cheaptalk.cli.shared.options import PlayOptions
 from cheaptalk.cli.shared.printing import (
@@ -21,19 +21,10 @@ from cheaptalk.cli.shared.printing import (
     hint,
     is_terminal,
     on_terminal,
-    out,
     print_json,
     say,
 )
-from cheaptalk.cli.shared.sentences import (
-    at_store,
-    change_lines,
-    cost_text,
-    counted,
-    excluded_text,
-    state_notes,
-    superseded_text,
-)
+from cheaptalk.cli.shared.sentences import Field, at_store, counted
 from cheaptalk.extras import needing
 from cheaptalk.text import duration, steady
 
@@ -41,8 +32,33 @@ AGENT_SERVER = "127.0.0.1:8140"
 """Default address at which remote agents connect."""
 EXIT_BATCHES = 3
 """Exit status of a run that leaves calls in unfinished batches."""
-MAX_PROBLEMS = 10
-"""Maximum number of problems that are printed."""
+LOG_OPEN = (
+    "another program is reading the store, so the latest matches are still in the store's -wal "
+    "file; to copy the store, use cheaptalk store copy"
+)
+SUMMARY = (
+    Field("planned"),
+    Field("before"),
+    Field("forfeited"),
+    Field("played", lambda progress: {status.value: n for status, n in progress.counts.items()}),
+    Field("elsewhere"),
+    Field("left"),
+    Field("rest"),
+    Field("problems", text=sentences.problem_lines),
+    Field("answers", "kinds", sentences.validity_lines),
+    Field("set_aside", text=sentences.superseded_text),
+    Field("dropped", "excluded.dropped"),
+    Field("replaced", "excluded.replaced"),
+    Field("", "excluded", sentences.excluded_text),
+    Field("unresolved", text=sentences.unresolved_text),
+    Field("cost", text=sentences.cost_of("cost of the study so far: ")),
+    Field("", "cached", str),
+    Field("cache", lambda progress: progress.cached and progress.cached._asdict()),
+    Field("log_open", text=lambda _: LOG_OPEN),
+    Field("waiting", text=lambda calls: f"{counted(calls, 'call')} waiting in unfinished batches"),
+    Field("halted"),
+)
+"""The fields of a run's summary."""
 
 
 def play_study(
@@ -91,7 +107,7 @@ def play_study(
         )
         ct.studies.try_strategies(planned)
         changes = None if earlier is None else ct.studies.changes(complete, earlier)
-    for line in change_lines(changes):
+    for line in sentences.change_lines(changes):
         say(line, to=err, whole=True)
     _print_absences(planned, players)
     expected = {} if options.no_estimate else _print_estimate(checked, path, options)
@@ -246,13 +262,13 @@ def _print_estimate(
 def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
     """Yield a function that shows a run's progress: as a bar on a terminal, otherwise in lines."""
     if not on_terminal():
-        lines = StatusLine()
+        status = StatusLine()
 
         def print_line(progress: ct.Progress) -> None:
             share = progress.done / progress.planned if progress.planned else 0.0
             ended = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
             parts = [ended, *_without_result(progress), *_forecast(progress)]
-            lines.print(", ".join(parts), share)
+            status.print(", ".join(parts), share)
 
         yield print_line
         return
@@ -293,7 +309,7 @@ def _forecast(progress: ct.Progress) -> list[str]:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
     if progress.dollars_left and progress.left:
         parts.append(f"about {ct.studies.money(progress.dollars_left)} more")
-    parts += state_notes(progress.state)
+    parts += sentences.state_notes(progress.state)
     return [*parts, progress.batches] if progress.batches else parts
 
 
@@ -329,36 +345,13 @@ def _summarize(
     options: PlayOptions,
     again: str | None,
 ) -> None:
-    counts = {status.value: count for status, count in progress.counts.items()}
     if options.json and again is not None:  # the caller prints JSON of its own
         if progress.halted:
             say(f"halted: {progress.halted}", to=err, whole=True)
         return
     if options.json:
-        print_json(
-            {
-                "study": study.name,
-                "store": ct.records.store_name(path),
-                "planned": progress.planned,
-                "before": progress.before,
-                "forfeited": progress.forfeited,
-                "played": counts,
-                "elsewhere": progress.elsewhere,
-                "left": progress.left,
-                "log_open": progress.log_open,
-                "rest": progress.rest,
-                "set_aside": progress.set_aside,
-                **progress.excluded._asdict(),
-                "halted": progress.halted,
-                "unresolved": progress.unresolved,
-                "waiting": progress.waiting,
-                "cache": progress.cached and progress.cached._asdict(),
-                "problems": progress.problems,
-                "answers": progress.kinds,
-                "cost": progress.cost and progress.cost.as_json(),
-                "seconds": round(seconds, 2),
-            }
-        )
+        data = {"study": study.name, "store": ct.records.store_name(path)}
+        print_json(data | sentences.as_json(SUMMARY, progress) | {"seconds": round(seconds, 2)})
         return
     played = progress.here - progress.before
     others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
@@ -367,34 +360,13 @@ def _summarize(
         f"{study.name}: {progress.how_far} ({progress.before:,} before, {played:,} now in "
         f"{seconds:,.1f} s{rate}{others})"
     )
-    for problem, count in progress.problems.most_common(MAX_PROBLEMS):
-        say(f"  {count:,} x {problem}")
-    if len(progress.problems) > MAX_PROBLEMS:
-        further = counted(len(progress.problems) - MAX_PROBLEMS, "further problem")
-        out.print(f"  and {further}; to list all, run: cheaptalk status")
-    for line in _validity_lines(progress.kinds):
+    for line in sentences.lines(SUMMARY, progress):
         say(f"  {line}")
-    for note in _notes(progress):
-        say(f"  {note}")
     if progress.halted == ct.studies.INTERRUPTED:
         return
     if progress.halted:
         say(f"halted: {progress.halted}")
     hint(_next_step(study, path, progress, options, again))
-
-
-def _validity_lines(responses: dict[str, Counter[str]]) -> Iterator[str]:
-    """Yield each player's shares of valid and invalid responses; nothing if all are valid.
-
-    >>> list(_validity_lines({"model": Counter(ok=15, timed_out=5)}))
-    ['model: 20 responses, 75.0 % ok, 25.0 % timed out']
-    """
-    if not any(kinds.keys() - {"ok"} for kinds in responses.values()):
-        return
-    for player, kinds in sorted(responses.items()):
-        total = kinds.total()
-        shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in kinds.most_common()]
-        yield f"{player}: {counted(total, 'response')}, {', '.join(shares).replace('_', ' ')}"
 
 
 def _next_step(
@@ -426,27 +398,6 @@ def _next_step(
     if progress.used_up:
         remaining += f", of which {progress.used_up:,} need a larger budget.per_match"
     return f"{remaining}; continue with: {command}"
-
-
-def _notes(progress: ct.Progress) -> Iterator[str]:
-    """Yield notes on a run's excluded matches, calls and cost."""
-    if progress.set_aside:
-        yield superseded_text(progress.set_aside)
-    if any(progress.excluded):
-        yield excluded_text(progress.excluded)
-    if progress.unresolved:
-        yield f"{counted(progress.unresolved, 'call')} of earlier runs never received a response"
-    if progress.cost is not None and progress.cost.sendings:
-        yield f"cost of the study so far: {cost_text(progress.cost)}"
-    if progress.cached is not None:
-        yield str(progress.cached)
-    if progress.log_open:
-        yield (
-            "another program is reading the store, so the latest matches are still in the store's "
-            "-wal file; to copy the store, use cheaptalk store copy"
-        )
-    if progress.waiting:
-        yield f"{counted(progress.waiting, 'call')} waiting in unfinished batches"
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, TypeVar
 
 import cheaptalk as ct
 from cheaptalk.cli import shared
@@ -66,6 +66,7 @@ class _LogPrinter(logging.Handler):
         say(record.getMessage(), to=err, whole=True, style="dim")
 
 
+T = TypeVar("T")
 LOG = logging.getLogger("cheaptalk")
 LOG_PRINTER = _LogPrinter()
 
@@ -133,7 +134,11 @@ def print_json(data: Any) -> None:
 
 
 def print_table(
-    title: str | None, columns: list[str], rows: list[list[object]], *, right: Collection[str] = ()
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    right: Collection[str] = (),
 ) -> None:
     """Print a table; numeric columns and the columns named in ``right`` are right-aligned."""
     if title is not None:
@@ -151,10 +156,16 @@ def print_table(
             say("\n".join(block), whole=True, style=style)
 
 
+def print_records(columns: Mapping[str, Callable[[T], object]], records: Iterable[T]) -> None:
+    """Print a table of records, given a function for each column."""
+    rows = [[value(record) for value in columns.values()] for record in records]
+    print_table(None, list(columns), rows)
+
+
 def print_batches(batches: Sequence[ct.records.BatchSummary]) -> None:
     """Print batches submitted to providers as a table."""
     short = ct.models.model_strings.short_names(batch.model for batch in batches)
-    rows: list[list[object]] = [
+    rows = [
         [
             batch.name or "",
             short[batch.model],

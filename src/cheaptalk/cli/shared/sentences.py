@@ -1,14 +1,53 @@
-"""Messages on calls, cost and matches that several commands print."""
+"""Results of commands: each field is declared once, for text and JSON; and sentences in them."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import cheaptalk as ct
 
 MAX_DIFFERENCES = 10
 """Maximum number of printed differences between two versions of a study."""
+MAX_PROBLEMS = 10
+"""Maximum number of problems that are printed."""
+
+
+class Field(NamedTuple):
+    """A field of a result.
+
+    Attributes:
+        key: name in JSON; empty if only the text contains the field.
+        value: path of the attribute or function of the result; None for the attribute ``key``.
+        text: returns the line or lines that describe a value, which is not empty. None if only JSON
+            contains the field.
+    """
+
+    key: str
+    value: str | Callable[[Any], Any] | None = None
+    text: Callable[[Any], str | Iterable[str]] | None = None
+
+    def of(self, result: Any) -> Any:
+        """Return the field's value."""
+        value = self.key if self.value is None else self.value
+        return attrgetter(value)(result) if isinstance(value, str) else value(result)
+
+
+def as_json(fields: Sequence[Field], result: Any) -> dict[str, Any]:
+    """Return the fields of a result as plain data."""
+    values = {field.key: field.of(result) for field in fields if field.key}
+    return {k: v.as_json() if hasattr(v, "as_json") else v for k, v in values.items()}
+
+
+def lines(fields: Sequence[Field], result: Any) -> Iterator[str]:
+    """Yield the lines that describe a result; empty values and texts are omitted."""
+    for field in fields:
+        if field.text is not None and (value := field.of(result)):
+            text = field.text(value)
+            yield from filter(None, [text] if isinstance(text, str) else text)
 
 
 def counted(number: int, noun: str) -> str:
@@ -66,12 +105,14 @@ def state_notes(state: ct.studies.RunState | None) -> list[str]:
 
 
 def excluded_text(excluded: ct.records.Excluded) -> str:
-    """Return the numbers of excluded and replaced matches as text.
+    """Return the numbers of excluded and replaced matches as text; empty if there are none.
 
     >>> excluded_text(ct.records.Excluded(dropped=1, replaced=1))
     '1 match excluded from metrics, 1 replacement match'
     """
     dropped, replaced = excluded
+    if not any(excluded):
+        return ""
     replacements = counted(replaced, "replacement match")
     return f"{counted(dropped, 'match')} excluded from metrics, {replacements}"
 
@@ -84,6 +125,49 @@ def superseded_text(count: int) -> str:
     """
     reason = "superseded by changes to the study"
     return f"{counted(count, 'match')} {reason}: stored and exported, but not in results"
+
+
+def each(form: str, limit: int | None = None) -> Callable[[Mapping[str, int]], Iterator[str]]:
+    """Return a function that formats each ``name`` and its ``count``, the most frequent first."""
+
+    def texts(counts: Mapping[str, int]) -> Iterator[str]:
+        for name, count in Counter(counts).most_common(limit):
+            yield form.format(name=name, count=count, matches=counted(count, "match"))
+
+    return texts
+
+
+def cost_of(subject: str) -> Callable[[ct.records.Cost], str]:
+    """Return a function that describes the cost of a subject; empty if no call was sent."""
+    return lambda cost: f"{subject}{cost_text(cost)}" if cost.sendings else ""
+
+
+def unresolved_text(count: int) -> str:
+    """Return a note on calls without a recorded response."""
+    return f"{counted(count, 'call')} of earlier runs never received a response"
+
+
+def problem_lines(problems: Counter[str]) -> Iterator[str]:
+    """Yield the most frequent problems with their numbers of matches."""
+    for problem, count in problems.most_common(MAX_PROBLEMS):
+        yield f"{count:,} x {problem}"
+    if len(problems) > MAX_PROBLEMS:
+        further = counted(len(problems) - MAX_PROBLEMS, "further problem")
+        yield f"and {further}; to list all, run: cheaptalk status"
+
+
+def validity_lines(responses: dict[str, Counter[str]]) -> Iterator[str]:
+    """Yield each player's shares of valid and invalid responses; nothing if all are valid.
+
+    >>> list(validity_lines({"model": Counter(ok=15, timed_out=5)}))
+    ['model: 20 responses, 75.0 % ok, 25.0 % timed out']
+    """
+    if not any(kinds.keys() - {"ok"} for kinds in responses.values()):
+        return
+    for player, kinds in sorted(responses.items()):
+        total = kinds.total()
+        shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in kinds.most_common()]
+        yield f"{player}: {counted(total, 'response')}, {', '.join(shares).replace('_', ' ')}"
 
 
 def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:

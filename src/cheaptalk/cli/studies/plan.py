@@ -42,7 +42,10 @@ def plan(
         planned = ct.studies.lay_out(spec, existing)
         check_seated(planned, player or (), roster or ())
         table = ct.models.load_prices(prices)
-        _check(planned, table, batch=batch)
+        ct.studies.check_prices(planned, table, ct.studies.Cap())
+        if batch:
+            ct.studies.check_batchable(planned)
+        ct.studies.try_strategies(planned)
         changes = None if existing is None else ct.studies.changes(planned, existing)
         with err.status(f"{spec.name}: estimating"):
             forecast = ct.studies.forecast(
@@ -78,13 +81,14 @@ def plan(
         state = f"none played yet (the store {escaped(store)} does not exist)"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {state}")
     people = _people_lines(participants)
-    for line in chain(_cost_lines(forecast, spec.budget), people, _needs(missing)):
+    needs = ["\nBefore a run:", *(f"- {need}" for need in missing)] if missing else []
+    for line in chain(_cost_lines(forecast, spec.budget), people, needs):
         say(line)
 
 
 def _print_seatings(planned: ct.studies.Plan) -> None:
     study, counts = planned.study, planned.counts()
-    rows: list[list[object]] = [
+    rows = [
         [game, ct.records.line_up(seating), count]
         for (game, seating), count in islice(counts.items(), MAX_SEATINGS)
     ]
@@ -98,13 +102,6 @@ def _print_seatings(planned: ct.studies.Plan) -> None:
         out.print(f"{game}: {counted(count, 'configuration')}")
     if not all(instant for _, instant in planned.matches.kinds(range(len(planned.matches)))):
         out.print(f"matches without a valid response: {study.unanswered.line}")
-
-
-def _check(planned: ct.studies.Plan, prices: ct.models.Prices, *, batch: bool) -> None:
-    ct.studies.check_prices(planned, prices, ct.studies.Cap())
-    if batch:
-        ct.studies.check_batchable(planned)
-    ct.studies.try_strategies(planned)
 
 
 def _cost_lines(forecast: ct.studies.Forecast, budget: ct.studies.Budget) -> Iterator[str]:
@@ -131,12 +128,6 @@ def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterato
         yield participants.shortage
     for label in participants.without_deadline:
         yield f"players.{label}: without a deadline, other participants may wait forever"
-
-
-def _needs(missing: list[str]) -> Iterator[str]:
-    if missing:
-        yield "\nBefore a run:"
-        yield from (f"- {need}" for need in missing)
 
 
 def _as_json(planned: ct.studies.Plan, forecast: ct.studies.Forecast) -> dict[str, Any]:

@@ -253,16 +253,14 @@ def _field(name: str, spec: dict[str, Any], skip: str) -> object:
             continue
         if not options:
             return text if spec.get("type") == "string" else _plain(text)
-        matching = _matching(text.strip().casefold(), options)
+        typed = text.strip().casefold()
+        matching = [name for name in options if name.casefold() == typed]
+        matching = matching or [
+            name for name in options if typed and name.casefold().startswith(typed)
+        ]
         if len(matching) == 1:
             return options[matching[0]]
         out.print(f"[red]Please enter one of: {escaped(', '.join(options))}.[/]")
-
-
-def _matching(text: str, options: dict[str, object]) -> list[str]:
-    """Return the options that a text abbreviates; an exact match takes precedence."""
-    exact = [option for option in options if option.casefold() == text]
-    return exact or [name for name in options if text and name.casefold().startswith(text)]
 
 
 def _is_amount(text: str) -> bool:

@@ -2,20 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import StrEnum
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli import shared
 from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared import sentences
 from cheaptalk.cli.shared.lookup import find_study
 from cheaptalk.cli.shared.playing import play_study
-from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import cost_text, counted, excluded_text, spent, superseded_text
+from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_records, say
+from cheaptalk.cli.shared.sentences import Field, cost_text, counted, each, lines
 from cheaptalk.text import duration, steady
+
+Action = Literal["status", "pause", "resume", "stop", "set"]
+DONE = {
+    "pause": "paused; calls in flight will still finish; to continue, use resume",
+    "resume": "resumed",
+    "stop": "stopping; calls in flight will still finish and be recorded",
+    "set": "settings changed until the run ends",
+}
+AUTOMATIC = "auto"
+"""Value of ``--model-concurrency`` for an automatic rate limiter."""
+
+
+def _progress(state: ct.studies.RunState) -> str:
+    left = f", about {duration(steady(state.eta))} left" if state.eta is not None else ""
+    return (
+        f"{state.study}: {state.state}; {state.how_far}; {state.live:,} matches in progress "
+        f"(at most {state.concurrency:,}){left}"
+    )
+
+
+def _cost(item: ct.studies.StudyStatus) -> ct.records.Cost | None:
+    """Return a study's cost; None if it was imported."""
+    return None if item.summary.spec.get("imported") and not item.cost.calls else item.cost
+
+
+STATES = ("live", "finished", "forfeited", "failed")
+COLUMNS = (
+    Field("study", "name"),
+    Field("planned", lambda item: "?" if item.planned is None else item.planned),
+    *(Field(name, lambda item, name=name: item.summary.counts.get(name, 0)) for name in STATES),
+)
+"""The columns of the table of ``status``."""
+STATUS = (
+    Field("name"),
+    Field("planned"),
+    Field("matches", "summary.counts"),
+    Field("set_aside", "summary.set_aside", sentences.superseded_text),
+    Field("dropped", "excluded.dropped"),
+    Field("replaced", "excluded.replaced"),
+    Field("", "excluded", sentences.excluded_text),
+    Field(
+        "forfeits",
+        lambda item: [
+            {"game": game, **forfeit._asdict(), "matches": count}
+            for (game, forfeit), count in item.forfeits.items()
+        ],
+    ),
+    Field("", "cost", sentences.cost_of("")),
+    Field("cost", _cost),
+    Field("paid_by_others", text=each("{matches} shared with {name}, which paid for the calls")),
+    Field("problems", text=each("{count:,} x {name}")),
+    Field("halted", "summary.halted", "the last run halted: {}".format),
+    Field("judging", text=sentences.cost_of("cost of judging: ")),
+)
+"""The fields of a study in ``status``."""
+CONTROL = (
+    Field("", lambda state: state, _progress),
+    Field("", sentences.spent, "spent: {}".format),
+)
+LIMITERS = {
+    "limit": lambda limiter: f"{limiter.limit}{' (fixed)' if limiter.fixed else ''}",
+    "in flight": attrgetter("in_flight"),
+    "waiting": attrgetter("waiting"),
+    "responses/s": attrgetter("per_second"),
+    "latency (s)": attrgetter("seconds"),
+    "failures": lambda limiter: (
+        ", ".join(f"{count:,} {name}" for name, count in limiter.failures.items()) or "none"
+    ),
+}
+NOTICES = (
+    Field(
+        "",
+        lambda state: {x.given_up: 1 for x in state.limiters if x.given_up},
+        each("abandoned: {name}"),
+    ),
+    Field("", "notice", str),
+)
+"""Lines of ``control`` before and after the table of rate limiters; JSON contains all fields."""
 
 
 def run(
@@ -59,23 +136,15 @@ def status(
         unresolved = [call for call in calls if study is None or call["bought_by"] == study]
         shared_cost = ct.records.unassigned_cost(opened)
     if json:
+        studies = [sentences.as_json(STATUS, summary) for summary in summaries]
         print_json(
-            {
-                "studies": [summary.as_json() for summary in summaries],
-                "no_study": shared_cost.as_json(),
-                "unresolved": unresolved,
-            }
+            {"studies": studies, "no_study": shared_cost.as_json(), "unresolved": unresolved}
         )
         return
-    rows: list[list[object]] = []
-    for item in summaries:
-        counts = [item.summary.counts.get(status.value, 0) for status in ct.records.Status]
-        rows.append([item.name, "?" if item.planned is None else item.planned, *counts])
-    kinds = [status.value for status in ct.records.Status]
-    print_table(None, ["study", "planned", *kinds], rows)
-    for item in summaries:
-        for note in _notes(item):
-            say(f"{item.name}: {note}", whole=True)
+    print_records({field.key: field.of for field in COLUMNS}, summaries)
+    for summary in summaries:
+        for line in lines(STATUS, summary):
+            say(f"{summary.name}: {line}", whole=True)
     if shared_cost.sendings:
         say(f"cost of judging participants' answers: {cost_text(shared_cost)}", whole=True)
     if unresolved:
@@ -86,49 +155,9 @@ def status(
             out.print(f"  {match} {request}, attempt {call['try']}", soft_wrap=True)
 
 
-def _notes(item: ct.studies.StudyStatus) -> Iterator[str]:
-    """Yield notes on a study: excluded matches, cost and problems."""
-    if item.summary.set_aside:
-        yield superseded_text(item.summary.set_aside)
-    if any(item.excluded):
-        yield excluded_text(item.excluded)
-    if item.cost.sendings:
-        yield cost_text(item.cost)
-    for name, count in item.paid_by_others.items():
-        yield f"{counted(count, 'match')} shared with {name}, which paid for the calls"
-    for reason, count in item.problems.items():
-        yield f"{count:,} x {reason}"
-    if item.summary.halted:
-        yield f"the last run halted: {item.summary.halted}"
-    if item.judging.sendings:
-        yield f"cost of judging: {cost_text(item.judging)}"
-
-
-AUTOMATIC = "auto"
-"""Value of ``--model-concurrency`` for an automatic rate limiter."""
-
-
-class Action(StrEnum):
-    """An action of ``cheaptalk control``."""
-
-    STATUS = "status"
-    PAUSE = "pause"
-    RESUME = "resume"
-    STOP = "stop"
-    SET = "set"
-
-
-DONE = {
-    Action.PAUSE: "paused; calls in flight will still finish; to continue, use resume",
-    Action.RESUME: "resumed",
-    Action.STOP: "stopping; calls in flight will still finish and be recorded",
-    Action.SET: "settings changed until the run ends",
-}
-
-
 def control(
     study: opt.StoredStudy,
-    action: Action = Action.STATUS,
+    action: Action = "status",
     /,
     store: opt.Store = opt.DEFAULT_STORE,
     concurrency: opt.Count | None = None,
@@ -147,16 +176,16 @@ def control(
         budget: Change the study's budget; none removes a limit; only with action 'set'.
     """
     settings = _settings(concurrency, model_concurrency or [], budget or [])
-    if bool(settings) != (action is Action.SET):
+    if bool(settings) != (action == "set"):
         raise typer.BadParameter(
             "the action 'set' needs --concurrency, --model-concurrency or --budget, and no other "
             "action accepts them"
         )
-    if action is Action.STATUS:
+    if action == "status":
         state = ct.studies.watch(store, study)
     else:
-        state = ct.studies.control_run(store, study, action.value, **settings)
-    if not json and action is not Action.STATUS:
+        state = ct.studies.control_run(store, study, action, **settings)
+    if not json and action != "status":
         out.print(f"{study}: {DONE[action]}", soft_wrap=True)
         return
     with ct.Store.open(store) as opened:
@@ -191,36 +220,10 @@ def _limit(text: str) -> tuple[str, int | None]:
 
 
 def _show(state: ct.studies.RunState) -> None:
-    left = f", about {duration(steady(state.eta))} left" if state.eta is not None else ""
-    say(
-        f"{state.study}: {state.state}; {state.how_far}; {state.live:,} matches in progress "
-        f"(at most {state.concurrency:,}){left}"
-    )
-    say(f"spent: {spent(state)}")
+    for line in lines(CONTROL, state):
+        say(line)
+    short = ct.models.model_strings.short_names(limiter.model for limiter in state.limiters)
     if state.limiters:
-        short = ct.models.model_strings.short_names(limiter.model for limiter in state.limiters)
-        print_table(
-            None,
-            ["model", "limit", "in flight", "waiting", "responses/s", "latency (s)", "failures"],
-            [
-                [
-                    short[limiter.model],
-                    f"{limiter.limit}{' (fixed)' if limiter.fixed else ''}",
-                    limiter.in_flight,
-                    limiter.waiting,
-                    limiter.per_second,
-                    limiter.seconds,
-                    _failures(limiter.failures),
-                ]
-                for limiter in state.limiters
-            ],
-        )
-    for limiter in state.limiters:
-        if limiter.given_up:
-            out.print(shared.consoles.Text(f"abandoned: {limiter.given_up}"), soft_wrap=True)
-    if state.notice:
-        out.print(shared.consoles.Text(state.notice), soft_wrap=True)
-
-
-def _failures(failures: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in failures.items()) or "none"
+        print_records({"model": lambda limiter: short[limiter.model]} | LIMITERS, state.limiters)
+    for line in lines(NOTICES, state):
+        say(line, whole=True)

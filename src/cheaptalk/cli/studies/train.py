@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,14 +18,6 @@ DRAWING_INTERVAL = 10.0
 """Minimum seconds between two updates of the page with training curves."""
 
 
-class Device(StrEnum):
-    """A kind of device to train on."""
-
-    auto = "auto"
-    cpu = "cpu"
-    gpu = "gpu"
-
-
 def policy(
     algorithm: str,
     /,
@@ -38,7 +29,7 @@ def policy(
     vary: Annotated[list[str] | None, opt.Settings(metavar="NAME=[A,B]")] = None,
     workers: opt.Count = 1,
     cluster: Annotated[str | None, opt.Settings(metavar="ADDRESS")] = None,
-    device: Device = Device.auto,
+    device: Literal["auto", "cpu", "gpu"] = "auto",
     progress_page: Annotated[Path | None, opt.Settings(dir_okay=False)] = None,
     eval_every: opt.CountFromZero = 0,
     track: opt.Track = None,
@@ -90,7 +81,7 @@ def policy(
                 hyperparameters,
                 training.matches,
                 out,
-                device=device.value,
+                device=device,
                 examined_every=eval_every,
                 progress=progress,
                 tracks=[tracker.log for tracker in opened_trackers],
