@@ -1,7 +1,6 @@
 """Run Inspect in a separate process, which isolates its streams and warnings, without a network.
 
-python -m tests.adapters.inspect_program FOLDER      runs the evaluations of EVALS
-python -m tests.adapters.inspect_program -- eval ... is Inspect's command line
+python -m tests.adapters.inspect_program FOLDER runs the evaluations of EVALS.
 """
 
 import json
@@ -32,6 +31,7 @@ def omit_first_tag(messages: list[dict[str, str]]) -> tuple[str, Any]:
 
 EVALS: dict[str, tuple[Any, Model, dict[str, Any]]] = {
     "legal": (SAMPLE, lambda inputs: (answer(inputs), "stop"), {"instances": 2, "seed": "a seed"}),
+    "illegal": (SAMPLE, lambda _: ("No answer.", "stop"), {"instances": 1}),
     "tagged": (NAMES[3], omit_first_tag, {"instances": 1, "seed": 7, **TAGGED}),
     "half": (NAMES[0], lambda _: ('{"decision": "accept"}', "stop"), {"instances": 1, **HALF}),
     "truncated": (NAMES[0], lambda _: ('{"alice', "max_tokens"), {"instances": 1, "tries": 2}),
@@ -64,8 +64,5 @@ def evaluate(folder: Path, tasks: Any, model_reply: Model, arguments: dict[str, 
 
 if __name__ == "__main__":
     import_module("inspect_ai.model").ModelAPI.count_tokens = counted
-    if sys.argv[1] == "--":
-        sys.argv[:2] = ["inspect"]
-        import_module("inspect_ai._cli.main").main()
     for name, evaluation in EVALS.items():
         evaluate(Path(sys.argv[1]) / name, *evaluation)

@@ -23,16 +23,6 @@ FORGIVING = {"cheaptalk/deal_or_no_deal"}
 """Games whose rules define the payoffs of a match in which a seat fails to answer."""
 
 
-def inspect(*arguments: str, home: Path) -> None:
-    """Run Inspect with a separate home for its own files."""
-    done = subprocess.run(
-        [sys.executable, "-m", program.__name__, *arguments],
-        env=os.environ | {"HOME": str(home), "XDG_DATA_HOME": str(home)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def read(folder: Path) -> dict[str, Any]:
     """Return the logs of a folder by task."""
     logs = [log.read_eval_log(info.name) for info in log.list_eval_logs(str(folder))]
@@ -44,7 +34,14 @@ def read(folder: Path) -> dict[str, Any]:
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run the program's evaluations and return the folder of their logs."""
     folder = tmp_path_factory.mktemp("evaluated")
-    inspect(str(folder), home=folder)
+    done = subprocess.run(
+        [sys.executable, "-m", program.__name__, str(folder)],
+        env=os.environ | {"HOME": str(folder), "XDG_DATA_HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
@@ -56,10 +53,8 @@ def test_every_game_is_registered_as_task() -> None:
     assert [f"cheaptalk/{name}" for name in tasks.TASKS] == program.NAMES
 
 
-def test_illegal_answers_forfeit(tmp_path: Path) -> None:
-    mock = ("--model", "mockllm/model", "--display", "none", "--log-dir", str(tmp_path))
-    inspect("--", "eval", *program.SAMPLE, *mock, "-T", "instances=1", home=tmp_path)
-    logs = read(tmp_path)
+def test_illegal_answers_forfeit(evaluated: Path) -> None:
+    logs = read(evaluated / "illegal")
     assert logs.keys() == set(program.SAMPLE)
     for task, eval_log in logs.items():
         outcome, answers = scores(eval_log.samples[0])

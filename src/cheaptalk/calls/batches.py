@@ -39,6 +39,8 @@ A = TypeVar("A")
 
 POLL = 30.0
 """Default polling interval of a batch in seconds."""
+SENDINGS = 5
+"""Maximum number of batches that contain the same call before its failure is final."""
 READINGS = 5
 """Attempts to read incomplete results, after which the missing replies are marked unresolved."""
 MAX_LISTED = 3
@@ -111,42 +113,139 @@ class Batching(NamedTuple):
     poll: float = POLL
 
 
+class WaitingCall(NamedTuple):
+    """A call that waits for the next batch or for the reply from a submitted batch."""
+
+    intent: Intent
+    call: ModelCall
+    size: int
+    reply: "asyncio.Future[Reply]"
+
+
 @dataclass
-class Carrier:
-    """A client that submits provider batches and collects their results.
+class Batches:
+    """Provider batches of a run, which collect the calls of matches and distribute the replies.
 
     Attributes:
-        routes: the answer formats that servers support.
-        ply: number of batch rounds in this run.
-        halted: why the run stopped waiting, if it did.
+        in_order: halt reasons after which the run still waits for submitted calls.
     """
 
-    ledger: Ledger
+    _ledger: Ledger
+    _pace: Pace
     _options: Batching
     _connect: Callable[[ModelName], BatchServer]
     _prices: Prices
-    routes: RouteSupport
+    _routes: RouteSupport
     _tell: Callable[[str], None]
-    ply: int = field(default=0, init=False)
-    halted: str | None = field(default=None, init=False)
+    in_order: set[str] = field(default_factory=set, init=False)
+    _ply: int = field(default=0, init=False)
+    _halted: str | None = field(default=None, init=False)
+    _queue: list[WaitingCall] = field(default_factory=list, init=False)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
     _servers: dict[str, BatchServer] = field(default_factory=dict, init=False)
     _states: dict[int, str] = field(default_factory=dict, init=False)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
+    def __post_init__(self) -> None:
+        self._pace.when_still = self._submit_all
+
     async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for server in self._servers.values():
             await server.close()
 
     def stop(self, reason: str) -> None:
-        self.halted = reason
+        """Stop waiting for batches, unless ``in_order`` contains the reason for the halt."""
+        if reason in self.in_order:
+            return
+        self._halted = reason
         self._stopped.set()
+        while self._queue:
+            self._pass_on(self._queue.pop(0), Halted(reason))
 
-    def server(self, model: str) -> BatchServer:
+    async def reply(self, intent: Intent, call: ModelCall) -> Reply:
+        """Queue a call for the next batch, and return its reply when the batch has ended.
+
+        Raises:
+            Halted: the run stopped waiting; a submitted call stays in its batch.
+        """
+        if self._halted:
+            raise Halted(self._halted)
+        line = self._server(call.model).line(BatchLine("-" * 40, call))
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        size = len(msgspec.json.encode(line))
+        self._queue.append(WaitingCall(intent, call, size, reply))
+        self._pace.rest()
+        return await reply
+
+    def next_attempt(self, call: ModelCall) -> ModelCall:
+        """Return the call with the strictest answer format that its model still supports."""
+        route = self._routes.remaining(call)[0]
+        if call.form is None or route == ways(call)[0]:
+            return call
+        return call.model_copy(update={"form": call.form.model_copy(update={"route": route})})
+
+    def should_retry(self, call: ModelCall, reply: Reply) -> bool:
+        """Return whether a call must be sent again in the next batch."""
+        if refuses(reply, reply.route):
+            return call.form is not None and call.form.route == "auto"
+        return bool(reply.failure and reply.retry)
+
+    async def recover(self, batches: Sequence[Batch]) -> None:
+        """Collect the results of batches that earlier runs submitted.
+
+        Raises:
+            Halted: a batch has not ended, and the run does not wait for batches.
+        """
+        carrying = (self._carry(batch, fresh=False) for batch in batches)
+        for end in await asyncio.gather(*carrying, return_exceptions=True):
+            if isinstance(end, BaseException):
+                raise end
+
+    def _submit_all(self) -> None:
+        waiting, self._queue = self._queue, []
+        self._ply += bool(waiting)
+        by_model: dict[str, list[WaitingCall]] = {}
+        for waiting_call in waiting:
+            by_model.setdefault(waiting_call.call.model, []).append(waiting_call)
+        for model, calls in by_model.items():
+            for chunk in chunks((waiting_call, waiting_call.size) for waiting_call in calls):
+                task = asyncio.create_task(self._ask(model, chunk))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, model: str, waiting: Sequence[WaitingCall]) -> None:
+        try:
+            ledger, tag = self._ledger, secrets.token_hex(8)
+            intents = [waiting_call.intent for waiting_call in waiting]
+            batch = await ledger.write(
+                lambda connection: plan_batch(connection, model, tag, intents, ledger.study_id)
+            )
+            replies = await self._carry(batch, fresh=True)
+        except Exception as error:  # noqa: BLE001 - it is passed to each waiting call
+            for waiting_call in waiting:
+                self._pass_on(waiting_call, error)
+        else:
+            for waiting_call, call in zip(waiting, batch.calls, strict=True):
+                self._pass_on(waiting_call, replies[call.number])
+
+    def _pass_on(self, waiting_call: WaitingCall, reply: Reply | Exception) -> None:
+        if waiting_call.reply.done():
+            return
+        self._pace.go()
+        if isinstance(reply, Exception):
+            waiting_call.reply.set_exception(reply)
+        else:
+            waiting_call.reply.set_result(reply)
+
+    def _server(self, model: str) -> BatchServer:
         if model not in self._servers:
             self._servers[model] = self._connect(ModelName.parse(model))
         return self._servers[model]
 
-    async def carry(self, batch: Batch, *, fresh: bool) -> dict[int, Reply]:
+    async def _carry(self, batch: Batch, *, fresh: bool) -> dict[int, Reply]:
         """Continue a batch from its stored state until it ends; return its replies by call number.
 
         Args:
@@ -155,7 +254,7 @@ class Carrier:
         Raises:
             Halted: the run stopped waiting, or the provider rejected the key; the batch stays open.
         """
-        server = self.server(batch.model)
+        server = self._server(batch.model)
         calls = {call.number: ModelCall.model_validate(call.call) for call in batch.calls}
         results, lost, full = Results({}, Reply()), False, True
         while full:
@@ -164,7 +263,7 @@ class Carrier:
                 if batch.name is None:
                     name = await self._submit(server, batch, lines, fresh=fresh)
                     note = partial(note_submitted, batch=batch, name=name)
-                    batch = await self.ledger.write(note)
+                    batch = await self._ledger.write(note)
                 results = await self._collect(server, batch)
                 lost = results.missing > 0
             except EndpointTrouble as trouble:
@@ -175,7 +274,7 @@ class Carrier:
             full = results.full
             if full:
                 note = partial(note_full, batch=batch, tag=secrets.token_hex(8))
-                batch, fresh = await self.ledger.write(note), True
+                batch, fresh = await self._ledger.write(note), True
                 self._say(batch, "waiting for capacity at the provider")
                 await self._wait()
         replies, settled = {}, []
@@ -185,12 +284,12 @@ class Carrier:
             fields = server.says(call) | {"batch": True, "seconds": seconds}
             reply = (received or results.rest).model_copy(update=fields)
             reply = offered(metered(reply, call), call)
-            self.routes.note(call.model, reply.route, reply)
+            self._routes.note(call.model, reply.route, reply)
             reply = reply.model_copy(update={"dollars": self._prices.paid(call.model, reply)})
             state = "unresolved" if lost and not received else _state(reply)
             settled.append((number, state, reply))
             replies[number] = reply
-        await self.ledger.write(partial(collect, batch=batch, replies=settled))
+        await self._ledger.write(partial(collect, batch=batch, replies=settled))
         self._say(batch, None)
         return replies
 
@@ -237,7 +336,7 @@ class Carrier:
             await asyncio.wait_for(self._stopped.wait(), self._options.poll)
         except TimeoutError:
             return
-        raise Halted(self.halted)
+        raise Halted(self._halted)
 
     def _say(self, batch: Batch, state: str | None) -> None:
         """Update a batch's state (None after its end), and report the progress of all batches."""
@@ -248,128 +347,10 @@ class Carrier:
         states = [*self._states.values()][:MAX_LISTED]
         hidden = len(self._states) - len(states)
         batches = "; ".join([*states, f"{hidden} more batches"] if hidden else states)
-        self._tell(f"ply {self.ply}: {batches}" if self.ply else batches)
+        self._tell(f"ply {self._ply}: {batches}" if self._ply else batches)
 
 
 def _state(reply: Reply) -> str:
     """Return a call's ledger state: ``answered`` if the match uses the reply, else ``failed``."""
     lost = reply.failure is Failure.PROVIDER_ERROR or (reply.failure and reply.retry)
     return "failed" if lost else "answered"
-
-
-SENDINGS = 5
-"""Maximum number of batches that contain the same call before its failure is final."""
-
-
-class WaitingCall(NamedTuple):
-    """A call that waits for the next batch or for the reply from a submitted batch."""
-
-    intent: Intent
-    call: ModelCall
-    size: int
-    reply: "asyncio.Future[Reply]"
-
-
-class Batches:
-    """Provider batches of a run, which collect the calls of matches and distribute the replies.
-
-    Attributes:
-        in_order: halt reasons after which the run still waits for submitted calls.
-    """
-
-    def __init__(self, pace: Pace, carrier: Carrier) -> None:
-        self.in_order: set[str] = set()
-        self._pace = pace
-        self._carrier = carrier
-        self._queue: list[WaitingCall] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-        pace.when_still = self._submit_all
-
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._carrier.close()
-
-    def stop(self, reason: str) -> None:
-        """Stop waiting for batches, unless ``in_order`` contains the reason for the halt."""
-        if reason in self.in_order:
-            return
-        self._carrier.stop(reason)
-        while self._queue:
-            self._pass_on(self._queue.pop(0), Halted(reason))
-
-    async def reply(self, intent: Intent, call: ModelCall) -> Reply:
-        """Queue a call for the next batch, and return its reply when the batch has ended.
-
-        Raises:
-            Halted: the run stopped waiting; a submitted call stays in its batch.
-        """
-        if self._carrier.halted:
-            raise Halted(self._carrier.halted)
-        line = self._carrier.server(call.model).line(BatchLine("-" * 40, call))
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        size = len(msgspec.json.encode(line))
-        self._queue.append(WaitingCall(intent, call, size, reply))
-        self._pace.rest()
-        return await reply
-
-    def next_attempt(self, call: ModelCall) -> ModelCall:
-        """Return the call with the strictest answer format that its model still supports."""
-        route = self._carrier.routes.remaining(call)[0]
-        if call.form is None or route == ways(call)[0]:
-            return call
-        return call.model_copy(update={"form": call.form.model_copy(update={"route": route})})
-
-    def should_retry(self, call: ModelCall, reply: Reply) -> bool:
-        """Return whether a call must be sent again in the next batch."""
-        if refuses(reply, reply.route):
-            return call.form is not None and call.form.route == "auto"
-        return bool(reply.failure and reply.retry)
-
-    async def recover(self, batches: Sequence[Batch]) -> None:
-        """Collect the results of batches that earlier runs submitted.
-
-        Raises:
-            Halted: a batch has not ended, and the run does not wait for batches.
-        """
-        carrying = (self._carrier.carry(batch, fresh=False) for batch in batches)
-        for end in await asyncio.gather(*carrying, return_exceptions=True):
-            if isinstance(end, BaseException):
-                raise end
-
-    def _submit_all(self) -> None:
-        waiting, self._queue = self._queue, []
-        self._carrier.ply += bool(waiting)
-        by_model: dict[str, list[WaitingCall]] = {}
-        for waiting_call in waiting:
-            by_model.setdefault(waiting_call.call.model, []).append(waiting_call)
-        for model, calls in by_model.items():
-            for chunk in chunks((waiting_call, waiting_call.size) for waiting_call in calls):
-                task = asyncio.create_task(self._ask(model, chunk))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-
-    async def _ask(self, model: str, waiting: Sequence[WaitingCall]) -> None:
-        try:
-            ledger, tag = self._carrier.ledger, secrets.token_hex(8)
-            intents = [waiting_call.intent for waiting_call in waiting]
-            batch = await ledger.write(
-                lambda connection: plan_batch(connection, model, tag, intents, ledger.study_id)
-            )
-            replies = await self._carrier.carry(batch, fresh=True)
-        except Exception as error:  # noqa: BLE001 - it is passed to each waiting call
-            for waiting_call in waiting:
-                self._pass_on(waiting_call, error)
-        else:
-            for waiting_call, call in zip(waiting, batch.calls, strict=True):
-                self._pass_on(waiting_call, replies[call.number])
-
-    def _pass_on(self, waiting_call: WaitingCall, reply: Reply | Exception) -> None:
-        if waiting_call.reply.done():
-            return
-        self._pace.go()
-        if isinstance(reply, Exception):
-            waiting_call.reply.set_exception(reply)
-        else:
-            waiting_call.reply.set_result(reply)

@@ -10,7 +10,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from cheaptalk.calls.batches import Batches, Batching, Carrier
+from cheaptalk.calls.batches import Batches, Batching
 from cheaptalk.calls.budget import BudgetTracker, Halted
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.dispatcher import Dispatcher, Models
@@ -185,8 +185,8 @@ async def in_batches(
     """
     clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
     routes = RouteSupport(refusals(dispatcher.store))
-    carrier = Carrier(dispatcher.ledger, batching, clients.open_batches, prices, routes, tell)
-    dispatcher.batches = Batches(dispatcher.pace, carrier)
+    ledger, pace, connect = dispatcher.ledger, dispatcher.pace, clients.open_batches
+    dispatcher.batches = Batches(ledger, pace, batching, connect, prices, routes, tell)
     try:
         try:
             await dispatcher.batches.recover(open_batches(dispatcher.store, matches))
