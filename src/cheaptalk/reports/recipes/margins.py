@@ -406,17 +406,23 @@ def first_answer(
         )
     return Answer(
         f"No player is clearly first yet: {who}, {standing}, is {lead}, and with 95 % confidence "
-        f"its rank is {first['sure']}; {_advice(closest)}.",
+        f"its rank is {first['sure']}; {advice(closest)}.",
         "no player is clearly first yet",
     )
 
 
-def _advice(lead: Margin) -> str:
+def advice(lead: Margin, needed: str = "") -> str:
+    """Return how many more instances would show a lead, or why this is unknown.
+
+    Args:
+        needed: the required sample; by default the factor by which instances must grow.
+    """
     growth = planned_growth(lead)
     if isinstance(growth, str):
         return growth
+    needed = needed or f"{growth:.1f} times as many instances"
     return (
-        f"about {growth:.1f} times as many instances would show it in 4 of 5 studies if the "
-        "observed differences are the true ones. Test again only then, because each test adds a "
-        "chance of a false winner"
+        f"about {needed} would show it in 4 of 5 studies "
+        "if the observed differences are the true ones. Test again only then, because each test "
+        "adds a chance of a false winner"
     )
