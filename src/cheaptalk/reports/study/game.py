@@ -159,15 +159,8 @@ def _pairings(game: GameScores, evidence: Evidence) -> ReportTable:
     )
     if len(names) > FEW:
         headers = [Header(PLAYERS, "Players", "in seat order")]
-    return ReportTable(
-        f"{game.name}-pairings",
-        "Pairings",
-        frame,
-        (*headers, *_scores(game, game.pairing_scores, None), *_bookkeeping(game, evidence)),
-        leads=partial(_lead, game),
-        cells=partial(_lead, game),
-        counts=COUNTS,
-    )
+    columns = [*headers, *_scores(game, game.pairing_scores, None), *_bookkeeping(game, evidence)]
+    return _linked(game, "pairings", frame, columns)
 
 
 def _scores(
