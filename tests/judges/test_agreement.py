@@ -37,7 +37,7 @@ def imitate_check(store: Store, wrong: int) -> Canned:
     return Canned(answer)
 
 
-def test_kappa_depends_on_agreement(store: Store) -> None:
+def test_perfect_judge_agrees_fully(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=0))
     (agreement,) = ct.judges.agreements(store, STUDY)
@@ -48,6 +48,8 @@ def test_kappa_depends_on_agreement(store: Store) -> None:
     assert agreement.items + agreement.silent == len(list(read_judgements(store)))
     assert agreement.matches == 30
 
+
+def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3), concurrency=1)
     verdicts = [verdict for items in check_verdicts(store).values() for verdict in items.values()]
@@ -67,6 +69,8 @@ def test_kappa_depends_on_agreement(store: Store) -> None:
         assert 0 < low < value < high < 1
         assert 10 <= instances <= 30
 
+
+def test_constant_judge_has_zero_kappa(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
     (agreement,) = ct.judges.agreements(store, STUDY)

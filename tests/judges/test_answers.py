@@ -45,7 +45,7 @@ def people(store: Store) -> People:
     return participants
 
 
-def test_answers_are_judged_once_and_quoted(store: Store, people: People) -> None:
+def test_survey_answers_of_players_are_judged(store: Store, people: People) -> None:
     models = Canned(judge_colours)
     state = ct.judge(store, STUDY, BY, models=models)
     assert (state.matches, state.done, state.verdicts) == (3, 3, {"present": 2, "absent": 1})
@@ -65,13 +65,11 @@ def test_answers_are_judged_once_and_quoted(store: Store, people: People) -> Non
     assert ct.judges.verdict_frame(store, STUDY).is_empty()
     assert not examine(store).damages
 
+
+def test_answers_are_quoted_for_the_judge(store: Store, people: People) -> None:
     subject, item = first_item(store, STUDY, BY)
     assert (subject, item.name) == ("answers:p1", "strategy")
     assert "The person answers:\n> I kept my green chips." in item.seen
-
-    ct.judge(store, STUDY, BY, models=Canned(judge_colours), sample=1)
-    takes = ct.judges.estimate_judging(store, STUDY, BY)
-    assert (takes.matches, takes.items, takes.before) == (3, 2, 1)
 
 
 def test_forgetting_answers_deletes_verdicts_and_calls(store: Store, people: People) -> None:
@@ -88,6 +86,12 @@ def test_forgetting_answers_deletes_verdicts_and_calls(store: Store, people: Peo
         forget_answers(connection, "p1")
     assert answer_verdicts(store, STUDY)["participant"].to_list() == ["p2", "p5"]
     assert store.with_open_calls() == {ledger_id("d", answers_id("p2"))}
+
+
+def test_estimate_excludes_judged_participants(store: Store, people: People) -> None:
+    ct.judge(store, STUDY, BY, models=Canned(judge_colours), sample=1)
+    takes = ct.judges.estimate_judging(store, STUDY, BY)
+    assert (takes.matches, takes.items, takes.before) == (3, 2, 1)
 
 
 def test_missing_answers_raise_error(store: Store, people: People) -> None:

@@ -12,7 +12,7 @@ from tests.fakes import Canned
 from tests.judges.judged import STUDY, always, judge_of, play, verdict_text
 
 
-def test_estimate_matches_remaining_calls(store: Store) -> None:
+def test_estimate_matches_actual_calls_and_tokens(store: Store) -> None:
     play(store)
     takes = estimate_judging(store, STUDY, judge_of())
     models = Canned(lambda *_: verdict_text("consistent"))
@@ -26,6 +26,8 @@ def test_estimate_matches_remaining_calls(store: Store) -> None:
     assert takes.amounts.output_tokens.low <= 2 * written / 4
     assert takes.amounts.output_tokens.high > written / 4
 
+
+def test_estimate_excludes_judged_items(store: Store) -> None:
     play(store, instances=10)
     total = estimate_judging(store, STUDY, judge_of())
     ct.judge(store, STUDY, judge_of(), models=always("consistent"), sample=4)

@@ -39,7 +39,7 @@ def label_by_check(store: Store, folder: Path, sample: int = 60) -> Path:
     return write_rows(folder / "labels.csv", rows)
 
 
-def test_sheet_is_blind_and_complete(store: Store, tmp_path: Path) -> None:
+def test_sheet_is_blind_shuffled_and_reproducible(store: Store, tmp_path: Path) -> None:
     play(store)
     sheets = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
     for sheet, seed in zip(sheets, (0, 0, 1), strict=True):
@@ -50,27 +50,14 @@ def test_sheet_is_blind_and_complete(store: Store, tmp_path: Path) -> None:
     assert all("one" not in row["judged"] and row["verdict"] == "" for row in first)
     assert all("Player" in row["record"] for row in first)
 
+
+def test_sheet_contains_items_judged_by_models(store: Store, tmp_path: Path) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), sample=2, models=always("consistent"))
     number = write_sheet(store, STUDY, RUBRIC, tmp_path / "sheet.csv", sample=1_000)
     judged = ct.judges.verdict_frame(store, STUDY)
     assert number == judged.height
     assert {row["match_id"] for row in read_rows(tmp_path / "sheet.csv")} == set(judged["match_id"])
-
-    play(store, instances=1)
-    sheet = tmp_path / "sheet.csv"
-    write_sheet(store, STUDY, RUBRIC, sheet, sample=1)
-    with pytest.raises(ct.CheaptalkError, match="may contain labels"):
-        write_sheet(store, STUDY, RUBRIC, sheet)
-    mute = ct.judges.Rubric(
-        name="offers",
-        item="move",
-        actions=["Offer"],
-        question="Is it fair?",
-        categories={"fair": "half", "unfair": "less"},
-    )
-    with pytest.raises(ct.CheaptalkError, match="nothing to label with offers: no player took"):
-        write_sheet(store, STUDY, mute, tmp_path / "other.csv")
 
 
 def test_models_are_compared_with_labels(store: Store, tmp_path: Path) -> None:
@@ -127,6 +114,23 @@ def test_invalid_labels_are_rejected_with_their_row(store: Store, tmp_path: Path
     assert "already labelled" in import_error(rows[0] | {"verdict": other})
     with pytest.raises(ct.CheaptalkError, match="cannot be read as a CSV file"):
         import_labels(store, STUDY, RUBRIC, tmp_path / "nowhere.csv", by="hand")
+
+
+def test_sheet_is_neither_overwritten_nor_empty(store: Store, tmp_path: Path) -> None:
+    play(store, instances=1)
+    sheet = tmp_path / "sheet.csv"
+    write_sheet(store, STUDY, RUBRIC, sheet, sample=1)
+    with pytest.raises(ct.CheaptalkError, match="may contain labels"):
+        write_sheet(store, STUDY, RUBRIC, sheet)
+    mute = ct.judges.Rubric(
+        name="offers",
+        item="move",
+        actions=["Offer"],
+        question="Is it fair?",
+        categories={"fair": "half", "unfair": "less"},
+    )
+    with pytest.raises(ct.CheaptalkError, match="nothing to label with offers: no player took"):
+        write_sheet(store, STUDY, mute, tmp_path / "other.csv")
 
 
 def test_scores_can_be_labels(store: Store, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_ties_are_stated() -> None:
 def test_equal_players_rarely_have_a_significant_best() -> None:
     """Of five equal players, one is named best in at most one of twenty studies."""
     chance = np.random.default_rng(3)
-    named, studies = 0, 200
+    named, studies = 0, 100
     for _ in range(studies):
         gains: Any = chance.normal(size=(12, 5))
         game = scores(

@@ -59,7 +59,7 @@ def test_methods_describe_the_treatment_of_refused_matches(
     assert ("No match finished, so there are no scores." in text) == (policy != "keep")
 
 
-def test_excluded_matches_and_lost_calls_are_stated(tmp_path: Path, reported: Reported) -> None:
+def test_excluded_matches_are_stated(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(refused), unanswered={"refused": "drop"})
     pages = [transcript["html"] for transcript in reported(path).transcripts()]
     assert len(pages) == 3
@@ -68,6 +68,8 @@ def test_excluded_matches_and_lost_calls_are_stated(tmp_path: Path, reported: Re
     path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
     assert "gave no valid answer after all retries, by the kind" not in reported(path).text
 
+
+def test_lost_calls_are_counted(tmp_path: Path, reported: Reported) -> None:
     def slow(call: ModelCall, number: str) -> Reply:
         return late() if number.endswith("/1") else Reply(failure=Failure.REFUSED)
 

@@ -362,18 +362,18 @@ def test_failed_writing_keeps_files(
 ) -> None:
     out = tmp_path / "report.html"
     out.write_text("the old report")
-    monkeypatch.setattr(GameScores, "notes", property(lambda _: 1 / 0))
-    with ct.Store.open(well) as store, pytest.raises(ZeroDivisionError):
-        ct.reports.report(store, "well", out)
-    assert list(tmp_path.iterdir()) == [out]
-    assert out.read_text() == "the old report"
-
     (tmp_path / "file").touch()
     with (
         ct.Store.open(well) as store,
         pytest.raises(ct.CheaptalkError, match=r"report\.html: cannot be written: Not a dir"),
     ):
         ct.reports.report(store, "well", tmp_path / "file" / "report.html", sample=0)
+    (tmp_path / "file").unlink()
+    monkeypatch.setattr(GameScores, "notes", property(lambda _: 1 / 0))
+    with ct.Store.open(well) as store, pytest.raises(ZeroDivisionError):
+        ct.reports.report(store, "well", out)
+    assert list(tmp_path.iterdir()) == [out]
+    assert out.read_text() == "the old report"
 
 
 def test_links_name_the_players_exactly(well: Path, reported: Reported) -> None:

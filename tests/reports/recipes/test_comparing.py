@@ -122,14 +122,14 @@ def test_pairs_need_the_same_instances(store: Path) -> None:
 def test_equal_players_with_shared_instances_rarely_differ() -> None:
     luck = np.random.default_rng(7)
     significant = 0
-    for _ in range(300):
+    for _ in range(150):
         before, after = (played(luck, pairings=6, instances=10) for _ in range(2))
         result = difference(before, after, "gain", paired=False)
         assert result is not None
         assert (result.n, result.clusters) == (12, 20)
         assert result.p is not None
         significant += result.p < 0.05
-    assert significant / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 if cells were independent
+    assert significant / 150 == pytest.approx(0.05, abs=0.05)  # 0.34 if cells were independent
 
 
 def test_rounding_is_not_a_change() -> None:
@@ -195,17 +195,9 @@ def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) 
 
 def test_equal_players_rarely_differ_on_few_instances() -> None:
     for paired in (True, False):
-        for instances in (
-            [1],
-            [2],
-            [3],
-            [2] * 20,
-            [1, *[2] * 19],
-            [1] * 20,
-            [*[1] * 10, *[3] * 10],
-        ):
+        for instances in ([1], [2], [2] * 20, [1, *[2] * 19], [*[1] * 10, *[3] * 10]):
             luck, significant = np.random.default_rng(11), 0
-            for _ in range(60):
+            for _ in range(40):
                 before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
                 result = difference(before, after, "gain", paired, (0.0, 1.0))
                 assert result is not None
@@ -213,7 +205,7 @@ def test_equal_players_rarely_differ_on_few_instances() -> None:
                 if low is not None and high is not None:
                     assert -1 <= low <= result.difference <= high <= 1
                 significant += result.p is not None and result.p < 0.05
-            assert significant <= 7  # 60 if a missing p counted as a change
+            assert significant <= 5  # 40 if a missing p counted as a change
 
 
 def test_too_few_instances_are_inconclusive() -> None:

@@ -77,7 +77,9 @@ def stores(folder: Path, *refused: int) -> list[Path]:
     return paths
 
 
-def test_matches_without_a_result_are_counted(cheaptalk: Command, tmp_path: Path) -> None:
+def test_matches_without_a_result_are_not_counted_as_unchanged(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
     first, second = stores(tmp_path, 0, 2)
     options = ("small", "small", "--store", str(first), "--other-store", str(second))
     done = cheaptalk("compare", *options, "--json")
@@ -88,6 +90,8 @@ def test_matches_without_a_result_are_counted(cheaptalk: Command, tmp_path: Path
     )
     assert "2 of 6 matches were forfeited" in " ".join(cheaptalk("compare", *options).out.split())
 
+
+def test_same_missing_results_in_both_studies_are_unchanged(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 2)
     with ct.Store.open(first) as store:
         refused = {record.id for record in store.records("small") if not record.payoffs}
@@ -102,6 +106,8 @@ def test_matches_without_a_result_are_counted(cheaptalk: Command, tmp_path: Path
     assert f"nothing changed: {ALIKE} matches." in answer
     assert answer.count("2 of 6 matches were forfeited") == 2
 
+
+def test_unpaired_studies_missing_different_shares_get_a_caution(tmp_path: Path) -> None:
     [first] = stores(tmp_path, 2)
     with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
         ct.run(study(**with_model(), seed=9), other, models=Refusing(0))

@@ -461,7 +461,7 @@ def _xy(x: float, y: float) -> str:
     return f"{_n(x)} {_n(y)}"
 
 
-def _element(tag: str, content: str | None = None, **attributes: float | str | None) -> str:
+def _element(tag: str, content: str | None = None, /, **attributes: float | str | None) -> str:
     """Return an SVG element; numbers are rounded, and attributes without a value are omitted."""
     shown = {name: value for name, value in attributes.items() if value not in (None, "")}
     written = "".join(

@@ -176,26 +176,20 @@ def tie_text(
 
 
 class _Pair(NamedTuple):
-    """The difference between the best player and another player, with its standard error."""
+    """A lead without its limits, and what determines them."""
 
-    behind: str
-    size: float
+    lead: Margin
     error: float | None
-    freedom: float
     skew: float
-    instances: int
-    constant: bool
     bounds: Bounds
     deviations: FloatArray
-    configurations: int
-    matched: bool
-    quiet: int
 
     def limits(self, level: float) -> tuple[float, float] | tuple[None, None]:
         """Return the confidence interval of the difference."""
-        if self.constant:
-            return constant_limits(self.size, self.freedom, level, self.bounds)
-        return difference_limits(self.size, self.error, self.freedom, level, self.bounds, self.skew)
+        size, freedom = self.lead.size, self.lead.freedom
+        if self.lead.constant:
+            return constant_limits(size, freedom, level, self.bounds)
+        return difference_limits(size, self.error, freedom, level, self.bounds, self.skew)
 
 
 def margins_over(
@@ -231,21 +225,14 @@ def margins_over(
     significant = [(low or 0.0) > 0 for low, _ in limits]
     more = None if all(significant) else _growth(pairs, alpha)
     for pair, (low, high), sure in zip(pairs, limits, significant, strict=True):
-        yield Margin(
-            pair.behind,
-            pair.size,
-            low,
-            high,
-            pair.instances,
-            len(rivals) * statements,
-            more,
-            sure,
-            pair.constant,
-            pair.configurations,
-            pair.freedom,
-            low is not None and steepness(pair.freedom, 1 - alpha, pair.skew) < -1,
-            pair.matched,
-            pair.quiet,
+        steep = low is not None and steepness(pair.lead.freedom, 1 - alpha, pair.skew) < -1
+        yield pair.lead._replace(
+            low=low,
+            high=high,
+            comparisons=len(rivals) * statements,
+            more=more,
+            significant=sure,
+            skewed=steep,
         )
 
 
@@ -297,20 +284,21 @@ def _pair(
         .fill_null(0.0)
     )
     limits = difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
-    return _Pair(
+    lead = Margin(
         label,
         size,
-        error,
-        freedom,
-        skew,
+        None,
+        None,
         instances,
-        note == CONSTANT,
-        limits,
-        centred.to_numpy(),
-        parts["configuration"].n_unique(),
-        matched,
-        0 if note == CONSTANT else _quiet(parts),
+        1,
+        None,
+        constant=note == CONSTANT,
+        configurations=parts["configuration"].n_unique(),
+        freedom=freedom,
+        matched=matched,
+        quiet=0 if note == CONSTANT else _quiet(parts),
     )
+    return _Pair(lead, error, skew, limits, centred.to_numpy())
 
 
 def _quiet(parts: pl.DataFrame) -> int:
@@ -351,18 +339,19 @@ def _balanced(rows: pl.DataFrame, is_first: pl.Expr, is_second: pl.Expr) -> pl.D
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     """Return the factor by which instances must grow to show the lead; None if unknown."""
-    varied = [pair for pair in pairs if not pair.constant]
-    if any(pair.size <= 0 for pair in pairs) or not varied:
+    varied = [pair for pair in pairs if not pair.lead.constant]
+    if any(pair.lead.size <= 0 for pair in pairs) or not varied:
         return None
-    if any(pair.constant and (pair.limits(1 - alpha)[0] or 0.0) <= 0 for pair in pairs):
+    constant = (pair for pair in pairs if pair.lead.constant)
+    if any((pair.limits(1 - alpha)[0] or 0.0) <= 0 for pair in constant):
         return None
-    if not all(pair.error and is_testable(pair.freedom) for pair in varied):
+    if not all(pair.error and is_testable(pair.lead.freedom) for pair in varied):
         return None
     correlation = correlations_of(np.array([pair.deviations for pair in varied]))
     growth = growth_for_power(
-        [pair.size for pair in varied],
+        [pair.lead.size for pair in varied],
         [pair.error or 0.0 for pair in varied],
-        min(pair.freedom for pair in varied),
+        min(pair.lead.freedom for pair in varied),
         correlation,
         tail=alpha / 2,
         power=POWER,
@@ -406,17 +395,23 @@ def first_answer(
         )
     return Answer(
         f"No player is clearly first yet: {who}, {standing}, is {lead}, and with 95 % confidence "
-        f"its rank is {first['sure']}; {_advice(closest)}.",
+        f"its rank is {first['sure']}; {advice(closest)}.",
         "no player is clearly first yet",
     )
 
 
-def _advice(lead: Margin) -> str:
+def advice(lead: Margin, needed: str = "") -> str:
+    """Return how many more instances would show a lead, or why this is unknown.
+
+    Args:
+        needed: the required sample; by default the factor by which instances must grow.
+    """
     growth = planned_growth(lead)
     if isinstance(growth, str):
         return growth
+    needed = needed or f"{growth:.1f} times as many instances"
     return (
-        f"about {growth:.1f} times as many instances would show it in 4 of 5 studies if the "
-        "observed differences are the true ones. Test again only then, because each test adds a "
-        "chance of a false winner"
+        f"about {needed} would show it in 4 of 5 studies "
+        "if the observed differences are the true ones. Test again only then, because each test "
+        "adds a chance of a false winner"
     )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cheaptalk.reports.recipes.margins import (
     Margin,
+    advice,
     caution,
     margins_over,
     planned_growth,
@@ -128,14 +129,14 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
             "that it is best: on other instances, the order may differ."
         )
         return _Sentence(text, f"{best} has the highest mean on {instances}", role_text)
-    return _Sentence(
+    matches, growth = game.scored.height, planned_growth(closest)
+    needed = None if isinstance(growth, str) else float(f"{growth * matches:.2g}")
+    instead = f"{needed:,.0f} matches instead of {matches:,}" if needed else ""
+    text = (
         f"No player is clearly best{role_text} yet: {best} ({gain_text}) is {ahead} ahead of "
-        f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",
-        f"{best} leads",
-        role_text,
-        True,
-        _matches_to_tell(closest, game.scored.height),
+        f"{closest.behind}{within}; {advice(closest, instead)}."
     )
+    return _Sentence(text, f"{best} leads", role_text, True, needed)
 
 
 def _encounters(game: GameScores, role: str) -> Encounters:
@@ -159,23 +160,3 @@ def _not_comparable(sets: Sequence[Sequence[str]], role_text: str) -> _Sentence:
         f"{which}"
     )
     return _Sentence(text, "players met different opponents", role_text)
-
-
-def _would_tell(margin: Margin, matches: int) -> str:
-    growth = planned_growth(margin)
-    if isinstance(growth, str):
-        return growth
-    return (
-        f"about {_two_digits(growth * matches):,.0f} matches instead of {matches:,} would show it "
-        "in 4 of 5 studies if the observed differences are the true ones. Test again only then, "
-        "because each test adds a chance of a false winner"
-    )
-
-
-def _matches_to_tell(margin: Margin, matches: int) -> float | None:
-    growth = planned_growth(margin)
-    return None if isinstance(growth, str) else _two_digits(growth * matches)
-
-
-def _two_digits(number: float) -> float:
-    return float(f"{number:.2g}")

@@ -11,7 +11,15 @@ from cheaptalk.records import FEW
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
 from cheaptalk.reports.recipes.parts import Charts
-from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable, estimate
+from cheaptalk.reports.recipes.tables import (
+    CLUSTERS,
+    COUNT,
+    ERROR,
+    Header,
+    ReportTable,
+    estimate,
+    texts,
+)
 from cheaptalk.reports.study.scores import GameScores, Score
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, regressions
@@ -62,19 +70,18 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
         notes.append(f"Not compared because they have more than {MOST} values: {', '.join(many)}.")
     panels = [_panel(game, score, rows) for score in fits]
     yield Charts(f"{game.name}-effects", "Effects of parameters", panels, CAPTION)
-    table = pl.DataFrame([row for row in rows if not row["reference"]], infer_schema_length=None)
-    yield ReportTable(
+    columns = [
+        *texts(name="Value", over="Compared with", score="Score"),
+        Header(EFFECT, "Effect", "in the score's unit", "decimals"),
+        Header("unit", "Unit"),
+        Header("p", "p", "two-sided", 3),
+    ]
+    shown = [row for row in rows if not row["reference"]]
+    yield ReportTable.of(
         f"{game.name}-parameter-effects",
         "Effects by value",
-        table,
-        (
-            Header("name", "Value"),
-            Header("over", "Compared with"),
-            Header("score", "Score"),
-            Header(EFFECT, "Effect", "in the score's unit", "decimals"),
-            Header("unit", "Unit"),
-            Header("p", "p", "two-sided", 3),
-        ),
+        shown,
+        columns,
         METHOD,
         tuple(notes),
         leads=lambda row: _lead(game, row["parameter"], row["level"]),

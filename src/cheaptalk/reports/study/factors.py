@@ -11,7 +11,7 @@ from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
 from cheaptalk.reports.recipes.margins import rare_outcomes
 from cheaptalk.reports.recipes.parts import Answer, Charts
-from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable, texts
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
@@ -57,21 +57,14 @@ def factor_results(
     yield _answer(rows)
     panels = [_panel(game, role, rows) for role in dict.fromkeys(row["role"] for row in rows)]
     yield Charts(f"{game.name}-factor-effects", "Effects of player factors", panels, CAPTION)
-    yield ReportTable(
-        f"{game.name}-factors",
-        "Table of effects",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("role_title", "Role"),
-            Header("name", "Effect of"),
-            Header("over", "Compared with"),
-            Header(EFFECT, "Difference", "in the unit of the gain", "decimals"),
-            Header("p", "p", "two-sided", 3),
-            Header("p_holm", "p, corrected", "", 3),
-        ),
-        METHOD,
-        counts=("pair", "instance"),
-    )
+    columns = [
+        *texts(role_title="Role", name="Effect of", over="Compared with"),
+        Header(EFFECT, "Difference", "in the unit of the gain", "decimals"),
+        Header("p", "p", "two-sided", 3),
+        Header("p_holm", "p, corrected", "", 3),
+    ]
+    name, units = f"{game.name}-factors", ("pair", "instance")
+    yield ReportTable.of(name, "Table of effects", rows, columns, METHOD, counts=units)
 
 
 def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Chart:

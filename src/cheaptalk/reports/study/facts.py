@@ -22,7 +22,7 @@ from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings, study_cost
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.pages import moment
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import Header, ReportTable, counts, texts
 from cheaptalk.rules import get_game
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.plans.plan import planned_count
@@ -194,65 +194,45 @@ def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFr
 
 def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
     """Return the table of each player's calls, tokens and cost."""
+    unknown = ("uncounted", "unpriced", "unresolved")
     rows = [
-        {
-            "player": label,
-            "calls": cost.calls,
-            "cost": dollars_text(cost),
-            **{
-                name: None if cost.uncounted and not cost.tokens else getattr(cost.usage, name)
-                for name in TOKENS
-            },
-            "uncounted": cost.uncounted,
-            "unpriced": cost.unpriced,
-            "unresolved": cost.unresolved,
+        {"player": label, "calls": cost.calls, "cost": dollars_text(cost)}
+        | {
+            name: None if cost.uncounted and not cost.tokens else getattr(cost.usage, name)
+            for name in TOKENS
         }
+        | {name: getattr(cost, name) for name in unknown}
         for label, cost in costs.items()
     ]
-    unknown = any(row["uncounted"] for row in rows)
-    return ReportTable(
-        "costs",
-        "Usage by player",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("player", "Player"),
-            Header("calls", "Calls", "to the model", 0),
-            Header("cost", "Cost", "at the prices at the time of each call"),
-            *(Header(name, title, "tokens", 0) for name, title in TOKENS.items()),
-            *(
-                Header(name, capital(name), "calls", 0)
-                for name in ("uncounted", "unpriced", "unresolved")
-                if any(row[name] for row in rows)
-            ),
+    columns = [
+        Header("player", "Player"),
+        Header("calls", "Calls", "to the model", 0),
+        Header("cost", "Cost", "at the prices at the time of each call"),
+        *counts("tokens", **TOKENS),
+        *counts(
+            "calls", **{name: capital(name) for name in unknown if any(row[name] for row in rows)}
         ),
-        notes=("Uncounted calls have an unknown number of tokens.",) if unknown else (),
-    )
+    ]
+    uncounted = any(row["uncounted"] for row in rows)
+    notes = ("Uncounted calls have an unknown number of tokens.",) if uncounted else ()
+    return ReportTable.of("costs", "Usage by player", rows, columns, notes=notes)
 
 
 def served_table(ways: Iterable[Served]) -> ReportTable:
     """Return the table of attempts by requested model, returned model, settings and route."""
+    names = ("player", "asked", "answered", "sendings", "cached")
     rows = [
-        {
-            "player": way.player,
-            "asked": way.asked,
-            "answered": way.answered,
-            "settings": readable(way.settings) or "none",
-            "route": way.route or "unknown",
-            "sendings": way.sendings,
-            "cached": way.cached,
-            "ended": _span(way.first, way.last),
-        }
+        {name: getattr(way, name) for name in names}
+        | {"settings": readable(way.settings) or "none", "route": way.route or "unknown"}
+        | {"ended": _span(way.first, way.last)}
         for way in ways
     ]
     columns = [
-        Header("player", "Player"),
-        Header("asked", "Requested model"),
-        Header("answered", "Returned model"),
-        Header("settings", "Settings sent"),
-        Header("route", "Route"),
-        Header("sendings", "Attempts", "", 0),
-        Header("cached", "From the cache", "attempts", 0),
-        Header("ended", "Matches ended"),
+        *texts(player="Player", asked="Requested model", answered="Returned model"),
+        *texts(settings="Settings sent", route="Route"),
+        *counts(sendings="Attempts"),
+        *counts("attempts", cached="From the cache"),
+        *texts(ended="Matches ended"),
     ]
     return ReportTable.of("models", "Requested and returned models", rows, columns)
 

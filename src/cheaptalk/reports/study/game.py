@@ -65,8 +65,9 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     if game.scored.height:
         yield from factor_results(game, evidence.factors)
         yield answer(game)
-        if game.unscored:
-            yield Answer(_unscored_text(game.unscored))
+        if lacking := game.unscored.items():
+            ends = (f"{label} has no finished match: {end}." for label, end in lacking)
+            yield Answer(" ".join(ends))
         labels = ", ".join(game.unscored)
         without = f"Not in the charts, because they have no scored match: {labels}." * bool(labels)
         yield Charts(f"{name}-gains", "Gains", figures.gains(game), without)
@@ -99,10 +100,6 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     yield Text("The game", "\n\n".join(filter(None, (first, details, forfeit, *game.notes))))
 
 
-def _unscored_text(players: Mapping[str, str]) -> str:
-    return " ".join(f"{label} has no finished match: {ends}." for label, ends in players.items())
-
-
 def _charts(
     name: str, title: str, panels: Sequence[Chart], caption: str = "", *, wide: bool = False
 ) -> Iterator[Charts]:
@@ -111,39 +108,31 @@ def _charts(
 
 
 def _players(game: GameScores, evidence: Evidence) -> ReportTable:
-    return ReportTable(
-        f"{game.name}-players",
-        "Players",
-        _with_levels(_by_role(game), evidence.factors),
-        (
-            Header("player", "Player"),
-            *_factor_headers(evidence.factors),
-            *_role_header(game),
-            *_scores(game, game.scores, evidence),
-            *_bookkeeping(game, evidence),
-        ),
-        notes=tuple(_remarks(game)),
-        leads=partial(_lead, game),
-        cells=partial(_lead, game),
-        counts=COUNTS,
-    )
+    names = dict.fromkeys(name for levels in evidence.factors.values() for name in levels)
+    factors = (Header(f"factor.{name}", capital(plain(name)), "level") for name in names)
+    columns = [Header("player", "Player"), *factors, *_role_header(game)]
+    columns += [*_scores(game, game.scores, evidence), *_bookkeeping(game, evidence)]
+    frame = _with_levels(_by_role(game), evidence.factors)
+    return _linked(game, "players", frame, columns, notes=tuple(_remarks(game)))
 
 
-def _factor_headers(factors: Mapping[str, Mapping[str, str]]) -> Iterator[Header]:
-    for name in dict.fromkeys(name for levels in factors.values() for name in levels):
-        yield Header(f"factor.{name}", capital(plain(name)), "level")
+def _linked(
+    game: GameScores, name: str, frame: pl.DataFrame, columns: Sequence[Header], **options: Any
+) -> ReportTable:
+    """Return a table whose rows and numbers link to their matches."""
+    links = {"leads": partial(_lead, game), "cells": partial(_lead, game), "counts": COUNTS}
+    return ReportTable(f"{game.name}-{name}", capital(name), frame, columns, **(links | options))
 
 
 def _with_levels(frame: pl.DataFrame, factors: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
-    levels = [{"player": label, **_prefixed(factor)} for label, factor in factors.items()]
+    levels = [
+        {"player": label, **{f"factor.{name}": level for name, level in levels.items()}}
+        for label, levels in factors.items()
+    ]
     if not levels:
         return frame
     named = pl.DataFrame(levels, infer_schema_length=None)
     return frame.join(named, on="player", how="left", validate="m:1", maintain_order="left")
-
-
-def _prefixed(levels: Mapping[str, str]) -> dict[str, str]:
-    return {f"factor.{name}": level for name, level in levels.items()}
 
 
 def _remarks(game: GameScores) -> Iterator[str]:
@@ -170,15 +159,8 @@ def _pairings(game: GameScores, evidence: Evidence) -> ReportTable:
     )
     if len(names) > FEW:
         headers = [Header(PLAYERS, "Players", "in seat order")]
-    return ReportTable(
-        f"{game.name}-pairings",
-        "Pairings",
-        frame,
-        (*headers, *_scores(game, game.pairing_scores, None), *_bookkeeping(game, evidence)),
-        leads=partial(_lead, game),
-        cells=partial(_lead, game),
-        counts=COUNTS,
-    )
+    columns = [*headers, *_scores(game, game.pairing_scores, None), *_bookkeeping(game, evidence)]
+    return _linked(game, "pairings", frame, columns)
 
 
 def _scores(
@@ -186,15 +168,12 @@ def _scores(
 ) -> Iterator[Header]:
     gained = [game.gain(role).key for role in game.roles]
     for score in sorted(scores, key=lambda score: (score.key not in gained, score.is_payoff)):
-        about = _meaning(score, as_published=explained.as_published) if explained else ""
+        about = score.meaning if explained else ""
+        if explained and score.published:
+            used = explained.as_published
+            variant = "The published variant, used" if used else "A published variant, not used"
+            about += f"\n\n{variant} here: {score.published}"
         yield Header(score.key, score.title, score.unit, game.decimals[score.key], about)
-
-
-def _meaning(score: Score, *, as_published: bool) -> str:
-    if not score.published:
-        return score.meaning
-    variant = "The published variant, used" if as_published else "A published variant, not used"
-    return f"{score.meaning}\n\n{variant} here: {score.published}"
 
 
 def _bookkeeping(game: GameScores, evidence: Evidence) -> Iterator[Header]:

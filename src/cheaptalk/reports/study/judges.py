@@ -24,12 +24,13 @@ from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Shown
-from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
+from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable, counts, texts
 from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import INSTANCES, mean_intervals
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import capital, fixed
 
+UNITS = ("item", "instance")
 SHARES = ("same", "alike", "precision", "recall")
 
 
@@ -242,21 +243,16 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
             | _spread_out(player.estimate)
             for player in judge.players
         ]
-        yield ReportTable(
-            f"judge-{judge.digest[:6]}",
-            judge.name,
-            pl.DataFrame(rows),
-            (
-                Header("player", "Player"),
-                Header("score", "Share found" if labels else "Mean score", decimals=3),
-                Header("items", "Items", "judged", 0),
-                *(Header(f"verdict.{label}", capital(label), "", 0) for label in labels),
-                Header("none", "No verdict", "", 0),
-            ),
-            judge.rubric.question,
-            tuple(_remarks(judge)),
-            counts=("item", "instance"),
-        )
+        columns = [
+            Header("player", "Player"),
+            Header("score", "Share found" if labels else "Mean score", decimals=3),
+            *counts("judged", items="Items"),
+            *(Header(f"verdict.{label}", capital(label), "", 0) for label in labels),
+            *counts(none="No verdict"),
+        ]
+        about, remarks = judge.rubric.question, tuple(_remarks(judge))
+        name, title = f"judge-{judge.digest[:6]}", judge.name
+        yield ReportTable(name, title, pl.DataFrame(rows), columns, about, remarks, counts=UNITS)
         if len(labels) > 2 and judge.players[-1].shares:
             yield _verdict_shares(judge)
 
@@ -267,17 +263,10 @@ def _verdict_shares(judge: JudgeSection) -> ReportTable:
         for player in judge.players
         for label, share in player.shares.items()
     ]
-    return ReportTable(
-        f"judge-{judge.digest[:6]}-verdicts",
-        f"{judge.name}: each verdict",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("player", "Player"),
-            Header("verdict", "Verdict"),
-            Header("score", "Share", "of the items with a verdict", 3),
-        ),
-        counts=("item", "instance"),
-    )
+    columns = texts(player="Player", verdict="Verdict")
+    columns.append(Header("score", "Share", "of the items with a verdict", 3))
+    name, title = f"judge-{judge.digest[:6]}-verdicts", f"{judge.name}: each verdict"
+    return ReportTable.of(name, title, rows, columns, counts=UNITS)
 
 
 def _overall(judge: JudgeSection) -> Answer:

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
-
 from cheaptalk.records import Status, Store
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.reports.charts.chart import Lead
@@ -13,7 +11,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.people import people_part, with_people
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import Header, ReportTable, counts
 from cheaptalk.reports.study.game import game_part, scores_by_game
 from cheaptalk.reports.study.judges import judges_part
 from cheaptalk.rules import game_title
@@ -88,18 +86,17 @@ def games_played(evidence: Evidence) -> Iterator[ReportTable]:
         for name, game in games.items()
     ]
     valid = [] if evidence.imported else [Header("valid", "Valid at first try", "% of answers", 1)]
-    yield ReportTable(
+    columns = [
+        Header("title", "Game"),
+        *counts("matches", **{status.value: capital(status.value) for status in statuses}),
+        *counts(pairings="Pairings", configurations="Configurations", instances="Instances"),
+        *valid,
+    ]
+    yield ReportTable.of(
         "games",
         "Games",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("title", "Game"),
-            *(Header(status.value, capital(status.value), "matches", 0) for status in statuses),
-            Header("pairings", "Pairings", "", 0),
-            Header("configurations", "Configurations", "", 0),
-            Header("instances", "Instances", "", 0),
-            *valid,
-        ),
+        rows,
+        columns,
         leads=lambda row: Lead(row["game"], {}),
         cells=lambda row, key: Lead(row["game"], {"status": key} if key in set(Status) else {}),
     )
