@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def givers(record: ct.MatchRecord) -> list[str]:
 
 
 def test_filters_by_seat_and_by_role(crowd: Viewer) -> None:
-    for query, keep in [
+    filters: list[tuple[str, Callable[[Any], object]]] = [
         ("giving?player_giver=kind", lambda r: "kind" in givers(r)),
         ("giving?player_giver_10=kind", lambda r: givers(r)[9:] == ["kind"]),
         (
@@ -35,7 +36,8 @@ def test_filters_by_seat_and_by_role(crowd: Viewer) -> None:
         ("giving?kind_giver=refused", lambda r: False),
         ("collecting?player_keeper=free", lambda r: r.label("keeper") == "free"),
         ("collecting?player_giver=free", lambda r: "free" in givers(r)),
-    ]:
+    ]
+    for query, keep in filters:
         game = query.partition("?")[0]
         records = [record for record in crowd.store.records("crowd") if record.game == game]
         expected = [record.id for record in records if keep(record)]

@@ -7,8 +7,9 @@ import sqlite3
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -120,7 +121,7 @@ def test_links_of_a_mounted_viewer_stay_below_its_root(badly: Viewer) -> None:
 
 
 def test_filters(badly: Viewer) -> None:
-    for query, keep in [
+    filters: list[tuple[str, Callable[[Any], object]]] = [
         ("status=forfeited", lambda r: r.status == "forfeited"),
         ("player=mute", lambda r: "mute" in {r.label("alice"), r.label("bob")}),
         ("player_alice=mute", lambda r: r.label("alice") == "mute"),
@@ -142,8 +143,8 @@ def test_filters(badly: Viewer) -> None:
         ("parameters=text+myopic%3Dfalse", lambda r: not r.parameters["myopic"]),
         ("player_alice=nobody", lambda r: False),
         ("status=&player=&kind=&parameters=", lambda r: True),
-    ]:
-        assert callable(keep)
+    ]
+    for query, keep in filters:
         records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
         expected = [record.id for record in records if keep(record)]
         assert badly.matches(f"/studies/badly/persuasion?{query}") == expected

@@ -18,7 +18,7 @@ from cheaptalk.web.console.authentication import MAX_FORM_BYTES, STYLE
 from cheaptalk.web.console.study_pages import DEFAULT_DESIGN
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.posted import Limit
 from tests.web.asker import WILD, encode_form
 from tests.web.console.office import CSRF, ROOT, Browser, Office, opened, run_in_office
 from tests.web.console.test_study_form import PostedForm
