@@ -19,8 +19,8 @@ from cheaptalk.papers.glee.human_study import FAMILIES
 from cheaptalk.records import Store
 from cheaptalk.studies.study import Study
 from cheaptalk.web.bots.pages import Form, Page
+from cheaptalk.web.posted import Limit
 from cheaptalk.web.rooms import pages
-from cheaptalk.web.rooms.limits import Limit
 from tests.fakes import Canned
 from tests.papers.people import PRESCREENED, UNDERSTOOD, Person, of_preset, scripted
 from tests.web.participants.comers import Open, opened

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.studies.study import Study
-from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.posted import Limit
 from tests.papers.people import PRESCREENED, UNDERSTOOD, of_preset, scripted, visiting
 
 pytestmark = pytest.mark.browser

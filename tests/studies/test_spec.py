@@ -37,6 +37,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(name="a b"), 'name: "a b" is not a valid name; use up to 80 letters, digits, dots'),
     (spec(name=2024), "name: 2024 is not text in YAML; put it in quotes"),
     (spec(name=""), 'name: "" is not a valid name; '),
+    (spec(name=".."), 'name: ".." is not a valid name; '),
     (spec(name=date(2026, 1, 1)), "name: 2026-01-01 is not text in YAML; put it in quotes"),
     (spec(name="x" * 81), f'name: "{"x" * 81}" is not a valid name; use up to 80'),
     (spec(name="x" * 999), f'name: "{"x" * 99}... is not a valid name; '),

@@ -83,14 +83,24 @@ def test_network_address_of_this_machine_is_shown() -> None:
         listen(0, "192.0.2.77")
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["", "play.example.org", "ftp://a", "https://", "https://a/b", "https://a?b", "https://u@a",
-     "https://a:b", "https://*", "https://a b", "https://[::1]", "https://a#b", "https://ä.org"],
-)  # fmt: skip
-def test_invalid_public_addresses_are_rejected(url: str) -> None:
-    with pytest.raises(CheaptalkError, match="not a valid base URL"):
-        public_address(url)
+def test_invalid_public_addresses_are_rejected() -> None:
+    for url in [
+        "",
+        "play.example.org",
+        "ftp://a",
+        "https://",
+        "https://a/b",
+        "https://a?b",
+        "https://u@a",
+        "https://a:b",
+        "https://*",
+        "https://a b",
+        "https://[::1]",
+        "https://a#b",
+        "https://ä.org",
+    ]:
+        with pytest.raises(CheaptalkError, match="not a valid base URL"):
+            public_address(url)
 
 
 def test_public_addresses_are_normalised() -> None:

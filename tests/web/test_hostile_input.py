@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web import demo
+from cheaptalk.web.posted import Limit
 from cheaptalk.web.rooms.forms import fields
-from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Stage
 from tests.web.asker import NASTY, WILD, DirectClient, encode_form

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cheaptalk.rules.registry import GAMES
+from cheaptalk.web.posted import Limit
 from cheaptalk.web.rooms.languages import languages
-from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.table_templates import TableTemplate
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.reports.browser import Tab, browse

@@ -30,23 +30,23 @@ CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "extract"), CATALOGUES)
-@pytest.mark.parametrize("language", [code for code in languages() if code != "en"])
-def test_catalogue_contains_exactly_the_texts_of_its_pages(
-    language: str, name: str, extract: Callable[[], set[catalogues.Message]]
-) -> None:
-    messages = {
-        (item.context, item.id): item for item in catalogues.catalogue(language, name) if item.id
-    }
-    assert set(messages) - extract() == set(), "no page uses these texts any more"
-    assert extract() - set(messages) == set(), "these are not translated"
-    for message in messages.values():
-        translations = (
-            [message.string] if isinstance(message.string, str) else message.string or [""]
-        )
-        assert all(translations), f"{message.id} is not translated"
-        assert not message.fuzzy
-        assert not list(message.check(catalogues.catalogue(language, name)))
+def test_catalogue_contains_exactly_the_texts_of_its_pages() -> None:
+    for language in [code for code in languages() if code != "en"]:
+        for name, extract in CATALOGUES:
+            messages = {
+                (item.context, item.id): item
+                for item in catalogues.catalogue(language, name)
+                if item.id
+            }
+            assert set(messages) - extract() == set(), "no page uses these texts any more"
+            assert extract() - set(messages) == set(), "these are not translated"
+            for message in messages.values():
+                translations = (
+                    [message.string] if isinstance(message.string, str) else message.string or [""]
+                )
+                assert all(translations), f"{message.id} is not translated"
+                assert not message.fuzzy
+                assert not list(message.check(catalogues.catalogue(language, name)))
 
 
 PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{\}")
@@ -63,21 +63,25 @@ PLURAL_LOOKS_SINGULAR = re.compile(
 )
 
 
-@pytest.mark.parametrize("name", [name for name, _ in CATALOGUES])
-@pytest.mark.parametrize("language", [code for code in languages() if code != "en"])
-def test_translations_keep_the_placeholders(language: str, name: str) -> None:
-    for message in catalogues.catalogue(language, name):
-        if not message.id:
-            continue
-        sources = (message.id,) if isinstance(message.id, str) else tuple(message.id)
-        texts = (
-            (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
-        )
-        names = {placeholder for text in sources for placeholder in PLACEHOLDER.findall(text)}
-        for text in texts:
-            assert {*PLACEHOLDER.findall(text)} - names == set(), text
-        last = {*PLACEHOLDER.findall(sources[-1])}
-        assert {*PLACEHOLDER.findall(texts[-1])} == last, texts[-1]
+def test_translations_keep_the_placeholders() -> None:
+    for language in [code for code in languages() if code != "en"]:
+        for name in [name for name, _ in CATALOGUES]:
+            for message in catalogues.catalogue(language, name):
+                if not message.id:
+                    continue
+                sources = (message.id,) if isinstance(message.id, str) else tuple(message.id)
+                texts = (
+                    (message.string,)
+                    if isinstance(message.string, str)
+                    else tuple(message.string or ())
+                )
+                names = {
+                    placeholder for text in sources for placeholder in PLACEHOLDER.findall(text)
+                }
+                for text in texts:
+                    assert {*PLACEHOLDER.findall(text)} - names == set(), text
+                last = {*PLACEHOLDER.findall(sources[-1])}
+                assert {*PLACEHOLDER.findall(texts[-1])} == last, texts[-1]
 
 
 def test_counts_before_nouns_have_a_singular_and_a_plural() -> None:
@@ -86,43 +90,48 @@ def test_counts_before_nouns_have_a_singular_and_a_plural() -> None:
     assert [text for text in texts if NOUNS.search(text)] == []
 
 
-@pytest.mark.parametrize("code", list(languages()))
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_counts_agree_with_their_nouns(code: str, count: int) -> None:
-    words = languages()[code].words
-    sources = [catalogues.page_texts, catalogues.game_texts, catalogues.participant_texts]
-    values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
-    plurals = [text for messages in sources for _, text in messages() if isinstance(text, tuple)]
-    assert plurals
-    for text in plurals:
-        shown = words.ngettext(text[0], text[1], count) % (values | {"num": str(count)})
-        assert not SINGULAR_LOOKS_PLURAL.search(shown), shown
-        assert not PLURAL_LOOKS_SINGULAR.search(shown), shown
+def test_counts_agree_with_their_nouns() -> None:
+    for count in [0, 1, 2]:
+        for code in list(languages()):
+            words = languages()[code].words
+            sources = [catalogues.page_texts, catalogues.game_texts, catalogues.participant_texts]
+            values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
+            plurals = [
+                text for messages in sources for _, text in messages() if isinstance(text, tuple)
+            ]
+            assert plurals
+            for text in plurals:
+                shown = words.ngettext(text[0], text[1], count) % (values | {"num": str(count)})
+                assert not SINGULAR_LOOKS_PLURAL.search(shown), shown
+                assert not PLURAL_LOOKS_SINGULAR.search(shown), shown
 
 
-@pytest.mark.parametrize("code", list(languages()))
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_introductions_agree_with_the_number_of_rounds(code: str, rounds: int) -> None:
-    language = languages()[code]
-    for spec in games().values():
-        if "rounds" not in spec.rules.model_fields:
-            continue
-        text = str(
-            introduced(language, spec.rules.model_validate({"rounds": rounds}), "about") or ""
-        )
-        assert not SINGULAR_LOOKS_PLURAL.search(text), text
-        assert not PLURAL_LOOKS_SINGULAR.search(text), text
+def test_introductions_agree_with_the_number_of_rounds() -> None:
+    for rounds in [1, 2]:
+        for code in list(languages()):
+            language = languages()[code]
+            for spec in games().values():
+                if "rounds" not in spec.rules.model_fields:
+                    continue
+                text = str(
+                    introduced(language, spec.rules.model_validate({"rounds": rounds}), "about")
+                    or ""
+                )
+                assert not SINGULAR_LOOKS_PLURAL.search(text), text
+                assert not PLURAL_LOOKS_SINGULAR.search(text), text
 
 
-@pytest.mark.parametrize("code", list(languages()))
-def test_numbers_use_a_minus_sign_and_non_breaking_units(code: str) -> None:
-    language = languages()[code]
-    for shown in (
-        language.writing.number(-2.5), language.writing.dollars(-3), language.fixed(-2, 1),
-        language.writing.percent(-0.5),
-    ):  # fmt: skip
-        assert shown.startswith("\u2212")
-    assert "3\xa0" in language.words.ngettext("%(num)s player", "%(num)s players", 3) % {"num": 3}
+def test_numbers_use_a_minus_sign_and_non_breaking_units() -> None:
+    for code in list(languages()):
+        language = languages()[code]
+        for shown in (
+            language.writing.number(-2.5), language.writing.dollars(-3), language.fixed(-2, 1),
+            language.writing.percent(-0.5),
+        ):  # fmt: skip
+            assert shown.startswith("\u2212")
+        assert "3\xa0" in language.words.ngettext("%(num)s player", "%(num)s players", 3) % {
+            "num": 3
+        }
 
 
 def test_pages_are_in_the_reader_s_language(tmp_path: Path) -> None:
@@ -287,32 +296,52 @@ def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
     assert len(ids) == 1
 
 
-@pytest.mark.parametrize(
-    ("language", "written", "meant"),
-    [
-        ("de", "1.000,50", 1000.5), ("de", "2.500 $", 2500.0), ("de", "1.000", 1000.0),
-        ("de", "1 000", 1000.0), ("en", "1,000.50", 1000.5), ("en", "$2,500", 2500.0),
-        ("en", "0.125", 0.125), ("de", "0,125", 0.125), ("en", "-5", -5.0),
-        ("de", "1,000", None), ("de", "1.5", None), ("de", "1,000.50", None), ("de", "1.00", None),
-        ("en", "1.000", None), ("en", "1,5", None), ("en", "1.000,50", None), ("en", "1 5", None),
-        ("en", "007", None), ("en", "1,00,000", None), ("en", "5-3", None), ("en", "1..5", None),
-        ("de", "1.500", 1500.0), ("de", "7,5", 7.5), ("de", "2.500\u00a0€", 2500.0),
+def test_unambiguous_numbers_are_parsed_and_others_rejected() -> None:
+    for language, written, meant in [
+        ("de", "1.000,50", 1000.5),
+        ("de", "2.500 $", 2500.0),
+        ("de", "1.000", 1000.0),
+        ("de", "1 000", 1000.0),
+        ("en", "1,000.50", 1000.5),
+        ("en", "$2,500", 2500.0),
+        ("en", "0.125", 0.125),
+        ("de", "0,125", 0.125),
+        ("en", "-5", -5.0),
+        ("de", "1,000", None),
+        ("de", "1.5", None),
+        ("de", "1,000.50", None),
+        ("de", "1.00", None),
+        ("en", "1.000", None),
+        ("en", "1,5", None),
+        ("en", "1.000,50", None),
+        ("en", "1 5", None),
+        ("en", "007", None),
+        ("en", "1,00,000", None),
+        ("en", "5-3", None),
+        ("en", "1..5", None),
+        ("de", "1.500", 1500.0),
+        ("de", "7,5", 7.5),
+        ("de", "2.500\u00a0€", 2500.0),
         ("en", "€.5", 0.5),
-        ("de", "1_0", None), ("en", "1_0", None), ("en", "1e3", None), ("en", "nan", None),
-        ("de", "inf", None), ("en", "0x10", None), ("en", "seven", None),
+        ("de", "1_0", None),
+        ("en", "1_0", None),
+        ("en", "1e3", None),
+        ("en", "nan", None),
+        ("de", "inf", None),
+        ("en", "0x10", None),
+        ("en", "seven", None),
         ("en", "\uff11\uff12", None),
-        ("en", "٣", None), ("en", "5.", None), ("en", "$", None), ("en", "$5$", None),
-    ],
-)  # fmt: skip
-def test_unambiguous_numbers_are_parsed_and_others_rejected(
-    language: str, written: str, meant: float | None
-) -> None:
-    writing = languages()[language].writing
-    if meant is None:
-        with pytest.raises(BadNumber):
-            plain_number(written, writing)
-    else:
-        assert float(plain_number(written, writing)) == meant
+        ("en", "٣", None),
+        ("en", "5.", None),
+        ("en", "$", None),
+        ("en", "$5$", None),
+    ]:
+        writing = languages()[language].writing
+        if meant is None:
+            with pytest.raises(BadNumber):
+                plain_number(written, writing)
+        else:
+            assert float(plain_number(written, writing)) == meant
 
 
 @given(value=st.floats(-1e6, 1e6), language=st.sampled_from(list(languages())))
@@ -380,18 +409,20 @@ ILLEGAL = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), ILLEGAL)
-def test_rule_violations_are_explained_in_german(name: str, answer: dict[str, object]) -> None:
-    rules = get_game(name).rules
-    small = {"players": 5} if name == "pirate_game" else {}
-    game = rules.model_validate(small)
-    ask = next(iter(Table(game, game.draw_instance(Chance("instance")), "seed").pending.values()))
-    with pytest.raises(Unparsable) as refused:
-        CODECS["json"].read(json.dumps(answer), ask)
-    message = languages()["de"].refusal(str(refused.value))
-    assert message != str(refused.value)
-    assert not ENGLISH.search(message), message
-    assert "{" not in message
+def test_rule_violations_are_explained_in_german() -> None:
+    for name, answer in ILLEGAL:
+        rules = get_game(name).rules
+        small = {"players": 5} if name == "pirate_game" else {}
+        game = rules.model_validate(small)
+        ask = next(
+            iter(Table(game, game.draw_instance(Chance("instance")), "seed").pending.values())
+        )
+        with pytest.raises(Unparsable) as refused:
+            CODECS["json"].read(json.dumps(answer), ask)
+        message = languages()["de"].refusal(str(refused.value))
+        assert message != str(refused.value)
+        assert not ENGLISH.search(message), message
+        assert "{" not in message
 
 
 async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:

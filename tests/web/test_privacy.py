@@ -116,9 +116,10 @@ def early_answers(steps: Mapping[str, Sequence[Step]]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("name", "label"), CASES)
-def test_no_player_receives_the_secrets_of_others(name: str, label: str, tmp_path: Path) -> None:
-    assert leaks(name, label, tmp_path) == []
+def test_no_player_receives_the_secrets_of_others(tmp_path: Path) -> None:
+    for name, label in CASES:
+        (tmp_path / f"{name} {label}").mkdir()
+        assert leaks(name, label, tmp_path / f"{name} {label}") == []
 
 
 def in_body(message: Message, secret: str) -> Message:
@@ -145,13 +146,12 @@ def in_events(message: Message, secret: str) -> Message:
     return {**message, "body": body.replace(b"moved", secret.encode())}
 
 
-@pytest.mark.parametrize(
-    "mutation", [in_body, in_header(200), in_header(303), in_header(403), in_events],
-    ids=["body", "page", "redirect", "refusal", "event"],
-)  # fmt: skip
-def test_leaks_are_detected_in_every_channel(mutation: Mutation, tmp_path: Path) -> None:
-    problems = leaks("deal_or_no_deal", "defaults", tmp_path, mutation)
-    assert {line.split()[0] for line in problems} >= {"player_1", "player_2"}
+def test_leaks_are_detected_in_every_channel(tmp_path: Path) -> None:
+    channels = (in_body, in_header(200), in_header(303), in_header(403), in_events)
+    for number, mutation in enumerate(channels):
+        (tmp_path / str(number)).mkdir()
+        problems = leaks("deal_or_no_deal", "defaults", tmp_path / str(number), mutation)
+        assert {line.split()[0] for line in problems} >= {"player_1", "player_2"}
 
 
 def test_leak_of_another_page_is_detected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import sqlite3
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -119,31 +120,36 @@ def test_links_of_a_mounted_viewer_stay_below_its_root(badly: Viewer) -> None:
         assert links
 
 
-@pytest.mark.parametrize(
-    ("query", "keep"),
-    [
+def test_filters(badly: Viewer) -> None:
+    filters: list[tuple[str, Callable[[Any], object]]] = [
         ("status=forfeited", lambda r: r.status == "forfeited"),
         ("player=mute", lambda r: "mute" in {r.label("alice"), r.label("bob")}),
         ("player_alice=mute", lambda r: r.label("alice") == "mute"),
-        ("player_alice=mute&player_bob=broken", lambda r: r.label("alice") == "mute"
-         and r.label("bob") == "broken"),
-        ("forfeit_alice=mute", lambda r: r.status == "forfeited" and r.label("alice") == "mute"
-         and "unparsable" in r.kinds.get("alice", {})),
+        (
+            "player_alice=mute&player_bob=broken",
+            lambda r: r.label("alice") == "mute" and r.label("bob") == "broken",
+        ),
+        (
+            "forfeit_alice=mute",
+            lambda r: (
+                r.status == "forfeited"
+                and r.label("alice") == "mute"
+                and "unparsable" in r.kinds.get("alice", {})
+            ),
+        ),
         ("kind=repaired", lambda r: any("repaired" in kinds for kinds in r.kinds.values())),
         ("kind_bob=unparsable", lambda r: "unparsable" in r.kinds.get("bob", {})),
         ("parameters=MYOPIC%3Dtrue", lambda r: r.parameters["myopic"]),
         ("parameters=text+myopic%3Dfalse", lambda r: not r.parameters["myopic"]),
         ("player_alice=nobody", lambda r: False),
         ("status=&player=&kind=&parameters=", lambda r: True),
-    ],
-)  # fmt: skip
-def test_filters(badly: Viewer, query: str, keep: object) -> None:
-    assert callable(keep)
-    records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
-    expected = [record.id for record in records if keep(record)]
-    assert badly.matches(f"/studies/badly/persuasion?{query}") == expected
-    message = f"{len(expected)} match{'es' if len(expected) != 1 else ''}"
-    assert message in badly.page(f"/studies/badly/persuasion?{query}").text
+    ]
+    for query, keep in filters:
+        records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
+        expected = [record.id for record in records if keep(record)]
+        assert badly.matches(f"/studies/badly/persuasion?{query}") == expected
+        message = f"{len(expected)} match{'es' if len(expected) != 1 else ''}"
+        assert message in badly.page(f"/studies/badly/persuasion?{query}").text
 
 
 def test_configurations_are_found_by_their_digests(badly: Viewer) -> None:
@@ -240,17 +246,14 @@ def test_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
     assert f"{record.answers[0].actor} (ok)" in text
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
+def test_unknown_pages_return_404(well: Viewer) -> None:
+    for path, message in [
         ("/studies/wel", 'did you mean "well"'),
         ("/studies/well/bargainin", 'did you mean "bargaining"'),
         ("/matches/00", 'no match "00"'),
         ("/matches/00?study=well", 'no match "00" in well'),
-    ],
-)
-def test_unknown_pages_return_404(well: Viewer, path: str, message: str) -> None:
-    assert message in well.page(path, 404).text
+    ]:
+        assert message in well.page(path, 404).text
 
 
 def test_viewer_is_local_and_read_only(well: Viewer) -> None:

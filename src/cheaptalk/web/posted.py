@@ -1,12 +1,98 @@
-"""Parsing of posted forms within limits on rate, size and time."""
+"""Limits on requests, and parsing of posted forms within limits on rate, size and time."""
 
 import asyncio
 import ipaddress
+import time
+from collections.abc import Callable
 from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
 
-from cheaptalk.web.rooms.limits import Limit
+MAX_BUCKETS = 100_000
+
+
+class Limit:
+    """A rate limit per sender that allows bursts.
+
+    Args:
+        burst: maximum number of simultaneous requests.
+        rate: requests per second in the long run.
+        now: clock in seconds.
+
+    >>> limit = Limit(2, 1, now=iter([0.0, 0.0, 0.0, 1.0]).__next__)
+    >>> [limit.allows("ann") for _ in range(4)]
+    [True, True, False, True]
+    """
+
+    def __init__(
+        self, burst: float, rate: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.burst = burst
+        self.rate = rate
+        self.now = now
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def allows(self, sender: str) -> bool:
+        """Return whether a sender's request is within the limit; if so, count it."""
+        now = self.now()
+        tokens, then = self._buckets.get(sender, (self.burst, now))
+        tokens = min(self.burst, tokens + (now - then) * self.rate)
+        allowed = tokens >= 1
+        self._buckets[sender] = (tokens - allowed, now)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets = {
+                name: bucket
+                for name, bucket in self._buckets.items()
+                if bucket[0] + (now - bucket[1]) * self.rate < self.burst
+            }
+        return allowed
+
+
+MAX_CLIENTS = 100_000
+
+
+class LoginThrottle:
+    """A limit on each client's failed attempts within a sliding time window.
+
+    Args:
+        maximum: attempts allowed within the window.
+        window: length of the window, in seconds.
+        now: returns the current time in seconds, from any origin.
+
+    >>> throttle = LoginThrottle(2, 60, now=iter([0.0, 1.0, 2.0, 60.5]).__next__)
+    >>> [throttle.wait("ann"), throttle.count("ann"), throttle.count("ann")]
+    [0.0, None, None]
+    >>> throttle.wait("ann")
+    0.5
+    """
+
+    def __init__(self, maximum: int, window: float, now: Callable[[], float]) -> None:
+        self.maximum = maximum
+        self.window = window
+        self.now = now
+        self._times: dict[str, list[float]] = {}
+
+    def wait(self, client: str) -> float:
+        """Return the seconds until a client may try again; 0 if it may try now."""
+        now = self.now()
+        recent = [attempt for attempt in self._times.get(client, []) if attempt > now - self.window]
+        return recent[-self.maximum] + self.window - now if len(recent) >= self.maximum else 0.0
+
+    def count(self, client: str) -> None:
+        now = self.now()
+        recent = [attempt for attempt in self._times.get(client, []) if attempt > now - self.window]
+        self._times[client] = [*recent[-self.maximum :], now]
+        if len(self._times) > MAX_CLIENTS:
+            self._times = {
+                name: times for name, times in self._times.items() if times[-1] > now - self.window
+            }
+
+    def clear(self, client: str) -> None:
+        self._times.pop(client, None)
+
+    def undo(self, client: str) -> None:
+        self._times.get(client, []).pop()
+
 
 FORM = "application/x-www-form-urlencoded"
 MAX_BYTES = 64_000

@@ -118,9 +118,11 @@ def typed_list(text: str, writing: Writing) -> list[str]:
     items = []
     for part in re.split(r"[;\s]+|,(?=\s|\Z)", text):
         first, *groups = part.split(",")
-        ambiguous = len(groups) == 1 if writing.point == "," else all(
-            re.fullmatch("[0-9]{3}", group) for group in groups
-        )  # fmt: skip
+        ambiguous = (
+            len(groups) == 1
+            if writing.point == ","
+            else all(re.fullmatch("[0-9]{3}", group) for group in groups)
+        )
         if groups and ambiguous:
             raise BadNumber(part)
         items += [first, *groups]

@@ -10,7 +10,7 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.accounts import IDLE_SECONDS, SESSION_SECONDS, Accounts, TooManyLogins
 from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.login_throttle import LoginThrottle
+from cheaptalk.web.posted import LoginThrottle
 from tests.web.console.office import PASSWORD, QUICK, ROOT, SECRET, Clock, Office, run_in_office
 
 ANN = {"name": "ann", "password": PASSWORD, "again": PASSWORD}

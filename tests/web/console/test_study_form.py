@@ -82,13 +82,13 @@ def reposted(sent: StudyForm) -> StudyForm:
     return StudyForm.read([(name, text.replace("\n", "\r\n")) for name, text in sent.pairs()])
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_round_trip_through_the_form(name: str) -> None:
-    study = study_of(name)
-    rebuilt = built(reposted(filled_form(parse_yaml(preset_text(name)))))
-    assert rebuilt == study
-    order = [[*grid.grid] for grid in rebuilt.games]
-    assert order == [[*grid.grid] for grid in study.games], "a sample depends on their order"
+def test_presets_round_trip_through_the_form() -> None:
+    for name in preset_names():
+        study = study_of(name)
+        rebuilt = built(reposted(filled_form(parse_yaml(preset_text(name)))))
+        assert rebuilt == study
+        order = [[*grid.grid] for grid in rebuilt.games]
+        assert order == [[*grid.grid] for grid in study.games], "a sample depends on their order"
 
 
 def test_every_setting_has_a_field_that_preserves_it() -> None:

@@ -13,9 +13,8 @@ from cheaptalk.calls.dispatcher import Models
 from cheaptalk.rules import Chance
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.web.bots.guesses import guess
+from cheaptalk.web.bots.guesses import attention, guess, reply
 from cheaptalk.web.bots.pages import Form, Page
-from cheaptalk.web.bots.replies import attention, reply
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.server import make_experiment, open_experiment

@@ -14,8 +14,8 @@ from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.rules import Chance
 from cheaptalk.studies import parse_study
 from cheaptalk.web import Crowd, Tally, make_experiment, open_experiment
+from cheaptalk.web.bots.guesses import attention, reply
 from cheaptalk.web.bots.pages import Page
-from cheaptalk.web.bots.replies import attention, reply
 from tests.web.participants.comers import PEOPLE, people_study
 from tests.web.walker import LINKS
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.web.login_throttle import LoginThrottle
-from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.posted import Limit, LoginThrottle
 from tests.web.asker import NASTY, SCRIPT, WILD, DirectClient, encode_form
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 from tests.web.walker import LINKS

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,26 +124,26 @@ ILLEGAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("recruitment", "known_by"), LEGAL)
-def test_valid_ids_of_each_source_are_accepted(recruitment: dict[str, str], known_by: str) -> None:
-    assert Recruitment.model_validate(recruitment).has_form(known_by)
+def test_valid_ids_of_each_source_are_accepted() -> None:
+    for recruitment, known_by in LEGAL:
+        assert Recruitment.model_validate(recruitment).has_form(known_by)
 
 
-@pytest.mark.parametrize(("recruitment", "known_by"), ILLEGAL)
-def test_invalid_ids_are_rejected_before_any_write(
-    tmp_path: Path, recruitment: dict[str, str], known_by: str
-) -> None:
-    async def work(site: Open) -> None:
-        name = (*site.experiment.protocol.recruitment.parameters, "known_by")[0]
-        typed = "" if recruitment["source"] == "open" else known_by
-        looked = await site.client.get("/", params={name: typed})
-        entered = await site.client.post("/enter", data={"known_by": f"x{known_by}"})
-        assert looked.status_code == (200 if not typed else 400)
-        assert entered.status_code == 400
-        assert not site.experiment.people
-        assert not site.experiment.identities.of_study("people")
+async def rejected(known_by: str, site: Open) -> None:
+    recruitment = site.experiment.protocol.recruitment
+    typed = "" if recruitment.source == "open" else known_by
+    looked = await site.client.get("/", params={(*recruitment.parameters, "known_by")[0]: typed})
+    entered = await site.client.post("/enter", data={"known_by": f"x{known_by}"})
+    assert looked.status_code == (200 if not typed else 400)
+    assert entered.status_code == 400
+    assert not site.experiment.people
+    assert not site.experiment.identities.of_study("people")
 
-    run_at(tmp_path, work, **recruitment)
+
+def test_invalid_ids_are_rejected_before_any_write(tmp_path: Path) -> None:
+    for number, (recruitment, known_by) in enumerate(ILLEGAL):
+        (tmp_path / str(number)).mkdir()
+        run_at(tmp_path / str(number), partial(rejected, known_by), **recruitment)
 
 
 def test_other_link_parameters_are_validated(tmp_path: Path) -> None:
@@ -158,9 +159,9 @@ def test_other_link_parameters_are_validated(tmp_path: Path) -> None:
     run_at(tmp_path, work, **PROLIFIC)
 
 
-@pytest.mark.parametrize("form", ["prolific", "mturk", "csv"])
-@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\u2028", "\x0b", "\x85"])
-def test_invalid_stored_id_adds_no_payout_line(form: str, end: str) -> None:
-    bad = Identity("prolific", f"x{end}{PID},1000.00", "c", f"assignmentId=a%0A{PID},9")
-    text = payout_file(form, "s", 1, [PayoutLine("c", 100, 50)], {"c": bad})
-    assert len(text.splitlines()) == (1 if form == "prolific" else 2)
+def test_invalid_stored_id_adds_no_payout_line() -> None:
+    for end in ["\n", "\r", "\r\n", "\u2028", "\x0b", "\x85"]:
+        for form in ["prolific", "mturk", "csv"]:
+            bad = Identity("prolific", f"x{end}{PID},1000.00", "c", f"assignmentId=a%0A{PID},9")
+            text = payout_file(form, "s", 1, [PayoutLine("c", 100, 50)], {"c": bad})
+            assert len(text.splitlines()) == (1 if form == "prolific" else 2)

@@ -16,9 +16,8 @@ import aiohttp
 
 from cheaptalk.rules import Chance, CheaptalkError
 from cheaptalk.rules.chance import Stream
-from cheaptalk.web.bots.guesses import guess
+from cheaptalk.web.bots.guesses import attention, guess, reply
 from cheaptalk.web.bots.pages import Form, Page
-from cheaptalk.web.bots.replies import attention, reply
 
 RETRY_SECONDS = 3.0
 """Wait after a rate limit or a failed request."""
@@ -217,9 +216,12 @@ class Bot:
         if form.deed == "notice":
             return await self.press(form, attention(page, form))
         fields = reply(
-            page, form, self.crowd.answers, self.draw(),
+            page,
+            form,
+            self.crowd.answers,
+            self.draw(),
             play_more=self.played < self.crowd.matches,
-        )  # fmt: skip
+        )
         return await self.press(form, fields)
 
     async def over(self, page: Page, done: Form) -> Page:

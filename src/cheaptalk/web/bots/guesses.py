@@ -1,7 +1,7 @@
-"""Guesses of valid form values, based on the page's text and earlier rejection messages."""
+"""Bots' responses to pages: guesses of valid values, based on the text and earlier rejections."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from cheaptalk.rules.chance import Stream
@@ -20,8 +20,11 @@ EXAMPLE = re.compile(r"\w+: \d+")
 SMALL = 3
 """Range of numbers about which the page says nothing."""
 MESSAGES = (
-    "This is my best offer.", "Let us both do well.", "What do you say?", "I think it is fair.",
-)  # fmt: skip
+    "This is my best offer.",
+    "Let us both do well.",
+    "What do you say?",
+    "I think it is fair.",
+)
 
 
 def guess(page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> dict[str, str]:
@@ -45,9 +48,10 @@ class _Guess:
         blanks = [blank for blank in self.form.blanks if blank.kind != "hidden"]
         omitted = self.draw.pick(("nothing", "words", "rest"))
         chosen = [
-            blank for blank in blanks
+            blank
+            for blank in blanks
             if blank.required or omitted == "nothing" or (omitted == "words") != _speaks(blank)
-        ]  # fmt: skip
+        ]
         numbers = [blank for blank in chosen if blank.kind == "number"]
         filled |= zip((blank.name for blank in numbers), self.numbers(numbers), strict=True)
         filled |= {blank.name: self.text(blank) for blank in chosen if blank.kind != "number"}
@@ -126,3 +130,38 @@ def _speaks(blank: Blank) -> bool:
 
 def _integer(text: str) -> int:
     return int(text.replace(",", ""))
+
+
+CODE_WORD = re.compile(r"only the word \W?(\S+?)\W? in\b")
+PROMPTED = re.compile(r"\bthe word \W?(\w+)")
+NAMES = ("Ada", "Emmy", "Grace", "Kurt", "Leonhard", "Sofia")
+
+
+def reply(
+    page: Page, form: Form, answers: Mapping[str, str], draw: Stream, *, play_more: bool
+) -> dict[str, str]:
+    """Return the values to submit for a page: consent, ticked boxes and guessed answers.
+
+    Args:
+        answers: answers by question; others are guessed.
+        play_more: whether to play another game.
+    """
+    fields = guess(page, form, (), draw)
+    presets = {"agreed": "yes", "more": "yes" if play_more else "no", "name": draw.pick(NAMES)}
+    if match := CODE_WORD.search(page.words):
+        presets["code_word"] = match[1]
+    presets |= answers
+    buttons = dict(form.buttons)
+    names = [*(blank.name for blank in form.blanks), *buttons]
+    ticks = {blank.name: blank.value for blank in form.blanks if blank.kind == "tick"}
+    guesses = {name: text for name, text in fields.items() if name not in buttons}
+    return guesses | ticks | {name: presets[name] for name in names if name in presets}
+
+
+def attention(page: Page, form: Form) -> dict[str, str]:
+    """Return the values that confirm a message or pass an attention check."""
+    match = PROMPTED.search(page.words)
+    return {
+        blank.name: blank.value if blank.kind == "hidden" or not match else match[1]
+        for blank in form.blanks
+    }

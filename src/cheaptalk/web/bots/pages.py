@@ -160,12 +160,15 @@ class Page(HTMLParser):
             return
         default = "on" if type_ == "checkbox" else ""
         blank = Blank(
-            name, _kind(tag, type_, has), has.get("value", default),
+            name,
+            _kind(tag, type_, has),
+            has.get("value", default),
             low=_number(has.get("min", has.get("data-low"))),
             high=_number(has.get("max", has.get("data-high"))),
             max_length=int(has["maxlength"]) if "maxlength" in has else None,
-            required="required" in has, hint=has.get("placeholder", ""),
-        )  # fmt: skip
+            required="required" in has,
+            hint=has.get("placeholder", ""),
+        )
         form.blanks.append(blank)
         if tag == "select":
             self._choice = blank

@@ -50,9 +50,13 @@ async def set_up(visit: CurrentVisit) -> Response:
         visit.renew(await accounts.in_thread(accounts.log_in, name, password, address))
     except FORM_ERRORS as error:
         return visit.render(
-            "set_up.html.jinja", status_of(error), code=code, name=name,
-            problem=sentence(error), shortest=MIN_PASSWORD_LENGTH,
-        )  # fmt: skip
+            "set_up.html.jinja",
+            status_of(error),
+            code=code,
+            name=name,
+            problem=sentence(error),
+            shortest=MIN_PASSWORD_LENGTH,
+        )
     return visit.go("/", "The laboratory is ready. Create a study, or invite your colleagues.")
 
 
@@ -106,9 +110,12 @@ async def change_password(visit: CurrentVisit) -> Response:
         if new != form.get("again", ""):
             raise BadAccount("the two new passwords are different; enter the same password twice")
         token = await accounts.in_thread(
-            accounts.change_password, visit.account, form.get("old", ""), new,
+            accounts.change_password,
+            visit.account,
+            form.get("old", ""),
+            new,
             asker(visit.request),
-        )  # fmt: skip
+        )
     except FORM_ERRORS as error:
         problem = (
             "The current password is wrong."

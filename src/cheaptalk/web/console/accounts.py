@@ -16,7 +16,7 @@ from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import Missing
 from cheaptalk.web.laboratory.staff import Account, Login, Role
-from cheaptalk.web.login_throttle import LoginThrottle
+from cheaptalk.web.posted import LoginThrottle
 from cheaptalk.web.rooms.links import CODE_LETTERS
 
 Params = ParamSpec("Params")

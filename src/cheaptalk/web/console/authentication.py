@@ -18,8 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
 from cheaptalk.web.laboratory.staff import Account, Login, Role
-from cheaptalk.web.posted import asker, posted_pairs, single
-from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.posted import Limit, asker, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 Answer = TypeVar("Answer", bound=Response)
@@ -37,8 +36,11 @@ NOTICE_SECONDS = 60
 CONSOLE_PATH = re.compile(r"(/[\w.-]+)*/?", re.ASCII)
 """Matches the paths of the console's own pages."""
 ONE_TIME_ROUTES = (
-    ("GET", "/account"), ("GET", "/live.js"), ("POST", "/account/password"), ("POST", "/log-out")
-)  # fmt: skip
+    ("GET", "/account"),
+    ("GET", "/live.js"),
+    ("POST", "/account/password"),
+    ("POST", "/log-out"),
+)
 """Routes that are open to an account with a one-time password."""
 TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "data", "log")
 """Tabs of a study in order; a tab without a registered page is hidden."""
@@ -162,9 +164,14 @@ class Visit:
     def _with_cookie(self, response: Answer) -> Answer:
         if self._is_new:
             response.set_cookie(
-                COOKIE, self.token, max_age=int(SESSION_SECONDS), path=self.link("") or "/",
-                httponly=True, samesite="strict", secure=self.request.url.scheme == "https",
-            )  # fmt: skip
+                COOKIE,
+                self.token,
+                max_age=int(SESSION_SECONDS),
+                path=self.link("") or "/",
+                httponly=True,
+                samesite="strict",
+                secure=self.request.url.scheme == "https",
+            )
         return response
 
 
@@ -197,9 +204,13 @@ class Authentication:
 
     def __init__(self, accounts: Accounts, title: str) -> None:
         self.app = FastAPI(
-            title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False,
+            title=title,
+            docs_url=None,
+            redoc_url=None,
+            openapi_url=None,
+            redirect_slashes=False,
             dependencies=[Depends(self.admit)],
-        )  # fmt: skip
+        )
         self.accounts = accounts
         self.title = title
         self.roles: dict[tuple[str, str], Role | None] = {}
@@ -275,9 +286,13 @@ class Authentication:
     def page(self, visit: Visit, template: str, values: Mapping[str, Any]) -> str:
         field = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
         common = {
-            "visit": visit, "link": visit.link, "token": field, "title": self.title,
-            "done": visit.notice(), "tabs": self.tabs(),
-        }  # fmt: skip
+            "visit": visit,
+            "link": visit.link,
+            "token": field,
+            "title": self.title,
+            "done": visit.notice(),
+            "tabs": self.tabs(),
+        }
         return self.templates.get_template(template).render({**common, **values})
 
     def redirect_to_login(self, request: Request, error: Exception) -> Response:

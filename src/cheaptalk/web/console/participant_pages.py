@@ -69,17 +69,22 @@ class ParticipantPages:
         authentication.add_action(f"{PARTICIPANTS}/find", self.find, Role.RESEARCHER)
         authentication.add_page(PARTICIPANT, self.participant, Role.VIEWER)
         for deed, does in {
-            "tell": self.send_message, "prompt": self.prompt, "move": self.move,
+            "tell": self.send_message,
+            "prompt": self.prompt,
+            "move": self.move,
             "remove": self.remove,
             "erase": self.erase,
-        }.items():  # fmt: skip
+        }.items():
             authentication.add_action(f"{PARTICIPANT}/{deed}", does, Role.RESEARCHER)
         authentication.add_page(f"{PARTICIPANT}/erase", self.before_erase, Role.RESEARCHER)
 
     async def listing(
-        self, visit: CurrentVisit, name: str, status: Annotated[str, Query(alias="at")] = "",
+        self,
+        visit: CurrentVisit,
+        name: str,
+        status: Annotated[str, Query(alias="at")] = "",
         after: Annotated[int, Query(ge=0, le=10**9)] = 0,
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         """Show the participants by step and outcome."""
         opened = self.laboratory.open.get(name)
         self.laboratory.database.drafts.read(name)
@@ -95,14 +100,25 @@ class ParticipantPages:
             person for person in participants if not person.ending and not person.visitor.present
         ]
         return visit.render(
-            "people.html.jinja", name=name, tab="participants", experiment=experiment,
+            "people.html.jinja",
+            name=name,
+            tab="participants",
+            experiment=experiment,
             steps=list(_steps(opened.supervisor)),
             endings=Counter(participant.ending for participant in participants),
             link_to=f"{self._address(visit)}/s/{name}{experiment.protocol.link}",
-            people=selected[after : after + PAGE], total=len(selected), at=status, after=after,
-            page=PAGE, status_of=status_of, absent=absent, prompts=_prompts(participants),
-            turnout=Turnout.from_experiment(experiment), dollars=dollars_text, earned=earned_by,
-        )  # fmt: skip
+            people=selected[after : after + PAGE],
+            total=len(selected),
+            at=status,
+            after=after,
+            page=PAGE,
+            status_of=status_of,
+            absent=absent,
+            prompts=_prompts(participants),
+            turnout=Turnout.from_experiment(experiment),
+            dollars=dollars_text,
+            earned=earned_by,
+        )
 
     async def find(self, visit: CurrentVisit, name: str) -> Response:
         """Find a participant by their external ID, for example when they write to you."""
@@ -154,11 +170,16 @@ class ParticipantPages:
         owed = dues(participant.journey, f"{experiment.study.seed}/{participant.code}")
         codes = completion_codes(self.laboratory.links, experiment.protocol, participant)
         return visit.render(
-            "participant.html.jinja", name=name, tab="participants", participant=participant,
+            "participant.html.jinja",
+            name=name,
+            tab="participants",
+            participant=participant,
             progress=status_of(participant),
-            protocol=experiment.protocol, owed=[(due.key, dollars_text(due.cents)) for due in owed],
-            dollars=dollars_text, codes=codes,
-        )  # fmt: skip
+            protocol=experiment.protocol,
+            owed=[(due.key, dollars_text(due.cents)) for due in owed],
+            dollars=dollars_text,
+            codes=codes,
+        )
 
     async def send_message(self, visit: CurrentVisit, name: str, code: str) -> Response:
         supervisor, participant = self._participant(name, code)

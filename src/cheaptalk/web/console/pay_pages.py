@@ -43,13 +43,21 @@ class PayPages:
         experiment = self.laboratory.supervisor(name).experiment
         store, study_id = experiment.room_manager.store, experiment.study_id
         return visit.render(
-            "pay.html.jinja", name=name, tab="pay", balance=balance_of(store, study_id),
+            "pay.html.jinja",
+            name=name,
+            tab="pay",
+            balance=balance_of(store, study_id),
             lines=lines_of(store, study_id, None),
-            payouts=[(payout, _in_file(payout, lines_of(store, study_id, payout.number)))
-                     for payout in payouts_of(store, study_id)],
-            forms=FORMS, dollars=dollars_text, currency=experiment.protocol.pay.currency,
-            source=experiment.protocol.recruitment.source, people=experiment.people,
-        )  # fmt: skip
+            payouts=[
+                (payout, _in_file(payout, lines_of(store, study_id, payout.number)))
+                for payout in payouts_of(store, study_id)
+            ],
+            forms=FORMS,
+            dollars=dollars_text,
+            currency=experiment.protocol.pay.currency,
+            source=experiment.protocol.recruitment.source,
+            people=experiment.people,
+        )
 
     async def pay_out(self, visit: CurrentVisit, name: str) -> Response:
         """Create a payout of all open payments without changing earlier payouts."""

@@ -73,18 +73,29 @@ class StudyRunPages:
         launched = self.laboratory.launched(draft.name)
         running = None if launched is None else await self.laboratory.runs.status(draft.name)
         opened = self.laboratory.open.get(draft.name)
-        live = [] if opened is None else [
-            room for room in opened.supervisor.experiment.room_manager.rooms.values()
-            if room.stage.value in ("playing", "broken", "waiting")
-        ]  # fmt: skip
+        live = (
+            []
+            if opened is None
+            else [
+                room
+                for room in opened.supervisor.experiment.room_manager.rooms.values()
+                if room.stage.value in ("playing", "broken", "waiting")
+            ]
+        )
         overview = await self.laboratory.runs.overviews.get(draft.name) if launched else None
         study = check_design(draft.name, draft.text).study
         return visit.render(
-            "matches.html.jinja", name=draft.name, tab="matches", running=running,
-            overview=overview, opened=opened, live=live,
+            "matches.html.jinja",
+            name=draft.name,
+            tab="matches",
+            running=running,
+            overview=overview,
+            opened=opened,
+            live=live,
             changed=launched is not None and launched != draft.text,
-            ready=study is not None, models=study is not None and _has_models(study),
-        )  # fmt: skip
+            ready=study is not None,
+            models=study is not None and _has_models(study),
+        )
 
     async def run(self, visit: CurrentVisit, name: str) -> Response:
         action = visit.form.get("do", "")
@@ -127,13 +138,16 @@ class StudyRunPages:
         outputs = self.laboratory.outputs
         other_studies = [study for study in self.laboratory.folder.names() if study != draft.name]
         return visit.render(
-            "data.html.jinja", name=draft.name, tab="data", is_launched=is_launched,
+            "data.html.jinja",
+            name=draft.name,
+            tab="data",
+            is_launched=is_launched,
             other_studies=other_studies,
             has_people=draft.name in self.laboratory.open,
             listed=await outputs.listed(draft.name) if is_launched else [],
             making=outputs.making(draft.name) if is_launched else None,
             recipes=await outputs.recipes(draft.name) if is_launched else {},
-        )  # fmt: skip
+        )
 
     async def make(self, visit: CurrentVisit, name: str) -> Response:
         kind, outputs = visit.form.get("make", ""), self.laboratory.outputs
@@ -167,9 +181,10 @@ class StudyRunPages:
         self.audit.enter(visit.account.name, "downloaded participant IDs", name)
         headers = {"Content-Disposition": f'attachment; filename="{name}-identities.csv"'}
         return PlainTextResponse(
-            identities_file(ids.values(), codes), headers=headers,
+            identities_file(ids.values(), codes),
+            headers=headers,
             media_type="text/csv; charset=utf-8",
-        )  # fmt: skip
+        )
 
     async def output(self, visit: CurrentVisit, name: str, file: str) -> Response:
         """Return a report for display or an export for download."""

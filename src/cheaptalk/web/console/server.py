@@ -1,4 +1,4 @@
-"""The researchers' console as a web application."""
+"""The laboratory's website: the researchers' console and each study's participant pages."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -9,8 +9,9 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import FileResponse, RedirectResponse, Response
 from sqlalchemy.exc import OperationalError
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cheaptalk.records import Damage, StoreError
 from cheaptalk.rules import CheaptalkError
@@ -34,10 +35,52 @@ from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.damage import Damages
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
-from cheaptalk.web.laboratory.site import make_site
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.study_status import StudyStatus, study_status
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
+
+CONSOLE = "/console"
+STUDIES = "/s"
+
+
+def make_site(laboratory: Laboratory, console: ASGIApp) -> FastAPI:
+    """Return the laboratory's website: console at ``/console``, studies at ``/s/NAME``."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+
+    async def start() -> Response:
+        return RedirectResponse(f"{CONSOLE}/", 303)
+
+    app.get("/")(start)
+    app.get(CONSOLE)(start)
+    app.mount(CONSOLE, console)
+    app.mount(STUDIES, _Studies(laboratory))
+    return app
+
+
+class _Studies:
+    """ASGI application that forwards requests to the pages of open studies."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        root = scope.get("root_path", "")
+        name, slash, _ = scope["path"].removeprefix(root).lstrip("/").partition("/")
+        opened = self.laboratory.open.get(name)
+        if opened is None:
+            missing = Response(
+                "There is no such study here. Use the complete link that you received.",
+                404,
+                media_type="text/plain",
+            )
+            await missing(scope, receive, send)
+        elif not slash:
+            query = scope.get("query_string", b"").decode("latin-1")
+            location = f"{root}/{name}/" + (f"?{query}" if query else "")
+            await RedirectResponse(location, 307)(scope, receive, send)
+        else:
+            await opened.app({**scope, "root_path": f"{root}/{name}"}, receive, send)
+
 
 FindDamage: TypeAlias = Callable[[str], Awaitable[Sequence[Damage]]]
 """Returns the problems of a study's store."""
@@ -100,7 +143,11 @@ def make_console(
     app = authentication.app
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(HeadersMiddleware, headers=page_headers(STYLE))
-    authentication.add_page("/live.js", _live_script, Role.VIEWER)
+
+    async def live_script() -> Response:
+        return FileResponse(LIVE_SCRIPT, media_type="text/javascript")
+
+    authentication.add_page("/live.js", live_script, Role.VIEWER)
     pages = (
         StudyPages(database, remove, read_standing, launched_text).add,
         StudyEditor(database).add,
@@ -111,16 +158,19 @@ def make_console(
     async def error_page(request: Request, error: Exception) -> Response:
         return await _error_page(authentication, request, error, find_damage)
 
-    for error in (404, 405, 500, HTTPException, RequestValidationError, CheaptalkError,
-                  OperationalError):  # fmt: skip
+    for error in (
+        404,
+        405,
+        500,
+        HTTPException,
+        RequestValidationError,
+        CheaptalkError,
+        OperationalError,
+    ):
         app.add_exception_handler(error, error_page)
     for exception in (LoginRequired, PasswordChangeRequired):
         app.add_exception_handler(exception, authentication.redirect_to_login)
     return app
-
-
-async def _live_script() -> Response:
-    return FileResponse(LIVE_SCRIPT, media_type="text/javascript")
 
 
 def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:
@@ -131,11 +181,16 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
         title: heading of the console's pages.
     """
     console = make_console(
-        laboratory.database, laboratory.address, code, title,
+        laboratory.database,
+        laboratory.address,
+        code,
+        title,
         [ParticipantPages(laboratory).add, PayPages(laboratory).add, StudyRunPages(laboratory).add],
-        remove=laboratory.remove, read_standing=partial(study_status, laboratory),
-        launched_text=laboratory.launched, find_damage=Damages(laboratory.folder).find,
-    )  # fmt: skip
+        remove=laboratory.remove,
+        read_standing=partial(study_status, laboratory),
+        launched_text=laboratory.launched,
+        find_damage=Damages(laboratory.folder).find,
+    )
     return make_site(laboratory, console)
 
 

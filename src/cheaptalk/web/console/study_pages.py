@@ -116,9 +116,12 @@ class StudyPages:
     """
 
     def __init__(
-        self, database: LaboratoryDatabase, remove: RemoveData, read_standing: ReadStanding,
+        self,
+        database: LaboratoryDatabase,
+        remove: RemoveData,
+        read_standing: ReadStanding,
         launched_text: Callable[[str], str | None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.drafts = database.drafts
         self.remove = remove
         self.read_standing = read_standing
@@ -138,9 +141,11 @@ class StudyPages:
         authentication.add_action(f"{STUDY}/delete", self.delete, Role.RESEARCHER)
 
     async def listing(
-        self, visit: CurrentVisit, query: Annotated[str, Query(alias="words")] = "",
+        self,
+        visit: CurrentVisit,
+        query: Annotated[str, Query(alias="words")] = "",
         after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         drafts = await asyncio.to_thread(self.drafts.page, query, after)
         rows = [
             (draft, self._summaries(draft.name, draft.text), await self._standing(draft.name))
@@ -164,19 +169,28 @@ class StudyPages:
             )
         except (BadName, Taken) as error:
             return visit.render(
-                "new_study.html.jinja", status_of(error), name=name, text=text,
+                "new_study.html.jinja",
+                status_of(error),
+                name=name,
+                text=text,
                 problem=sentence(error),
-            )  # fmt: skip
+            )
         return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
         read = await asyncio.to_thread(check_design, draft.name, draft.text)
         return visit.render(
-            "overview.html.jinja", name=draft.name, tab="overview", draft=draft, read=read,
-            games=games_of(read.study) if read.study else "", dollars=dollars_text,
-            standing=await self._standing(draft.name), changed=await self._changed(draft),
-        )  # fmt: skip
+            "overview.html.jinja",
+            name=draft.name,
+            tab="overview",
+            draft=draft,
+            read=read,
+            games=games_of(read.study) if read.study else "",
+            dollars=dollars_text,
+            standing=await self._standing(draft.name),
+            changed=await self._changed(draft),
+        )
 
     async def _changed(self, draft: Draft) -> bool:
         launched = await asyncio.to_thread(self.launched_text, draft.name)
@@ -193,9 +207,13 @@ class StudyPages:
         draft = await asyncio.to_thread(self.drafts.read, name)
         problem = (await asyncio.to_thread(check_design, draft.name, draft.text)).problem
         return visit.render(
-            "design.html.jinja", name=draft.name, tab="design", draft=draft, problem=problem,
+            "design.html.jinja",
+            name=draft.name,
+            tab="design",
+            draft=draft,
+            problem=problem,
             standing=await self._standing(draft.name),
-        )  # fmt: skip
+        )
 
     def save(self, visit: CurrentVisit, name: str) -> Response:
         """Save a study design, even an invalid one; on a conflict, show both versions."""
@@ -209,9 +227,13 @@ class StudyPages:
     def log(self, visit: CurrentVisit, name: str, before: Before = None) -> Response:
         draft = self.drafts.read(name)
         return visit.render(
-            "study_log.html.jinja", name=draft.name, tab="log", later=before is not None,
-            entries=self.audit.page(draft.name, before), page=LOG_PAGE,
-        )  # fmt: skip
+            "study_log.html.jinja",
+            name=draft.name,
+            tab="log",
+            later=before is not None,
+            entries=self.audit.page(draft.name, before),
+            page=LOG_PAGE,
+        )
 
     async def before_delete(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
@@ -234,18 +256,28 @@ class StudyPages:
 def conflict_page(visit: Visit, conflict: Conflict) -> Response:
     """Show both versions of a design that two researchers changed at the same time."""
     return visit.render(
-        "conflict.html.jinja", 409, name=conflict.current.name, tab="design",
-        mine=conflict.submitted, theirs=conflict.current,
-    )  # fmt: skip
+        "conflict.html.jinja",
+        409,
+        name=conflict.current.name,
+        tab="design",
+        mine=conflict.submitted,
+        theirs=conflict.current,
+    )
 
 
 def _delete_page(
     visit: CurrentVisit, draft: Draft, standing: StudyStatus | None, status: int = 200
 ) -> Response:
     return visit.render(
-        "delete.html.jinja", status, name=draft.name, tab="overview", draft=draft,
-        changed=status == 409, standing=standing, dollars=dollars_text,
-    )  # fmt: skip
+        "delete.html.jinja",
+        status,
+        name=draft.name,
+        tab="overview",
+        draft=draft,
+        changed=status == 409,
+        standing=standing,
+        dollars=dollars_text,
+    )
 
 
 def _name_in(text: str) -> str:

@@ -95,10 +95,13 @@ def log(visit: CurrentVisit, before: Before = None) -> Response:
 
 def _listing(visit: Visit, status: int = 200, name: str = "", problem: str = "") -> Response:
     return visit.render(
-        "accounts.html.jinja", status, accounts=visit.authentication.accounts.staff.all(),
+        "accounts.html.jinja",
+        status,
+        accounts=visit.authentication.accounts.staff.all(),
         roles=ROLES,
-        name=name, problem=problem,
-    )  # fmt: skip
+        name=name,
+        problem=problem,
+    )
 
 
 def _role(visit: Visit) -> Role:

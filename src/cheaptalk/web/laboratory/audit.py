@@ -7,8 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
-from cheaptalk.web.laboratory.sqlite_file import SqliteFile
-from cheaptalk.web.laboratory.tables import audit
+from cheaptalk.web.laboratory.sqlite_file import SqliteFile, audit
 
 PAGE = 50
 """Number of entries per page."""

@@ -50,11 +50,17 @@ class Command:
         """Start ``cheaptalk`` with arguments; raise OSError if the process cannot be started."""
         return cls(
             await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "cheaptalk", *arguments, stdin=DEVNULL, stdout=PIPE,
-                stderr=STDOUT, env=os.environ | {"PYTHONUNBUFFERED": "1", ERROR_FORMAT: "json"},
+                sys.executable,
+                "-m",
+                "cheaptalk",
+                *arguments,
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=STDOUT,
+                env=os.environ | {"PYTHONUNBUFFERED": "1", ERROR_FORMAT: "json"},
                 start_new_session=True,  # Ctrl-C interrupts the server, which stops its commands
             )
-        )  # fmt: skip
+        )
 
     @property
     def pid(self) -> int:

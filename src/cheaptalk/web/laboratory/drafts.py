@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.audit import Audit
-from cheaptalk.web.laboratory.sqlite_file import SqliteFile
-from cheaptalk.web.laboratory.tables import drafts
+from cheaptalk.web.laboratory.sqlite_file import SqliteFile, drafts
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 """Valid study names, which appear in URLs and file names."""

@@ -6,9 +6,18 @@ from pathlib import Path
 from cheaptalk.rules import unknown
 
 STORE_ENDS = (
-    "", "-wal", "-shm", "-journal", ".lock", ".run.json", ".commands",
-    ".identities", ".identities-journal", ".identities-wal", ".identities-shm",
-)  # fmt: skip
+    "",
+    "-wal",
+    "-shm",
+    "-journal",
+    ".lock",
+    ".run.json",
+    ".commands",
+    ".identities",
+    ".identities-journal",
+    ".identities-wal",
+    ".identities-shm",
+)
 """Suffixes of a store's files. None contains ``.sqlite`` or ``.yaml``, so that no file of a study
 is also a file of another one."""
 NOT_NAMES = ("", ".", "..")

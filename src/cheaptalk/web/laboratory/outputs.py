@@ -121,9 +121,10 @@ class Outputs(Commands):
         games = set() if study_overview is None else {*study_overview.games}
         registered = await asyncio.to_thread(dict, RECIPES)
         return {
-            key: registered[key].title for key in sorted(registered)
+            key: registered[key].title
+            for key in sorted(registered)
             if not registered[key].games or games & {*registered[key].games}
-        }  # fmt: skip
+        }
 
     async def report(self, name: str, recipe: str | None = None) -> None:
         """Start creating a study's report or, with ``recipe``, a recipe's tables and figures."""
@@ -204,7 +205,7 @@ class Outputs(Commands):
             stale, problem = True, problem_of(error, "one of its studies")
         return Output(
             note.stem, stored.title, stored.made, stored.matches, stale, stored.policy, problem
-        )  # fmt: skip
+        )
 
     async def _begin(self, name: str, order: _Order) -> None:
         async with self.starting(name):
@@ -221,10 +222,12 @@ class Outputs(Commands):
                     raise StoreError(f"{study} has no matches yet; run it first")
                 overviews[study] = overview
             note = {
-                "title": order.title, "made": time.time(), "matches": overviews[name].done,
+                "title": order.title,
+                "made": time.time(),
+                "matches": overviews[name].done,
                 "policy": page_policy() if order.file.endswith(".html") else "",
                 "seen": _marks(overviews),
-            }  # fmt: skip
+            }
             folder.mkdir(parents=True, exist_ok=True)
             half = folder / f".{order.file}"
             command = await self.begin(

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.audit import Audit
 from cheaptalk.web.laboratory.drafts import Missing, Taken
-from cheaptalk.web.laboratory.sqlite_file import SqliteFile
-from cheaptalk.web.laboratory.tables import accounts, logins
+from cheaptalk.web.laboratory.sqlite_file import SqliteFile, accounts, logins
 
 MINUTE = 60.0
 
@@ -109,13 +108,23 @@ class Staff:
             raise Taken(f"an account named {name} already exists; choose another name") from None
 
     def _insert(
-        self, connection: sa.Connection, name: str, password: str, role: Role, by: str, *,
+        self,
+        connection: sa.Connection,
+        name: str,
+        password: str,
+        role: Role,
+        by: str,
+        *,
         one_time: bool,
-    ) -> Account:  # fmt: skip
+    ) -> Account:
         values = {
-            "name": name, "password": password, "one_time": one_time, "role": role.value,
-            "made": self.audit.now(), "disabled": None,
-        }  # fmt: skip
+            "name": name,
+            "password": password,
+            "one_time": one_time,
+            "role": role.value,
+            "made": self.audit.now(),
+            "disabled": None,
+        }
         connection.execute(sa.insert(accounts).values(values))
         self.audit.within(connection, by, "account created", name=name, role=role.value)
         return _select(connection, name)
@@ -168,9 +177,12 @@ class Staff:
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.expires <= now))
             values = {
-                "token_digest": digest(token), "account_id": key, "made": now, "seen": now,
+                "token_digest": digest(token),
+                "account_id": key,
+                "made": now,
+                "seen": now,
                 "expires": expires,
-            }  # fmt: skip
+            }
             connection.execute(sa.insert(logins).values(values))
 
     def log_out(self, token: str) -> None:

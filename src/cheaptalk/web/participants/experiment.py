@@ -32,8 +32,7 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
-from cheaptalk.web.participants.groups import group_of, is_broken
-from cheaptalk.web.participants.people import Participant, Refused
+from cheaptalk.web.participants.people import Participant, Refused, group_of, is_broken
 from cheaptalk.web.participants.quotas import Quotas
 from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.room_manager import RoomManager
@@ -158,9 +157,14 @@ class Experiment:
         visitor.language = language
         visitor.mark_seen()
         row = {
-            "study_id": self.study_id, "code": code, "cohort": cohort, "flags": [],
-            "step": journey.stop.name, "visit": 1, "language": language or None,
-        }  # fmt: skip
+            "study_id": self.study_id,
+            "code": code,
+            "cohort": cohort,
+            "flags": [],
+            "step": journey.stop.name,
+            "visit": 1,
+            "language": language or None,
+        }
         number: int = await self.write(rows.admit(row))
         person = self.people[code] = Participant(
             number, visitor, cohort, journey, begun=time.time()
@@ -272,15 +276,20 @@ class Experiment:
         journey = Journey(self.protocol, [*responses, response])
         columns = {
             "step": stop.name if journey.ending not in (None, "complete") else journey.stop.name,
-            "visit": journey.stop.visit, "ending": journey.ending,
-            "language": person.visitor.language or None, **changes,
-        }  # fmt: skip
+            "visit": journey.stop.visit,
+            "ending": journey.ending,
+            "language": person.visitor.language or None,
+            **changes,
+        }
         merged = None if play is None else person.plays.get(play["number"], {}) | dict(play)
         payments = dues(journey, f"{self.study.seed}/{person.code}") if journey.ending else ()
         progress = Progress(
-            person.id, columns, [{"number": len(responses), **response._asdict()}], merged,
+            person.id,
+            columns,
+            [{"number": len(responses), **response._asdict()}],
+            merged,
             rows.owed_rows(self.study_id, payments),
-        )  # fmt: skip
+        )
         await self.write(rows.go_on(progress))
         person.journey = journey
         if merged is not None:
@@ -299,9 +308,12 @@ class Experiment:
                 await self.record_answer(person, {"treatment": None})
                 return
             play = {
-                "number": stop.game, "treatment": treatment.name, "game": treatment.game,
-                "state": "assigned", "assigned": time.time(),
-            }  # fmt: skip
+                "number": stop.game,
+                "treatment": treatment.name,
+                "game": treatment.game,
+                "state": "assigned",
+                "assigned": time.time(),
+            }
             await self.record_answer(person, {"treatment": treatment.name}, play=play)
         elif isinstance(stop, Play) and person.visitor.room is None:
             await self._seat(person, stop)
@@ -335,17 +347,15 @@ class Experiment:
         for room in list(self.room_manager.rooms.values()):
             if room.table_template is table_template and room.stage is Stage.WAITING:
                 self.room_manager.sweep(room)
-                if room.free and self._suits(room, person.cohort, group):
+                suits = all(
+                    other.cohort == person.cohort and group_of(other, self.people) == group
+                    for other in self._people_in(room)
+                )
+                if room.free and suits:
                     await self.room_manager.join(room, person.visitor, rng.pick(room.free))
                     return
         seat = rng.pick(table_template.human_seats)
         await self.room_manager.open(table_template, person.visitor, seat)
-
-    def _suits(self, room: Room, cohort: str, group: frozenset[str] | None) -> bool:
-        return all(
-            person.cohort == cohort and group_of(person, self.people) == group
-            for person in self._people_in(room)
-        )
 
     def _people_in(self, room: Room) -> Iterator[Participant]:
         visitors = filter(None, room.visitors.values())
@@ -418,8 +428,9 @@ class Experiment:
             return False
         return all(
             play.get("room") != room.code
-            for number, play in person.plays.items() if number != stop.game
-        )  # fmt: skip
+            for number, play in person.plays.items()
+            if number != stop.game
+        )
 
     def seat_columns(self, person: Participant) -> dict[str, Any]:
         """Return the room, match and seat of a participant's game; empty before the match."""
@@ -454,9 +465,15 @@ class Experiment:
         return "partner_left" if forfeiters & {*room.visitors} else "technical", None, None
 
     async def settle(
-        self, person: Participant, state: str, payoff: float | None = None,
-        amount: int | None = None, *, waited: bool = False, stood_in: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        person: Participant,
+        state: str,
+        payoff: float | None = None,
+        amount: int | None = None,
+        *,
+        waited: bool = False,
+        stood_in: bool = False,
+    ) -> None:
         """Record the result of a participant's current game; the caller must hold their lock.
 
         Args:
@@ -467,9 +484,13 @@ class Experiment:
         answer: dict[str, Any] = {"state": state, "payoff": payoff, "cents": amount}
         answer |= {key: True for key, on in (("waited", waited), ("stood_in", stood_in)) if on}
         play = {
-            "number": number, "state": state, "payoff": payoff, "cents": amount,
-            "ended": time.time(), **self.seat_columns(person),
-        }  # fmt: skip
+            "number": number,
+            "state": state,
+            "payoff": payoff,
+            "cents": amount,
+            "ended": time.time(),
+            **self.seat_columns(person),
+        }
         await self.record_answer(person, answer, play=play)
 
 

@@ -4,10 +4,10 @@ import asyncio
 import hmac
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -24,13 +24,12 @@ from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
-from cheaptalk.studies.people.protocol import ANY_ID, Ending, Pay, Protocol, cents
-from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
-from cheaptalk.web.login_throttle import LoginThrottle
+from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol, cents
+from cheaptalk.studies.people.steps import Comprehension, Instructions
 from cheaptalk.web.participants.experiment import missing_id, study_changed
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
-from cheaptalk.web.posted import asker, posted_form
+from cheaptalk.web.posted import LoginThrottle, asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links, new_name
@@ -44,11 +43,8 @@ OWN_STYLE = (FOLDER / "static" / "participants.css").read_text(encoding="utf-8")
 PAGE_STYLE = STYLE + Markup(OWN_STYLE)  # noqa: S704 - our own file
 COOKIE = "participant"
 COOKIE_SECONDS = 90 * 24 * 3600
-AMOUNTS: Mapping[str, Callable[[Pay], float | None]] = {
-    "base": lambda pay: pay.base, "game": lambda pay: pay.game, "aborted": lambda pay: pay.aborted,
-    "max": lambda pay: pay.max, "waiting": lambda pay: pay.ended.get("timed_out"),
-}  # fmt: skip
-"""Amounts that a study's texts can contain in braces, such as ``{base}``."""
+AMOUNTS = ("base", "game", "aborted", "max")
+"""Amounts that a study's texts can contain in braces, such as ``{base}``, besides ``{waiting}``."""
 START_COOKIE = "participant-"
 """Prefix of the cookie that only the browser has in which a participant started."""
 ENTRY = "entry/"
@@ -88,9 +84,9 @@ class ParticipantPages(RoomPages):
         text, pay = in_language(words, code), self.protocol.pay
         if "{" not in text:
             return text
-        for name, amount in AMOUNTS.items():
-            money = self.languages[code].paid(cents(amount(pay) or 0))
-            text = text.replace(f"{{{name}}}", money)
+        amounts = {name: getattr(pay, name) for name in AMOUNTS}
+        for name, amount in (amounts | {"waiting": pay.ended.get("timed_out")}).items():
+            text = text.replace(f"{{{name}}}", self.languages[code].paid(cents(amount or 0)))
         waits = 60 * self.protocol.games.lobby.minutes
         for name, seconds in (("lobby", waits), ("deadline", self.deadline)):
             text = text.replace(f"{{{name}}}", duration(seconds, code))
@@ -115,10 +111,20 @@ class ParticipantPages(RoomPages):
         if not isinstance(error, Refused):
             return await super().refused(request, error)
         text = self.language(request).text
+        headings = {
+            200: text("This is a preview"),
+            404: text("No data found"),
+            410: text("This study is closed"),
+            503: text("This study is paused"),
+        }
         return self.render(
-            request, "refused.html.jinja", error.status, said=text(str(error)), mine="",
-            heading=headings(text).get(error.status, text("You cannot take part")),
-        )  # fmt: skip
+            request,
+            "refused.html.jinja",
+            error.status,
+            said=text(str(error)),
+            mine="",
+            heading=headings.get(error.status, text("You cannot take part")),
+        )
 
     # Entry
 
@@ -135,12 +141,16 @@ class ParticipantPages(RoomPages):
             await self._expect_welcome(request, known_by, query)
         expect_legal(other_ids.values())
         return self.render(
-            request, "entry.html.jinja", known_by=known_by, more=urlencode(other_ids),
-            cohort=query.get("cohort", ""), typed=self.protocol.recruitment.source == "code",
+            request,
+            "entry.html.jinja",
+            known_by=known_by,
+            more=urlencode(other_ids),
+            cohort=query.get("cohort", ""),
+            typed=self.protocol.recruitment.source == "code",
             key=self.links.token(f"{ENTRY}{new_name()}"),
             mine=None if earlier is None else self.links.token(earlier.code),
             ended=earlier is not None and earlier.ending,
-        )  # fmt: skip
+        )
 
     async def _expect_welcome(self, request: Request, known_by: str, query: dict[str, str]) -> None:
         if query.get("assignmentId") == PREVIEW:
@@ -192,9 +202,12 @@ class ParticipantPages(RoomPages):
         offered = self._offered(posted) or new_name()
         with self._guessing(request):
             person = await self.experiment.admit(
-                known_by or None, urlencode(other_ids), posted.get("cohort") or None,
-                self.language(request).code, offered,
-            )  # fmt: skip
+                known_by or None,
+                urlencode(other_ids),
+                posted.get("cohort") or None,
+                self.language(request).code,
+                offered,
+            )
         response = self.to_page_of(request, person.visitor)
         self._set_cookie(request, response, COOKIE, self.links.token(person.code))
         if person.code == offered:
@@ -206,9 +219,14 @@ class ParticipantPages(RoomPages):
 
     def _set_cookie(self, request: Request, response: Response, name: str, value: str) -> None:
         response.set_cookie(
-            name, value, max_age=COOKIE_SECONDS, path=f"{root_of(request)}/",
-            secure=request.url.scheme == "https", httponly=True, samesite="lax",
-        )  # fmt: skip
+            name,
+            value,
+            max_age=COOKIE_SECONDS,
+            path=f"{root_of(request)}/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="lax",
+        )
 
     def _started_here(self, request: Request, person: Participant) -> bool:
         """Return whether a participant started in this browser, as shown by a secret cookie."""
@@ -265,17 +283,24 @@ class ParticipantPages(RoomPages):
             payments = list(dues_if_ended(person.journey, "withdrawn", self._seed(person)))
         in_games = {due.key: due.cents for due in payments if due.key.startswith("game/")}
         values: dict[str, Any] = {
-            "token": token, "visitor": person.visitor, "participant": person,
+            "token": token,
+            "visitor": person.visitor,
+            "participant": person,
             "number": person.visitor.notifier.number,
-            "number_of_page": len(person.journey.responses), "wrong": (), "kept": {},
-            "earned": 0 if drawn else sum(in_games.values()), "drawn": drawn,
+            "number_of_page": len(person.journey.responses),
+            "wrong": (),
+            "kept": {},
+            "earned": 0 if drawn else sum(in_games.values()),
+            "drawn": drawn,
             "withdrawn_pay": sum(
                 due.cents for due in payments if not (drawn and due.key in in_games)
             ),
-            "finished": bool(in_games), "progress": self._step_number(person),
-            "expels": self.supervisor.ends_on_failure, "pay": self.protocol.pay,
+            "finished": bool(in_games),
+            "progress": self._step_number(person),
+            "expels": self.supervisor.ends_on_failure,
+            "pay": self.protocol.pay,
             "own": self._started_here(request, person),
-        }  # fmt: skip
+        }
         room = person.visitor.room
         if room is not None and room.stage is not Stage.WAITING:
             view = table_view(self.room_manager, room, person.visitor, self.language(request))
@@ -285,10 +310,15 @@ class ParticipantPages(RoomPages):
             if not drawn and worth:
                 worth = in_games.get(f"game/{games[-1].game}", worth if person.ending else 0)
             return self.render(
-                request, "at_table.html.jinja", room=room, view=view, worth=worth,
+                request,
+                "at_table.html.jinja",
+                room=room,
+                view=view,
+                worth=worth,
                 stood_in=settled and games[-1].answer.get("stood_in"),
-                bonus=bonus_of(self.protocol.pay, room.table_template.game), **values,
-            )  # fmt: skip
+                bonus=bonus_of(self.protocol.pay, room.table_template.game),
+                **values,
+            )
         if person.shown_at is None:
             person.shown_at = time.time()
         template, page_values = self._current_page(request, person)
@@ -305,7 +335,9 @@ class ParticipantPages(RoomPages):
                     )
                     values["of"] = len(page.step.pages) + page.step.game
                 elif isinstance(page.step, Comprehension):
-                    values["read"] = list(self._instructions_before(page.step))
+                    steps = takewhile(lambda step: step is not page.step, self.protocol.steps)
+                    shown = (step.pages for step in steps if isinstance(step, Instructions))
+                    values["read"] = list(chain.from_iterable(shown))
                 if page.attempt:
                     previous = person.journey.responses[-1].answer
                     write = self.language(request).writing.local
@@ -313,7 +345,7 @@ class ParticipantPages(RoomPages):
                         name: write(f"{value:.15g}") if isinstance(value, float) else str(value)
                         for name, value in previous.items()
                         if name not in page.wrong and value is not None
-                    }  # fmt: skip
+                    }
                 return "step.html.jinja", values
             case GoOn(visit=visit, game=game):
                 played = sum(response.visit == visit for response in person.journey.games)
@@ -322,17 +354,16 @@ class ParticipantPages(RoomPages):
                 return "go_on.html.jinja", {"played": played, "left": remaining}
             case End() as end:
                 return "end.html.jinja", self._end(person, end)
-        return "waiting.html.jinja", self._waiting(person)
-
-    def _waiting(self, person: Participant) -> dict[str, Any]:
         room, lobby = person.visitor.room, self.protocol.games.lobby
         substitutes = room is not None and set(room.free) <= set(room.table_template.substitutes)
-        return {
-            "room": room, "waited": room is not None and self.supervisor.has_waited(person),
-            "may_go": self.supervisor.may_leave_at(person), "minutes": lobby.minutes,
+        return "waiting.html.jinja", {
+            "room": room,
+            "waited": room is not None and self.supervisor.has_waited(person),
+            "may_go": self.supervisor.may_leave_at(person),
+            "minutes": lobby.minutes,
             "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),
             "substitutes": lobby.substitutes and substitutes,
-        }  # fmt: skip
+        }
 
     def _step_number(self, person: Participant) -> tuple[int, int] | None:
         names = [step.called for step in self.protocol.steps]
@@ -355,11 +386,6 @@ class ParticipantPages(RoomPages):
             paragraphs.insert(len(paragraphs) - 1, hint % {"word": step.code_word})
         yield from paragraphs
 
-    def _instructions_before(self, last: Step) -> Iterator[Words]:
-        for step in takewhile(lambda step: step is not last, self.protocol.steps):
-            if isinstance(step, Instructions):
-                yield from step.pages
-
     def _game_description(self, person: Participant, language: Language) -> Iterator[str]:
         number, templates = person.journey.stop.game, self.room_manager.table_templates
         treatment = person.plays[number]["treatment"] if number else ""
@@ -379,23 +405,25 @@ class ParticipantPages(RoomPages):
 
     def _end(self, person: Participant, stop: End) -> dict[str, Any]:
         payments = [
-            due for due in dues(person.journey, self._seed(person))
+            due
+            for due in dues(person.journey, self._seed(person))
             if self._is_of_visit(person, due, stop.visit)
-        ]  # fmt: skip
+        ]
         identity = self.experiment.identities.find(person.code)
         code = completion_code(self.links, self.protocol, person.code, stop.visit, stop.ending)
         known_by = "" if identity is None else identity.known_by
         return {
-            "ending": stop.ending, "completion_code": code,
+            "ending": stop.ending,
+            "completion_code": code,
             "dues": [{"label": due.key, "cents": due.cents} for due in payments],
             "owed": sum(due.cents for due in payments),
             "unpaid": not payments and stop.ending in UNPAID and self.protocol.pay.anything,
-            "none_drawn": self.protocol.pay.one_game and stop.ending == "complete" and not any(
-                due.key.startswith("game/") for due in payments
-            ),
+            "none_drawn": self.protocol.pay.one_game
+            and stop.ending == "complete"
+            and not any(due.key.startswith("game/") for due in payments),
             "back_to": self.protocol.recruitment.sent_to(code, known_by),
             "again": self.experiment.may_start_visit(person),
-        }  # fmt: skip
+        }
 
     def _is_of_visit(self, person: Participant, due: Due, visit: int) -> bool:
         kind, _, number = due.key.partition("/")
@@ -423,16 +451,21 @@ class ParticipantPages(RoomPages):
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
         deeds = {
-            "leave": self.supervisor.leave_table, "done": self.supervisor.done,
-            "give_up": self.supervisor.end_failed_match, "back": self._back,
-            "again": self._try_again, "fill": self._fill,
-        }  # fmt: skip
+            "leave": self.supervisor.leave_table,
+            "done": self.supervisor.done,
+            "give_up": self.supervisor.end_failed_match,
+            "back": self._back,
+            "fill": self._fill,
+        }
         if deed in deeds:
             await deeds[deed](person)
         elif deed == "notice":
             number = posted.get("notice", "")
             if NUMBER.fullmatch(number):
                 await self.supervisor.answer_notice(person, int(number), posted.get("text", ""))
+        elif deed == "again":
+            if person.visitor.room is not None:
+                await self.room_manager.try_again(person.visitor.room)
         elif deed == "withdraw":
             await self._withdraw(request, person, erase=bool(posted.get("erase")))
         else:
@@ -445,8 +478,9 @@ class ParticipantPages(RoomPages):
         if erase and not self._started_here(request, person):
             raise Refused(
                 "You can delete your data only in the browser in which you started the study. If "
-                "you cannot use that browser, ask the researchers to delete your data.", 403
-            )  # fmt: skip
+                "you cannot use that browser, ask the researchers to delete your data.",
+                403,
+            )
         if erase:
             await self.supervisor.erase(person)
         else:
@@ -457,10 +491,6 @@ class ParticipantPages(RoomPages):
         room = person.visitor.room
         if room is not None and room.seat_sessions and room.has_seat(person.visitor):
             room.seat_session(person.visitor).back()
-
-    async def _try_again(self, person: Participant) -> None:
-        if person.visitor.room is not None:
-            await self.room_manager.try_again(person.visitor.room)
 
     async def _fill(self, person: Participant) -> None:
         await self.experiment.resume(person)
@@ -505,14 +535,6 @@ def completion_codes(links: Links, protocol: Protocol, person: Participant) -> l
         completion_code(links, protocol, person.code, visit, ending)
         for visit, ending in enumerate(person.journey.endings, 1)
     ]
-
-
-def headings(text: Callable[[str], str]) -> dict[int, str]:
-    """Return page headings by HTTP status for people who cannot take part."""
-    return {
-        200: text("This is a preview"), 404: text("No data found"),
-        410: text("This study is closed"), 503: text("This study is paused"),
-    }  # fmt: skip
 
 
 def completion_code(links: Links, protocol: Protocol, code: str, visit: int, ending: Ending) -> str:

@@ -1,4 +1,4 @@
-"""Participants with their current step, games and messages."""
+"""Participants with their current step, games and messages, and their groups."""
 
 import asyncio
 from collections.abc import Mapping
@@ -93,7 +93,50 @@ class Participant:
     def notice(self) -> Notice | None:
         """Next unanswered message or attention check; checks are dropped once the visit ends."""
         waiting = [
-            notice for notice in self.notices
+            notice
+            for notice in self.notices
             if notice.answered is None and (notice.expected is None or self.ending is None)
-        ]  # fmt: skip
+        ]
         return min(waiting, key=lambda notice: (notice.expected is None, notice.id), default=None)
+
+
+def group_of(person: Participant, people: Mapping[str, Participant]) -> frozenset[str] | None:
+    """Return the codes of all participants in a participant's group.
+
+    The result is None in the first game of a visit, and in studies without ``fixed_groups``.
+
+    Args:
+        people: all participants by code.
+    """
+    journey = person.journey
+    if not journey.protocol.games.fixed_groups:
+        return None
+    stop = journey.stop
+    earlier = [
+        response.game
+        for response in journey.responses
+        if "treatment" in response.answer
+        and response.visit == stop.visit
+        and response.game < stop.game
+    ]
+    if not earlier:
+        return None
+    match = person.plays[earlier[-1]].get("match_id")
+    return frozenset({person.code}) | {
+        other.code
+        for other in people.values()
+        if match is not None and any(play.get("match_id") == match for play in other.plays.values())
+    }
+
+
+def is_broken(group: frozenset[str] | None, people: Mapping[str, Participant], size: int) -> bool:
+    """Return whether a group has too few active members for its games.
+
+    Args:
+        people: all participants by code.
+        size: number of people that its games require.
+    """
+    if group is None:
+        return False
+    active = [code for code in group if code in people and people[code].ending is None]
+    return len(active) < size

@@ -37,11 +37,13 @@ class Quotas:
         games = protocol.games.max if protocol.games.same_treatment else 1
         self.treatments = [
             Treatment(
-                template.name, template.game.name, len(template.human_seats),
+                template.name,
+                template.game.name,
+                len(template.human_seats),
                 ceil(template.planned_matches / games),
             )
             for template in table_templates
-        ]  # fmt: skip
+        ]
 
     @property
     def full(self) -> bool:
@@ -84,9 +86,10 @@ class Quotas:
     def update(self, person: Participant) -> None:
         stays = person.ending is None or person.ending in STAYING
         visits = {
-            response.game: response.visit for response in person.journey.responses
+            response.game: response.visit
+            for response in person.journey.responses
             if "treatment" in response.answer
-        }  # fmt: skip
+        }
         treatments = {
             visits[number] if self.protocol.games.same_treatment else number: play["treatment"]
             for number, play in person.plays.items()

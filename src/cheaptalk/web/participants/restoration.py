@@ -1,12 +1,15 @@
-"""Restoration of participants and their games from the store when a server starts."""
+"""Restoration of participants when a server starts, and removal of deleted ones."""
 
 import logging
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from cheaptalk.records.people import participants as rows
+from cheaptalk.records.people.erasure import erase_visit
 from cheaptalk.records.people.participants import KeptParticipant
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies.people.path import Journey, Play, Response
+from cheaptalk.studies.people.path import ENDED, Journey, Play, Response
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.rooms.rooms import Stage
@@ -43,11 +46,17 @@ def _restore_participant(experiment: Experiment, stored: KeptParticipant) -> Non
     visitor = experiment.room_manager.visitor(row["code"])
     visitor.known_as, visitor.language = row["known_as"], row["language"] or ""
     person = Participant(
-        row["id"], visitor, row["cohort"], Journey(experiment.protocol, responses),
+        row["id"],
+        visitor,
+        row["cohort"],
+        Journey(experiment.protocol, responses),
         {play["number"]: dict(play) for play in stored.plays},
         [Notice(*(notice[name] for name in Notice.COLUMNS)) for notice in stored.notices],
-        list(row["flags"]), begun=row["begun"], went_on=row["changed"], waits_since=time.time(),
-    )  # fmt: skip
+        list(row["flags"]),
+        begun=row["begun"],
+        went_on=row["changed"],
+        waits_since=time.time(),
+    )
     attention = experiment.protocol.games.attention
     for notice in person.notices:  # an answer was impossible while the server was stopped
         if notice.due is not None and attention is not None:
@@ -74,3 +83,47 @@ async def _restore_table(experiment: Experiment, person: Participant) -> None:
     elif room is not None and room.stage is not Stage.WAITING:
         await (experiment.begin_match(room) if code is None else experiment.schedule_prompt(person))
         await experiment.settle_match(room)
+
+
+def forget(experiment: Experiment, person: Participant) -> None:
+    """Remove a participant and their matches from memory after the store has deleted them."""
+    _forget_matches(experiment, person.plays)
+    experiment.quotas.remove(person)
+    del experiment.people[person.code]
+    experiment.room_manager.forget(person.visitor)
+
+
+async def forget_visit(experiment: Experiment, person: Participant) -> None:
+    """Delete the data of a participant's last visit, but keep its outcome."""
+    stop, responses = person.journey.stop, person.journey.responses
+    games = {
+        response.game
+        for response in responses
+        if response.visit == stop.visit and "treatment" in response.answer
+    }
+    answer = {"ending": person.ending, "at": person.journey.ended_at}
+    ended = Response(ENDED, stop.visit, stop.game, answer, answered=time.time())
+    work = erase_visit(person.code, person.id, stop.visit, [*games], ended._asdict())
+    await experiment.write(work)
+    played = games & person.plays.keys()
+    _forget_matches(experiment, {number: person.plays[number] for number in played})
+    experiment.room_manager.close_rooms(person.visitor)
+    remaining = [
+        response._replace(answer={}) if response.visit == stop.visit else response
+        for response in responses
+    ]
+    person.journey = Journey(experiment.protocol, [*remaining, ended])
+    person.visitor.known_as = None
+    for number in played:
+        del person.plays[number]
+    person.notices.clear()
+    experiment.quotas.update(person)
+
+
+def _forget_matches(experiment: Experiment, plays: Mapping[int, Mapping[str, Any]]) -> None:
+    matches = {play["match_id"] for play in plays.values() if play.get("match_id")}
+    for person in experiment.people.values():
+        for play in person.plays.values():
+            if play.get("match_id") in matches:
+                play.update(match_id=None, room=None)
+                person.quiz = None

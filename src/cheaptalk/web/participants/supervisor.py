@@ -14,9 +14,9 @@ from cheaptalk.studies.people.items import in_language, same_words
 from cheaptalk.studies.people.path import ENDED, Play
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import Attention
-from cheaptalk.web.participants.erasure import forget, forget_visit
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
+from cheaptalk.web.participants.restoration import forget, forget_visit
 from cheaptalk.web.rooms.pages import until
 from cheaptalk.web.rooms.rooms import Stage
 
@@ -107,9 +107,13 @@ class Supervisor:
         self, person: Participant, kind: str, text: str, expected: str | None, due: float | None
     ) -> None:
         row = {
-            "participant_id": person.id, "kind": kind, "text": text, "wanted": expected,
-            "sent": time.time(), "due": due,
-        }  # fmt: skip
+            "participant_id": person.id,
+            "kind": kind,
+            "text": text,
+            "wanted": expected,
+            "sent": time.time(),
+            "due": due,
+        }
         (number,) = await self.experiment.write(rows.notify([row]))
         person.notices.append(Notice(number, kind, text, expected, due))
         person.visitor.notifier.notify()

@@ -50,7 +50,9 @@ def _with_game(data: dict[str, Any], game_spec: GameSpec) -> dict[str, Any]:
         players = players | {
             BOT: bot | {"strategies": bot["strategies"] | {game_spec.name: scripts}}
         }
-    grid = {"game": game_spec.name, "pairing": _pairing(person, len(rules.seats), bool(scripts))}
+    seats = len(rules.seats)
+    with_scripts = [{person: 1, BOT: seats - 1}] if scripts and seats > 1 else []
+    grid = {"game": game_spec.name, "pairing": [*with_scripts, {person: seats}]}
     return data | {"players": players, "games": [*data["games"], grid]}
 
 
@@ -66,8 +68,3 @@ def _scripts(game: str, rules: Game) -> dict[str, str]:
             return {}
         scripts[role] = candidates[0]
     return scripts
-
-
-def _pairing(person: str, seats: int, scripted: bool) -> list[Any]:
-    with_scripts = [{person: 1, BOT: seats - 1}] if scripted and seats > 1 else []
-    return [*with_scripts, {person: seats}]

@@ -39,9 +39,13 @@ class Field(NamedTuple):
 
 
 KINDS = {
-    "integer": "whole", "number": "amount", "string": "words", "boolean": "truth",
-    "array": "list", "object": "mapping",
-}  # fmt: skip
+    "integer": "whole",
+    "number": "amount",
+    "string": "words",
+    "boolean": "truth",
+    "array": "list",
+    "object": "mapping",
+}
 """Field kinds by JSON schema type."""
 
 
@@ -103,9 +107,10 @@ def answer_text(
 
 def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
     parts = {
-        name.partition(".")[2]: text for name, text in posted.items()
+        name.partition(".")[2]: text
+        for name, text in posted.items()
         if name.startswith(f"{field.name}.") and text.strip()
-    }  # fmt: skip
+    }
     written = posted.get(field.name)
     if field.kind == "list":
         order = sorted(parts, key=lambda name: (len(name), name))

@@ -141,10 +141,16 @@ class Language:
         templates.add_extension("jinja2.ext.i18n")
         templates.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
         templates.filters |= {
-            "dollars": self.writing.dollars, "fixed": self.fixed, "named": self.writing.called,
-            "number": self.writing.number, "option_label": option_label, "paid": self.paid,
-            "percent": self.writing.percent, "plural": plural, "translated": self.text,
-        }  # fmt: skip
+            "dollars": self.writing.dollars,
+            "fixed": self.fixed,
+            "named": self.writing.called,
+            "number": self.writing.number,
+            "option_label": option_label,
+            "paid": self.paid,
+            "percent": self.writing.percent,
+            "plural": plural,
+            "translated": self.text,
+        }
         templates.globals["language"] = self
         return templates
 

@@ -22,12 +22,11 @@ from cheaptalk.reports.pages import WITHIN
 from cheaptalk.rules import Game
 from cheaptalk.text import capital
 from cheaptalk.web.headers import static_path
-from cheaptalk.web.posted import asker, posted_form
+from cheaptalk.web.posted import Limit, asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.connections import CountedStream, Streams
 from cheaptalk.web.rooms.forms import answer_text, fields
 from cheaptalk.web.rooms.languages import Language, best_language, languages
-from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.room_manager import RoomManager, RoomUnavailable
 from cheaptalk.web.rooms.rooms import Room, Stage, Visitor
@@ -58,9 +57,12 @@ def templates(language: Language, *folders: Path) -> jinja2.Environment:
     environment.filters |= {"about": about, "gist": gist}
     environment.globals["introduced"] = partial(introduced, language)
     environment.globals |= {
-        "fields": fields, "Stage": Stage, "script": static_path(STATIC / "rooms.js"),
-        "style": STYLE, "languages": list(languages().values()),
-    }  # fmt: skip
+        "fields": fields,
+        "Stage": Stage,
+        "script": static_path(STATIC / "rooms.js"),
+        "style": STYLE,
+        "languages": list(languages().values()),
+    }
     return environment
 
 
@@ -117,12 +119,17 @@ class RoomPages:
         chosen = request.query_params.get("lang")
         language = self.language(request)
         root = root_of(request)
-        values = {"title": self.title} | values | {
-            "me": me, "root": root,
-            "here": request.url.path if request.method == "GET" else f"{root}/",
-            "besides": _other_parameters(request),
-            "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
-        }  # fmt: skip
+        values = (
+            {"title": self.title}
+            | values
+            | {
+                "me": me,
+                "root": root,
+                "here": request.url.path if request.method == "GET" else f"{root}/",
+                "besides": _other_parameters(request),
+                "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
+            }
+        )
         text = self.templates[language.code].get_template(template).render(values)
         return HTMLResponse(text, status)
 
@@ -157,9 +164,12 @@ class RoomPages:
         if me:
             self.visitor_of(request, me)
         return self.render(
-            request, "game.html.jinja", me=me,
-            table_templates=table_templates, game=table_templates[0].game,
-        )  # fmt: skip
+            request,
+            "game.html.jinja",
+            me=me,
+            table_templates=table_templates,
+            game=table_templates[0].game,
+        )
 
     async def open(self, request: Request) -> Response:
         posted = await posted_form(request, self.openings, asker(request))

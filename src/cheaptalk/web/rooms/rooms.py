@@ -131,8 +131,9 @@ class Room:
         """Return the game with the display names that people have chosen."""
         chosen = {
             seat: visitor.known_as
-            for seat, visitor in self.visitors.items() if visitor and visitor.known_as
-        }  # fmt: skip
+            for seat, visitor in self.visitors.items()
+            if visitor and visitor.known_as
+        }
         return game.model_copy(update={"names": {**game.names, **chosen}}) if chosen else game
 
     @property
@@ -156,8 +157,9 @@ class Room:
     def seat_people(self) -> None:
         self.seat_sessions = {
             seat: SeatSession(seat, visitor.notifier, self.code)
-            for seat, visitor in self.visitors.items() if visitor is not None
-        }  # fmt: skip
+            for seat, visitor in self.visitors.items()
+            if visitor is not None
+        }
 
     async def ask(self, call: PersonCall) -> Reply:
         """Forward a decision request to the seat's visitor; raise Halted if the server stops."""
@@ -174,27 +176,37 @@ class Room:
     def to_record(self) -> dict[str, Any]:
         visitors = {seat: visitor for seat, visitor in self.visitors.items() if visitor}
         return {
-            "table_template": self.table_template.name, "stage": self.stage.value,
+            "table_template": self.table_template.name,
+            "stage": self.stage.value,
             "filled": list(self.substituted),
-            "visitors": dict.fromkeys(self.visitors) | {
-                seat: visitor.name for seat, visitor in visitors.items()
-            },
+            "visitors": dict.fromkeys(self.visitors)
+            | {seat: visitor.name for seat, visitor in visitors.items()},
             "languages": {visitor.name: visitor.language for visitor in visitors.values()},
             "read": self.seat_languages,
-            "instance": self.instance, "repeat": self.repeat,
+            "instance": self.instance,
+            "repeat": self.repeat,
             "left": [seat for seat, session in self.seat_sessions.items() if session.has_left],
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_record(
-        cls, code: str, record: Mapping[str, Any], table_template: TableTemplate,
+        cls,
+        code: str,
+        record: Mapping[str, Any],
+        table_template: TableTemplate,
         visitors: Mapping[str, Visitor],
-    ) -> "Room":  # fmt: skip
+    ) -> "Room":
         seats = {seat: visitors.get(name) for seat, name in record["visitors"].items()}
         room = cls(
-            code, table_template, seats, Stage(record["stage"]), tuple(record["filled"]),
-            record["instance"], record["repeat"], record.get("read", {}),
-        )  # fmt: skip
+            code,
+            table_template,
+            seats,
+            Stage(record["stage"]),
+            tuple(record["filled"]),
+            record["instance"],
+            record["repeat"],
+            record.get("read", {}),
+        )
         room.seat_people()
         for seat in record["left"]:
             if seat in room.seat_sessions:

@@ -33,10 +33,14 @@ class Screen:
     """
 
     def __init__(
-        self, game: Game, actor: str, language: Language, events: Sequence[Event],
+        self,
+        game: Game,
+        actor: str,
+        language: Language,
+        events: Sequence[Event],
         action: type[Action] | None = None,
         pays: Callable[..., float | None] = lambda **answer: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._action = action
         self._game = game
         self._language = language
@@ -45,9 +49,16 @@ class Screen:
         seat_names = {seat: language.writing.called(game.called(seat)) for seat in game.seats}
         names = {name: seat_names[seat] for name, seat in seat_of.items()} | seat_names
         self._values: dict[str, Any] = {
-            "all": self.all, "last": self.last, "names": names, "actor": actor, "game": game,
-            "seat": seat_of[actor], "me": names[actor], "seats": tuple(game.seats), "pays": pays,
-        }  # fmt: skip
+            "all": self.all,
+            "last": self.last,
+            "names": names,
+            "actor": actor,
+            "game": game,
+            "seat": seat_of[actor],
+            "me": names[actor],
+            "seats": tuple(game.seats),
+            "pays": pays,
+        }
 
     def all(self, name: str) -> list[Event]:
         """Return all events of one kind, oldest first."""

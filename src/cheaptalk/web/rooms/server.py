@@ -53,9 +53,16 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
     app.add_middleware(HeadersMiddleware, headers=page_headers(style))
     app.api_route("/static/{name}", methods=["GET", "HEAD"])(pages.file)
     for error in (
-        404, 405, 500, HTTPException, RequestValidationError, RoomUnavailable, BadLink, ExpiredLink,
+        404,
+        405,
+        500,
+        HTTPException,
+        RequestValidationError,
+        RoomUnavailable,
+        BadLink,
+        ExpiredLink,
         StoreError,
-    ):  # fmt: skip
+    ):
         app.add_exception_handler(error, pages.refused)
     return app
 
@@ -117,10 +124,14 @@ async def serve_app(app: ASGIApp, listener: socket.socket, address: Address) -> 
     raise_descriptor_limit()
     streams = EndingStreams(app)
     config = uvicorn.Config(
-        streams, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=address.proxied,
-        forwarded_allow_ips=[HOST], server_header=False,
+        streams,
+        log_level="warning",
+        timeout_graceful_shutdown=1,
+        proxy_headers=address.proxied,
+        forwarded_allow_ips=[HOST],
+        server_header=False,
         http=Connections(HOST if address.proxied else ""),  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
     server = _Server(config)
     server.closing = streams.closing
     try:

@@ -1,22 +1,70 @@
 """A person's view of a table, based only on the observations of their seat."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from cheaptalk.players import PersonSeat
-from cheaptalk.rules import CheaptalkError, Game, Moment, Table
+from cheaptalk.rules import Action, CheaptalkError, Game, Moment, Table
 from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
-from cheaptalk.web.rooms.answers import answer_line
-from cheaptalk.web.rooms.forms import fields
+from cheaptalk.text import readable
+from cheaptalk.web.rooms.forms import Field, fields, option_label
 from cheaptalk.web.rooms.languages import Language, style_writing
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage, Visitor
 from cheaptalk.web.rooms.screens import Screen
 from cheaptalk.web.rooms.seat_sessions import PendingRequest, SeatSession
+
+MAX_NAME_LENGTH = 200
+"""A text field that allows more characters than this contains a message, not a name."""
+
+
+def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
+    """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``.
+
+    Args:
+        names: display names by actor and by seat.
+    """
+    filled = [
+        (field, value)
+        for field in fields(type(action).model_json_schema())
+        if (value := getattr(action, field.name)) not in (None, "")
+    ]
+    if len(filled) == 1:
+        return _value_text(*filled[0], language, names)
+    before, after = language.writing.marks or '""'
+    messages = [f"{before}{value}{after}" for field, value in filled if _is_message(field)]
+    values = [
+        f"{language.text(field.label)} {_value_text(field, value, language, names)}"
+        for field, value in filled
+        if not _is_message(field)
+    ]
+    return "; ".join([*values, *messages])
+
+
+def _is_message(field: Field) -> bool:
+    return field.kind == "words" and (field.max_length or MAX_NAME_LENGTH + 1) > MAX_NAME_LENGTH
+
+
+def _value_text(field: Field, value: Any, language: Language, names: Mapping[str, str]) -> str:
+    match value:
+        case str() if field.kind == "choice":
+            return language.text(option_label(value))
+        case str():
+            return names.get(value) or (value if _is_message(field) else language.text(value))
+        case int() | float() if not isinstance(value, bool):
+            return language.writing.local(readable(value))
+        case Mapping():
+            amounts = ((names.get(key, key), readable(amount)) for key, amount in value.items())
+            return ", ".join(f"{name} {language.writing.local(text)}" for name, text in amounts)
+        case list() | tuple():
+            return ", ".join(map(str, value))
+        case _:
+            return language.text(readable(value).capitalize())
+
 
 LOG = logging.getLogger(__name__)
 
@@ -107,9 +155,11 @@ def table_view(
     entries = list(_entries(teller, observations[1:], language))
     waits_for = [member.seat for member in game.actors if member.name in table.pending]
     dues = [
-        request.due for session in room.seat_sessions.values()
-        for request in session.open.values() if request.due
-    ]  # fmt: skip
+        request.due
+        for session in room.seat_sessions.values()
+        for request in session.open.values()
+        if request.due
+    ]
     outcome = table.outcome
     return TableView(
         game.called(seat),

@@ -133,9 +133,13 @@ class _Pages:
             ended = {status for pairing in counts.pairings for status in pairing.counts}
             well = ended <= {Status.FINISHED.value}
             cached = _Overview(
-                stamp, summary, *counts, {} if well else self.store.problems(study),
-                excluded(self.store, study), set_aside(self.store, study),
-            )  # fmt: skip
+                stamp,
+                summary,
+                *counts,
+                {} if well else self.store.problems(study),
+                excluded(self.store, study),
+                set_aside(self.store, study),
+            )
             self.overviews[study] = cached
         return cached
 
@@ -145,12 +149,18 @@ class _Pages:
         for pairing in study_overview.pairings:
             by_game.setdefault(pairing.game, []).append(pairing)
         return self.render(
-            request, "study.html.jinja", study=study_overview.summary, games=by_game,
-            problems=study_overview.problems, excluded=study_overview.excluded,
+            request,
+            "study.html.jinja",
+            study=study_overview.summary,
+            games=by_game,
+            problems=study_overview.problems,
+            excluded=study_overview.excluded,
             superseded=len(study_overview.superseded),
-            seats={game: list(united([pairing.players for pairing in pairings]))
-                   for game, pairings in by_game.items()},
-        )  # fmt: skip
+            seats={
+                game: list(united([pairing.players for pairing in pairings]))
+                for game, pairings in by_game.items()
+            },
+        )
 
     def matches(self, request: Request, study: str, game: str) -> HTMLResponse:
         study_overview = self.overview(study)
@@ -163,13 +173,22 @@ class _Pages:
         filters = _match_filter(game, labels, parameters)
         matches_page = page(self.store, study, filters, after=parameters.get("after"))
         return self.render(
-            request, "matches.html.jinja", study=study, game=game, seats=list(labels),
-            players=players, choices=_choices(labels), query=parameters,
-            hidden_players=_hidden_players(labels, parameters), page=matches_page,
-            total=count(self.store, study, filters), varying=_varying(matches_page.records),
+            request,
+            "matches.html.jinja",
+            study=study,
+            game=game,
+            seats=list(labels),
+            players=players,
+            choices=_choices(labels),
+            query=parameters,
+            hidden_players=_hidden_players(labels, parameters),
+            page=matches_page,
+            total=count(self.store, study, filters),
+            varying=_varying(matches_page.records),
             policies=policies_of(study_overview.summary.spec),
-            statuses=[status.value for status in Status], kinds=[kind.value for kind in Kind],
-        )  # fmt: skip
+            statuses=[status.value for status in Status],
+            kinds=[kind.value for kind in Kind],
+        )
 
     def match(self, request: Request, match_id: str, study: str | None = None) -> HTMLResponse:
         studies = studies_of(self.store, match_id)
@@ -182,10 +201,15 @@ class _Pages:
         standing = None if study is None else Standing(self.store, study).of(record)
         judgements = read_judgements(self.store, match_id=record.id) if judges else ()
         return self.render(
-            request, "match_page.html.jinja", record=record, study=study, talk=dialogue,
-            judges=judges, stand=standing,
+            request,
+            "match_page.html.jinja",
+            record=record,
+            study=study,
+            talk=dialogue,
+            judges=judges,
+            stand=standing,
             judgements=[judgement for judgement in judgements if judgement.judge in judges],
-        )  # fmt: skip
+        )
 
 
 def _readable(store: Store) -> tuple[list[StudySummary], dict[str, str]]:

@@ -219,9 +219,10 @@ def path_rows(path: Sequence[Any], when: str = "") -> Iterator[Row]:
         is_text = step.shorthand == "text" and [*settings] == ["text"] and isinstance(text, str)
         yield from path_rows(around["before"], "before")
         yield {
-            "kind": [step.kind], "when": [when],
+            "kind": [step.kind],
+            "when": [when],
             "text": [str(text) if is_text else SETTINGS.text(settings)],
-        }  # fmt: skip
+        }
         yield from path_rows(around["after"], "after")
 
 

@@ -152,9 +152,14 @@ class StudyEditor:
         return FileResponse(SCRIPT, media_type="text/javascript")
 
     def _form(
-        self, visit: Visit, checked: CheckedForm, origin: Origin | None = None, status: int = 200,
-        focus: str = "", cost: Markup | None = None,
-    ) -> Response:  # fmt: skip
+        self,
+        visit: Visit,
+        checked: CheckedForm,
+        origin: Origin | None = None,
+        status: int = 200,
+        focus: str = "",
+        cost: Markup | None = None,
+    ) -> Response:
         address = visit.link(FORM)
         addresses = Addresses(address, f"{address}/counts", f"{address}/cost")
         token = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
