@@ -11,7 +11,6 @@ from cheaptalk.models import ModelCall, Reply
 from cheaptalk.players import Kind
 from cheaptalk.records import Forfeit, Status, Store
 from cheaptalk.records.exports.exporter import export
-from cheaptalk.web.laboratory.overview import overview
 from tests.conftest import Command
 from tests.fakes import REFUSAL, Canned, late
 
@@ -54,9 +53,7 @@ def test_forfeits_of_earlier_runs_are_counted(table: Path, cheaptalk: Command) -
         assert progress.summary == f"{summary} (3 before this run)"
         with pytest.raises(ct.studies.ControlError, match=rf'"table" has ended \({summary}\)'):
             ct.studies.watch(store, "table")
-        seen = overview(store, "table")
-        assert seen is not None
-        assert seen.how_far(seen.planned) == summary
+        assert ct.studies.study_status(store, "table").how_far == summary
     assert f"table: {summary} (3 before, 0 now" in cheaptalk("resume", "table").out
     assert json.loads(cheaptalk("resume", "table", "--json").out)["forfeited"] == 3
 

@@ -376,7 +376,7 @@ def test_status_counts_matches_in_progress_separately(store: Store) -> None:
     shelf.add("d", "e", status=Status.LIVE)
     shelf.add("f", status=Status.FAILED, reason="no server")
     (status,) = ct.studies.statuses(store)
-    assert status.ended == 3
+    assert status.done == 3
     assert "6 of 6 matches stored: 2 in progress, 2 finished, 1 forfeited, 1 failed" in repr(status)
 
 

@@ -52,7 +52,7 @@ from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.observer import RunObserver
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run, run_async
-from cheaptalk.studies.standing import StudyStatus, statuses, study_status
+from cheaptalk.studies.status import StudyStatus, statuses, study_status
 from cheaptalk.studies.study import (
     FILES,
     GameGrid,

@@ -87,7 +87,7 @@ def control_run(path: Path) -> float | None:
 
 def study_names(path: Path) -> list[str]:
     status = ct.studies.study_status(path, STUDY)
-    print(status.planned, status.cost.dollars_known, status.summary.halted)
+    print(status.planned, status.cost.dollars_known, status.halted)
     return [each.name for each in ct.studies.statuses(path)]
 
 

@@ -14,7 +14,7 @@ from cheaptalk.records import StoreError
 from cheaptalk.rules import UnknownName
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
-from cheaptalk.web.laboratory.overview import Overviews
+from cheaptalk.web.laboratory.study_status import StudyStatuses
 from tests.fakes import spec
 from tests.web.laboratory.lab import laboratory, wait_until
 
@@ -49,7 +49,7 @@ def test_outputs_are_made_one_at_a_time_and_become_stale(tmp_path: Path) -> None
     play_study(folder, "other", instances=4)
 
     async def main() -> None:
-        async with Outputs(Overviews(folder)) as outputs:
+        async with Outputs(StudyStatuses(folder)) as outputs:
             assert (outputs.making("small"), await outputs.listed("small")) == (None, [])
             await outputs.report("small")
             with pytest.raises(ControlError, match="is in progress"):
@@ -93,7 +93,7 @@ def test_recipe_makes_the_tables_of_its_paper(tmp_path: Path) -> None:
     play_study(folder, "small", **VARIED, instances=3)
 
     async def main() -> None:
-        async with Outputs(Overviews(folder)) as outputs:
+        async with Outputs(StudyStatuses(folder)) as outputs:
             recipes = await outputs.recipes("small")
             assert "GLEE" in recipes["glee"]
             assert not {"chips", "self-play", "gama"} & recipes.keys()
@@ -111,7 +111,7 @@ def test_failed_output_explains_why_and_leaves_no_file(tmp_path: Path) -> None:
     play_study(folder, "small")
 
     async def main() -> None:
-        async with Outputs(Overviews(folder)) as outputs:
+        async with Outputs(StudyStatuses(folder)) as outputs:
             await outputs.report("small", "chips")
             assert "has no data for the recipe chips" in await finish(outputs, "small")
             assert await outputs.listed("small") == []
@@ -139,7 +139,7 @@ def test_stopped_server_leaves_no_partial_output(tmp_path: Path) -> None:
     play_study(folder, "small")
 
     async def main() -> None:
-        async with Outputs(Overviews(folder)) as outputs:
+        async with Outputs(StudyStatuses(folder)) as outputs:
             await outputs.report("small")
         making = outputs.making("small")
         assert making is not None

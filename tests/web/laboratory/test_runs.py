@@ -9,17 +9,18 @@ import pytest
 from cheaptalk.calls.commands import ControlError
 from cheaptalk.records import Status, Store
 from cheaptalk.rules import UnknownName
-from cheaptalk.studies import StudyError
+from cheaptalk.studies import StudyError, StudyStatus
+from cheaptalk.studies.status import Stage
 from cheaptalk.web.laboratory import commands
 from cheaptalk.web.laboratory.folder import Folder
-from cheaptalk.web.laboratory.runs import Runs, RunStage, RunStatus
+from cheaptalk.web.laboratory.runs import Runs
 from tests.fakes import Server, with_model
 from tests.web.laboratory.lab import Gate, laboratory, wait_until
 
 
-async def wait_for(runs: Runs, *stages: RunStage) -> RunStatus:
+async def wait_for(runs: Runs, *stages: Stage) -> StudyStatus:
     """Wait until the small study's run is at one of the stages, and return its status."""
-    statuses: list[RunStatus] = []
+    statuses: list[StudyStatus] = []
 
     async def arrived() -> bool:
         statuses[:] = [await runs.status("small")]
@@ -33,7 +34,7 @@ async def wait_for_matches(runs: Runs) -> None:
     """Wait until the run reports matches in progress."""
 
     async def has_live_matches() -> bool:
-        state = (await runs.status("small")).account
+        state = (await runs.status("small")).run
         return state is not None and state.live > 0
 
     await wait_until(has_live_matches)
@@ -42,18 +43,16 @@ async def wait_for_matches(runs: Runs) -> None:
 def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
     async def main() -> None:
         async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
-            assert await runs.status("small") == RunStatus(RunStage.NOT_BEGUN)
-            assert await runs.overviews.get("small") is None
+            assert await runs.status("small") == StudyStatus("small")
             await runs.start("small")
-            assert (await runs.status("small")).stage is RunStage.RUNNING
-            done = await wait_for(runs, RunStage.DONE, RunStage.FAILED)
-            assert (done.stage, done.why, done.exit) == (RunStage.DONE, "", 0)
-            assert "8 of 8 matches ended" in done.output
-            assert done.overview is not None
-            assert done.overview.games == {"bargaining": {Status.FINISHED: 8}}
-            assert done.overview.failures == {}
+            assert (await runs.status("small")).stage is Stage.RUNNING
+            done = await wait_for(runs, Stage.DONE, Stage.FAILED)
+            assert (done.stage, done.reason, runs.latest["small"].status) == (Stage.DONE, "", 0)
+            assert "8 of 8 matches ended" in runs.latest["small"].output
+            assert done.games == {"bargaining": {Status.FINISHED: 8}}
+            assert done.failures == {}
         async with Runs(runs.folder) as later:
-            assert (await later.status("small")).stage is RunStage.DONE
+            assert (await later.status("small")).stage is Stage.DONE
 
     asyncio.run(main())
 
@@ -70,28 +69,26 @@ def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
                 await runs.start("small")
             await wait_for_matches(runs)
             await runs.pause("small")
-            assert (await runs.status("small")).stage is RunStage.PAUSED
+            assert (await runs.status("small")).stage is Stage.PAUSED
             await runs.set("small", concurrency=2, budget={"calls": 1000})
-            tuned = (await runs.status("small")).account
+            tuned = (await runs.status("small")).run
             assert tuned is not None
             assert (tuned.concurrency, tuned.budget["calls"]) == (2, 1000)
             with pytest.raises(ControlError, match="budget"):
                 await runs.set("small", budget={"calls": -1})
             await runs.resume("small")
-            assert (await runs.status("small")).stage is RunStage.RUNNING
+            assert (await runs.status("small")).stage is Stage.RUNNING
             gate.release(3)
             await runs.stop("small")
             gate.open = True
-            stopped = await wait_for(runs, RunStage.STOPPED, RunStage.DONE, RunStage.FAILED)
-            assert stopped.stage is RunStage.STOPPED
-            assert stopped.why == "the run was stopped on request"
-            assert stopped.overview is not None
-            assert stopped.overview.done < 6
+            stopped = await wait_for(runs, Stage.STOPPED, Stage.DONE, Stage.FAILED)
+            assert stopped.stage is Stage.STOPPED
+            assert stopped.reason == "the run was stopped on request"
+            assert stopped.done < 6
             await runs.resume("small")
-            done = await wait_for(runs, RunStage.DONE, RunStage.FAILED)
-            assert done.overview is not None
-            assert done.overview.counts == {Status.FINISHED: 6}
-            assert (done.overview.cost.calls, done.overview.cost.unresolved) == (
+            done = await wait_for(runs, Stage.DONE, Stage.FAILED)
+            assert done.counts == {Status.FINISHED: 6}
+            assert (done.cost.calls, done.cost.unresolved) == (
                 len(server.calls), 0,
             )  # fmt: skip
         assert len(set(server.calls)) == len(server.calls)
@@ -122,13 +119,12 @@ def test_stopped_server_leaves_no_run_behind(
         gate.open = True
         async with Runs(folder) as later:
             status = await later.status("small")
-            assert (status.stage, status.account) == (RunStage.STOPPED, None)
-            assert "interrupted" in status.why
+            assert (status.stage, status.run) == (Stage.STOPPED, None)
+            assert "interrupted" in status.reason
             await later.resume("small")
-            done = await wait_for(later, RunStage.DONE, RunStage.FAILED)
-            assert done.overview is not None
-            assert done.overview.counts == {Status.FINISHED: 6}
-            assert done.overview.cost.unresolved > 0
+            done = await wait_for(later, Stage.DONE, Stage.FAILED)
+            assert done.counts == {Status.FINISHED: 6}
+            assert done.cost.unresolved > 0
 
     with Server(handler=gate) as server:
         asyncio.run(main(server))
@@ -163,16 +159,16 @@ def test_run_stops_when_its_server_is_killed(tmp_path: Path) -> None:
         killed.kill()
         await killed.wait()
         async with Runs(folder) as later:
-            assert (await later.status("small")).stage is RunStage.RUNNING
+            assert (await later.status("small")).stage is Stage.RUNNING
             with pytest.raises(ControlError, match="already in progress"):
                 await later.start("small")
-            await wait_for(later, RunStage.STOPPING)
+            await wait_for(later, Stage.STOPPING)
             gate.open = True
-            stopped = await wait_for(later, RunStage.STOPPED, RunStage.DONE)
-            assert stopped.stage is RunStage.STOPPED
-            assert "interrupted" in stopped.why
+            stopped = await wait_for(later, Stage.STOPPED, Stage.DONE)
+            assert stopped.stage is Stage.STOPPED
+            assert "interrupted" in stopped.reason
             await later.resume("small")
-            await wait_for(later, RunStage.DONE)
+            await wait_for(later, Stage.DONE)
         assert len(set(server.calls)) == len(server.calls)
 
     with Server(handler=gate) as server:
@@ -191,14 +187,14 @@ def test_failed_start_explains_why_in_one_sentence(
     async def main() -> None:
         async with Runs(folder) as runs:
             await runs.start("small")
-            failed = await wait_for(runs, RunStage.FAILED, RunStage.DONE)
-            assert failed.stage is RunStage.FAILED
-            assert "OPENAI_API_KEY" in failed.why
-            assert failed.why.count("\n") == 0
+            failed = await wait_for(runs, Stage.FAILED, Stage.DONE)
+            assert failed.stage is Stage.FAILED
+            assert "OPENAI_API_KEY" in failed.reason
+            assert failed.reason.count("\n") == 0
             for name, message in (("worded", "player"), ("other", 'contains the study "small"')):
                 with pytest.raises(StudyError, match=message):
                     await runs.start(name)
-                assert (await runs.status(name)).stage is RunStage.NOT_BEGUN
+                assert (await runs.status(name)).stage is Stage.NOT_BEGUN
 
     asyncio.run(main())
 

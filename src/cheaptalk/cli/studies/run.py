@@ -37,21 +37,21 @@ def _progress(state: ct.studies.RunState) -> str:
 
 def _cost(item: ct.studies.StudyStatus) -> ct.records.Cost | None:
     """Return a study's cost; None if it was imported."""
-    return None if item.summary.spec.get("imported") and not item.cost.calls else item.cost
+    return None if item.imported and not item.cost.calls else item.cost
 
 
 STATES = ("live", "finished", "forfeited", "failed")
 COLUMNS = (
     Field("study", "name"),
     Field("planned", lambda item: "?" if item.planned is None else item.planned),
-    *(Field(name, lambda item, name=name: item.summary.counts.get(name, 0)) for name in STATES),
+    *(Field(name, lambda item, name=name: item.counts[name]) for name in STATES),
 )
 """The columns of the table of ``status``."""
 STATUS = (
     Field("name"),
     Field("planned"),
-    Field("matches", "summary.counts"),
-    Field("set_aside", "summary.set_aside", sentences.superseded_text),
+    Field("matches", "counts"),
+    Field("set_aside", "superseded", sentences.superseded_text),
     Field("dropped", "excluded.dropped"),
     Field("replaced", "excluded.replaced"),
     Field("", "excluded", sentences.excluded_text),
@@ -66,7 +66,7 @@ STATUS = (
     Field("cost", _cost),
     Field("paid_by_others", text=each("{matches} shared with {name}, which paid for the calls")),
     Field("problems", text=each("{count:,} x {name}")),
-    Field("halted", "summary.halted", "the last run halted: {}".format),
+    Field("halted", "halted", "the last run halted: {}".format),
     Field("judging", text=sentences.cost_of("cost of judging: ")),
 )
 """The fields of a study in ``status``."""

@@ -177,8 +177,8 @@ class MatchPage(NamedTuple):
     searched: int = 0
 
 
-class Overview(NamedTuple):
-    """An overview of all matches of a study.
+class StudyPairings(NamedTuple):
+    """The pairings of players in all matches of a study.
 
     Attributes:
         pairings: all pairings with their match counts, sorted by game and labels.
@@ -190,7 +190,7 @@ class Overview(NamedTuple):
     seats: dict[str, dict[str, str]]
 
 
-def overview(store: Store, study: str, *, past: bool = False) -> Overview:
+def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
     """Return all pairings of a study's players with match counts, and the seats of its games."""
     query = (
         sa.select(
@@ -219,7 +219,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
         for key, pairing in pairings.items()
     }
     complete = [pairings[key]._replace(without=missing[key]) for key in sorted(pairings)]
-    return Overview(complete, game_seats)
+    return StudyPairings(complete, game_seats)
 
 
 def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:

@@ -17,7 +17,7 @@ from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.laboratory.study_status import Turnout
+from cheaptalk.web.laboratory.study_status import turnout
 from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.supervisor import MISSED, Supervisor
@@ -115,7 +115,7 @@ class ParticipantPages:
             status_of=status_of,
             absent=absent,
             prompts=_prompts(participants),
-            turnout=Turnout.from_experiment(experiment),
+            turnout=turnout(experiment),
             dollars=dollars_text,
             earned=earned_by,
         )

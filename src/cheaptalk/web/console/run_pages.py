@@ -71,7 +71,7 @@ class StudyRunPages:
         """Show the progress and cost of a study."""
         draft = self.laboratory.database.drafts.read(name)
         launched = self.laboratory.launched(draft.name)
-        running = None if launched is None else await self.laboratory.runs.status(draft.name)
+        standing = None if launched is None else await self.laboratory.runs.status(draft.name)
         opened = self.laboratory.open.get(draft.name)
         live = (
             []
@@ -82,14 +82,12 @@ class StudyRunPages:
                 if room.stage.value in ("playing", "broken", "waiting")
             ]
         )
-        overview = await self.laboratory.runs.overviews.get(draft.name) if launched else None
         study = check_design(draft.name, draft.text).study
         return visit.render(
             "matches.html.jinja",
             name=draft.name,
             tab="matches",
-            running=running,
-            overview=overview,
+            standing=standing,
             opened=opened,
             live=live,
             changed=launched is not None and launched != draft.text,
@@ -117,10 +115,8 @@ class StudyRunPages:
     async def open_transcripts(self, visit: CurrentVisit, name: str) -> Response:
         """Redirect to a study's transcripts, or explain that there are none yet."""
         draft = self.laboratory.database.drafts.read(name)
-        overview = None
-        if self.laboratory.launched(draft.name) is not None:
-            overview = await self.laboratory.runs.overviews.get(draft.name)
-        if overview is None or not overview.games:
+        launched = self.laboratory.launched(draft.name) is not None
+        if not launched or not (await self.laboratory.runs.statuses.get(draft.name)).games:
             return visit.render("no_transcripts.html.jinja", name=draft.name, tab="transcripts")
         return visit.go(f"/studies/{draft.name}/transcripts/studies/{quote(draft.name)}")
 

@@ -1,7 +1,6 @@
 """The laboratory's website: the researchers' console and each study's participant pages."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cheaptalk.records import Damage, StoreError
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.status import StudyStatus
 from cheaptalk.web.console.account_pages import add_account_pages
 from cheaptalk.web.console.accounts import Accounts, new_code
 from cheaptalk.web.console.authentication import (
@@ -36,7 +36,6 @@ from cheaptalk.web.laboratory.damage import Damages
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.laboratory.study_status import StudyStatus, study_status
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
 CONSOLE = "/console"
@@ -187,7 +186,7 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
         title,
         [ParticipantPages(laboratory).add, PayPages(laboratory).add, StudyRunPages(laboratory).add],
         remove=laboratory.remove,
-        read_standing=partial(study_status, laboratory),
+        read_standing=laboratory.status,
         launched_text=laboratory.launched,
         find_damage=Damages(laboratory.folder).find,
     )

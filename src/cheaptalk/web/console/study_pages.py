@@ -8,10 +8,10 @@ from typing import Annotated, NamedTuple, TypeAlias
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
-from cheaptalk.records.endings import ended_text
 from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.rules import game_title
 from cheaptalk.studies.plans.plan import Plan, plan
+from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.errors import sentence, status_of
@@ -21,7 +21,6 @@ from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.drafts import PAGE, BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.laboratory.study_status import StudyStatus
 from cheaptalk.web.problems import problem_of
 from cheaptalk.yaml_files import parse_yaml
 
@@ -59,8 +58,8 @@ class CheckedDesign(NamedTuple):
     problem: str
 
 
-class StudySummary(NamedTuple):
-    """Summary of a study for the list of studies.
+class DesignSummary(NamedTuple):
+    """Summary of a study design for the list of studies.
 
     Attributes:
         games: their titles.
@@ -89,10 +88,10 @@ def check_design(name: str, text: str) -> CheckedDesign:
         return CheckedDesign(None, None, problem.removeprefix(f"{name}: "))
 
 
-def summarize_design(name: str, text: str) -> StudySummary:
+def summarize_design(name: str, text: str) -> DesignSummary:
     """Summarise a study design for the list of studies."""
     study, _, problem = check_design(name, text)
-    return StudySummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
+    return DesignSummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
 
 
 def games_of(study: Study) -> str:
@@ -201,7 +200,7 @@ class StudyPages:
             return await self.read_standing(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             why = problem_of(error, f"the store of {name}")
-            return StudyStatus("cannot be read", why, 0, ended_text(0, None), 0, 0, None)
+            return StudyStatus(name, Stage.UNREADABLE, why)
 
     async def design(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)

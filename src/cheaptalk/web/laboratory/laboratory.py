@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -11,12 +12,14 @@ from fastapi import FastAPI
 
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.rules import CheaptalkError, unknown
+from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.runs import Runs
+from cheaptalk.web.laboratory.study_status import turnout
 from cheaptalk.web.participants.server import identities_path, make_experiment, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.problems import problem_of
@@ -59,7 +62,7 @@ class Laboratory:
         self.links = links
         self.address = address
         self.runs = Runs(self.folder)
-        self.outputs = Outputs(self.runs.overviews)
+        self.outputs = Outputs(self.runs.statuses)
         self.open: dict[str, OpenStudy] = {}
         self.broken: dict[str, str] = {}
         self._launching = asyncio.Lock()
@@ -159,6 +162,23 @@ class Laboratory:
         if name not in self.open:
             raise unknown("study with participants", name, sorted(self.open))
         return self.open[name].supervisor
+
+    async def status(self, name: str) -> StudyStatus | None:
+        """Return the status of a study; None if the study was not launched.
+
+        Raises:
+            CheaptalkError: the store cannot be read.
+        """
+        if self.launched(name) is None:
+            return None
+        if name in self.broken:
+            return StudyStatus(name, Stage.UNOPENED, self.broken[name])
+        if name not in self.open:
+            return await self.runs.status(name)
+        experiment = self.open[name].supervisor.experiment
+        stage = Stage.FULL if experiment.quotas.full else Stage(experiment.state)
+        status = await self.runs.statuses.get(name)
+        return replace(status, stage=stage, people=turnout(experiment))
 
     async def remove(self, name: str) -> None:
         """Delete a launched study with its store and outputs.

@@ -19,8 +19,9 @@ from cheaptalk.records import StoreError
 from cheaptalk.reports.pages import page_policy
 from cheaptalk.reports.recipes.parts import RECIPES
 from cheaptalk.rules import unknown
+from cheaptalk.studies.status import StudyStatus
 from cheaptalk.web.laboratory.commands import Command, Commands
-from cheaptalk.web.laboratory.overview import Overview, Overviews
+from cheaptalk.web.laboratory.study_status import StudyStatuses
 from cheaptalk.web.problems import problem_of
 
 FORMS = ["csv", "parquet", "jsonl", "chats"]
@@ -99,10 +100,10 @@ class Outputs(Commands):
     :class:`.ControlError` while another output of the study is being made.
     """
 
-    def __init__(self, overviews: Overviews) -> None:
+    def __init__(self, statuses: StudyStatuses) -> None:
         super().__init__()
-        self.overviews = overviews
-        self.folder = overviews.folder
+        self.statuses = statuses
+        self.folder = statuses.folder
         self._works: dict[str, _Work] = {}
 
     async def close(self) -> None:
@@ -114,11 +115,10 @@ class Outputs(Commands):
     async def recipes(self, name: str) -> dict[str, str]:
         """Return the titles of the report recipes that suit a study's games, keyed by recipe."""
         try:
-            study_overview = await self.overviews.get(name)
+            games = {*(await self.statuses.get(name)).games}
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way; the list shows it
             problem_of(error, f"the store of {name}")
             return {}
-        games = set() if study_overview is None else {*study_overview.games}
         registered = await asyncio.to_thread(dict, RECIPES)
         return {
             key: registered[key].title
@@ -196,10 +196,7 @@ class Outputs(Commands):
             return Output(note.stem, note.stem, made, 0, True, page_policy(), problem)
         names = self.folder.names()
         try:
-            now = {
-                study: self.overviews.read(study) if study in names else None
-                for study in stored.seen
-            }
+            now = {study: self.statuses.read(study) for study in stored.seen if study in names}
             stale, problem = stored.seen != json.loads(json.dumps(_marks(now))), ""
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             stale, problem = True, problem_of(error, "one of its studies")
@@ -215,18 +212,17 @@ class Outputs(Commands):
                     f"{work.order.title} of {name} is in progress; wait until it is complete"
                 )
             folder = self.folder.outputs(name)
-            overviews: dict[str, Overview] = {}
+            statuses: dict[str, StudyStatus] = {}
             for study in order.studies:
-                overview = await self.overviews.get(study)
-                if overview is None or not overview.games:
+                statuses[study] = await self.statuses.get(study)
+                if not statuses[study].games:
                     raise StoreError(f"{study} has no matches yet; run it first")
-                overviews[study] = overview
             note = {
                 "title": order.title,
                 "made": time.time(),
-                "matches": overviews[name].done,
+                "matches": statuses[name].done,
                 "policy": page_policy() if order.file.endswith(".html") else "",
-                "seen": _marks(overviews),
+                "seen": _marks(statuses),
             }
             folder.mkdir(parents=True, exist_ok=True)
             half = folder / f".{order.file}"
@@ -237,9 +233,9 @@ class Outputs(Commands):
             self._works[name] = _Work(order, task)
 
 
-def _marks(overviews: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
+def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[object]]:
     """Return, for each study, a value that changes whenever the study's results change."""
-    return {name: entry and entry.mark for name, entry in overviews.items()}
+    return {name: status.marker for name, status in statuses.items()}
 
 
 async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:

@@ -6,62 +6,27 @@ never starts a run without an order, because runs cost money.
 
 import asyncio
 import os
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from cheaptalk.calls.commands import ControlError, RunState, control_run, last_state, live_state
+from cheaptalk.calls.commands import ControlError, control_run, last_state, live_state
 from cheaptalk.calls.control import STOPPED
 from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.records import Status, Store, StoreNotFound
 from cheaptalk.rules import counted
+from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import StudyError, load_study
 from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.folder import Folder
-from cheaptalk.web.laboratory.overview import Overview, Overviews
+from cheaptalk.web.laboratory.study_status import StudyStatuses
 
 WORKERS = max(1, (os.cpu_count() or 1) - 1)
 """Processes for matches between scripts; one core is left for the server."""
 INTERRUPTION = "the run was interrupted, for example by a restart of the server"
 HALTS = MappingProxyType({STOPPED: "the run was stopped on request", INTERRUPTED: INTERRUPTION})
 """Messages for the reasons that a store contains."""
-
-
-class RunStage(StrEnum):
-    """The stage of a run."""
-
-    NOT_BEGUN = "not begun"
-    RUNNING = "running"
-    PAUSED = "paused"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    DONE = "done"
-
-    @property
-    def under_way(self) -> bool:
-        return self in (RunStage.RUNNING, RunStage.PAUSED, RunStage.STOPPING)
-
-
-class RunStatus(NamedTuple):
-    """The status of a study's run.
-
-    Attributes:
-        stage: stage of the run.
-        why: reason why it stopped or failed, or "".
-        account: state that the run has published; None while it is starting or not in progress.
-        overview: contents of the store; None if there is an account, or before the first run.
-        output: last lines of the output, if this server started the run.
-        exit: exit status, if this server started the run and it has ended.
-    """
-
-    stage: RunStage
-    why: str = ""
-    account: RunState | None = None
-    overview: Overview | None = None
-    output: str = ""
-    exit: int | None = None
 
 
 class Runs(Commands):
@@ -78,7 +43,7 @@ class Runs(Commands):
     def __init__(self, folder: Folder, workers: int = WORKERS) -> None:
         super().__init__()
         self.folder = folder
-        self.overviews = Overviews(folder)
+        self.statuses = StudyStatuses(folder)
         self.workers = workers
 
     async def start(self, name: str) -> None:
@@ -112,7 +77,7 @@ class Runs(Commands):
     async def stop(self, name: str) -> None:
         """Stop a run, and record the model calls that are in flight."""
         command, status = self.latest.get(name), await self.status(name)
-        if command is not None and status.stage.under_way and status.account is None:
+        if command is not None and status.stage.under_way and status.run is None:
             command.interrupt()
         else:
             await self._order(name, "stop")
@@ -140,38 +105,31 @@ class Runs(Commands):
             name, "set", **{key: value for key, value in changes.items() if value is not None}
         )
 
-    async def status(self, name: str) -> RunStatus:
-        """Return the status of a study's run, even if another process started it.
+    async def status(self, name: str) -> StudyStatus:
+        """Return the status of a study and its run, even if another process started it.
 
         Raises:
             CheaptalkError: the store cannot be read.
         """
         command, store = self.latest.get(name), self.folder.store(name)
         pid = command.pid if command is not None and command.status is None else None
-        account, counts = await asyncio.to_thread(self._read, name, store, pid)
-        if command is None:
-            return _status(account, counts)
-        run_status = _status(account, counts, command)
-        return run_status._replace(output=command.output, exit=command.status)
+        return _status(await asyncio.to_thread(self._read, name, store, pid), command)
 
     async def _order(
         self, name: str, action: Literal["pause", "resume", "stop", "set"], **settings: Any
     ) -> None:
         await asyncio.to_thread(control_run, self.folder.store(name), name, action, **settings)
 
-    def _read(
-        self, name: str, store_path: Path, pid: int | None
-    ) -> tuple[RunState | None, Overview | None]:
+    def _read(self, name: str, store_path: Path, pid: int | None) -> StudyStatus:
+        """Return what the store contains on a study and, while a run is in progress, its state."""
         try:
             with Store.open(store_path) as store:
-                if pid is None:
-                    account = live_state(store)
-                else:
-                    account = last_state(store)
-                    account = account if account is not None and account.pid == pid else None
-                return account, None if account else self.overviews.count(name, store)
+                run = live_state(store) if pid is None else last_state(store)
+                if run is not None and pid in (None, run.pid):
+                    return replace(self.statuses.count(name, store), run=run)
+                return self.statuses.count(name, store)
         except StoreNotFound:
-            return None, None
+            return StudyStatus(name)
 
 
 def _prepare(name: str, text: Path, store_path: Path) -> None:
@@ -185,29 +143,21 @@ def _prepare(name: str, text: Path, store_path: Path) -> None:
         pass
 
 
-def _status(
-    account: RunState | None, counts: Overview | None, command: Command | None = None
-) -> RunStatus:
-    if account is not None:
-        return RunStatus(RunStage(account.state), account=account)
+def _status(status: StudyStatus, command: Command | None) -> StudyStatus:
+    """Complete a status with the stage of the study's run."""
+    if status.run is not None:
+        return replace(status, stage=Stage(status.run.state))
     if command is not None and command.status is None:
-        stage = RunStage.STOPPING if command.interrupted else RunStage.RUNNING
-        return RunStatus(stage, overview=counts)
-    if counts is not None and counts.complete:
-        return RunStatus(RunStage.DONE, overview=counts)
-    halted, failed = _problems(counts)
-    error = command.error if command is not None else ""
-    crash = command.crash if command is not None else ""
-    if why := error or (not halted and (failed or crash)):
-        return RunStatus(RunStage.FAILED, why, overview=counts)
-    if counts is None:
-        return RunStatus(RunStage.NOT_BEGUN)
-    return RunStatus(RunStage.STOPPED, halted or INTERRUPTION, overview=counts)
-
-
-def _problems(counts: Overview | None) -> tuple[str, str]:
-    if counts is None:
-        return "", ""
-    number = counts.counts[Status.FAILED]
-    failed = f"{counted(number, 'match')} failed; resume the run to retry" if number else ""
-    return HALTS.get(counts.halted or "", counts.halted or ""), failed
+        return replace(status, stage=Stage.STOPPING if command.interrupted else Stage.RUNNING)
+    if status.stage is Stage.DONE:
+        return status
+    failed, halted = status.counts[Status.FAILED], HALTS.get(status.halted or "", status.halted)
+    reason = command.error if command is not None else ""
+    if not reason and not halted:
+        reason = f"{counted(failed, 'match')} failed; resume the run to retry" if failed else ""
+        reason = reason or (command.crash if command is not None else "")
+    if reason:
+        return replace(status, stage=Stage.FAILED, reason=reason)
+    if status.stage is Stage.NOT_BEGUN:
+        return status
+    return replace(status, reason=halted or INTERRUPTION)

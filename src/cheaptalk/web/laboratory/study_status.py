@@ -1,93 +1,58 @@
-"""Key figures on the status of a launched study."""
+"""The status of launched studies, counted again only when a study's store changes."""
 
-from typing import NamedTuple
+import asyncio
 
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records import Store, StoreNotFound
 from cheaptalk.records.people.payouts import balance_of
-from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.studies.status import StudyStatus, Turnout, counted_status
+from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.participants.experiment import Experiment
 
 
-class Turnout(NamedTuple):
-    """Participant counts and unpaid amounts of a study.
+class StudyStatuses:
+    """The statuses of a laboratory's studies, cached until a study's store changes."""
 
-    Attributes:
-        came, on_way: number of admitted and of active participants.
-        completed: number of participants who have completed the study at least once.
-        places: maximum of ``completed``, or None.
-        owed: unpaid amounts in cents that are in no payout.
-        currency: code of the currency.
-    """
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._known: dict[str, tuple[object, StudyStatus]] = {}
 
-    came: int
-    on_way: int
-    completed: int
-    places: int | None
-    owed: int
-    currency: str
+    async def get(self, name: str) -> StudyStatus:
+        """Return the status of a study, as far as its store contains it.
 
-    @classmethod
-    def from_experiment(cls, experiment: Experiment) -> "Turnout":
-        endings = [person.ending for person in experiment.people.values()]
-        completed = sum(
-            "complete" in person.journey.endings for person in experiment.people.values()
-        )
-        balance = balance_of(experiment.room_manager.store, experiment.study_id)
-        protocol = experiment.protocol
-        return cls(
-            len(endings), endings.count(None), completed,
-            protocol.recruitment.places, balance.owed, protocol.pay.currency,
-        )  # fmt: skip
+        Raises:
+            UnknownName: the study does not exist.
+            CheaptalkError: the store cannot be read.
+        """
+        return await asyncio.to_thread(self.read, name)
 
+    def read(self, name: str) -> StudyStatus:
+        """Return the status of a study synchronously."""
+        try:
+            with Store.open(self.folder.store(name)) as store:
+                return self.count(name, store)
+        except StoreNotFound:
+            return StudyStatus(name)
 
-class StudyStatus(NamedTuple):
-    """Stage and key figures of a launched study.
-
-    Attributes:
-        stage: one or two words, such as ``open`` for participants, ``running`` or ``done``.
-        why: reason why the study stopped, failed or cannot be opened, or "".
-        matches: number of ended matches.
-        how_far: text on the number of planned and ended matches.
-        calls: number of calls to models.
-        dollars: cost of the calls, as far as prices are known.
-        people: participants; None for studies without participants.
-    """
-
-    stage: str
-    why: str
-    matches: int
-    how_far: str
-    calls: int
-    dollars: float
-    people: Turnout | None
+    def count(self, name: str, store: Store) -> StudyStatus:
+        """Return the status of a study from an open store."""
+        stamp = store.backend.stamp()
+        cached = self._known.get(name)
+        if cached is None or cached[0] != stamp:
+            studies = {study.name: study for study in store.studies(counted=False)}
+            begun = name in studies
+            status = counted_status(store, studies[name]) if begun else StudyStatus(name)
+            cached = self._known[name] = stamp, status
+        return cached[1]
 
 
-async def study_status(laboratory: Laboratory, name: str) -> StudyStatus | None:
-    """Return the status of a study; None if the study was not launched.
-
-    Raises:
-        CheaptalkError: the store cannot be read.
-    """
-    if laboratory.launched(name) is None:
-        return None
-    if name in laboratory.broken:
-        why = laboratory.broken[name]
-        return StudyStatus("cannot be opened", why, 0, ended_text(0, None), 0, 0, None)
-    opened = laboratory.open.get(name)
-    if opened is None:
-        status = await laboratory.runs.status(name)
-        stage, why, people = status.stage.value, status.why, None
-        account = status.account
-        if account is not None:
-            how_far, dollars = account.how_far, account.dollars or 0
-            return StudyStatus(stage, why, account.done, how_far, account.calls, dollars, people)
-        counts = status.overview
-    else:
-        experiment = opened.supervisor.experiment
-        stage = "full" if experiment.quotas.full else experiment.state
-        why, people = "", Turnout.from_experiment(experiment)
-        counts = await laboratory.runs.overviews.get(name)
-    if counts is None:
-        return StudyStatus(stage, why, 0, ended_text(0, None), 0, 0, people)
-    how_far, cost = counts.how_far(counts.planned), counts.cost
-    return StudyStatus(stage, why, counts.done, how_far, cost.calls, cost.dollars or 0, people)
+def turnout(experiment: Experiment) -> Turnout:
+    """Count the participants of a study that is open to them, and their unpaid amounts."""
+    people = experiment.people.values()
+    return Turnout(
+        came=len(people),
+        on_way=sum(person.ending is None for person in people),
+        completed=sum("complete" in person.journey.endings for person in people),
+        places=experiment.protocol.recruitment.places,
+        owed=balance_of(experiment.room_manager.store, experiment.study_id).owed,
+        currency=experiment.protocol.pay.currency,
+    )
