@@ -8,7 +8,7 @@ from cheaptalk.games.deal_or_no_deal.rules import (
     Proposal,
     ProposalMade,
 )
-from cheaptalk.profiles.metrics.attainable import first_asked
+from cheaptalk.profiles.conduct import first_asked
 from cheaptalk.rules import Action, Result
 
 

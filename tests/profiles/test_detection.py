@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cheaptalk.profiles.metrics.detection import detectable_effect, noncentrality
+from cheaptalk.profiles.metrics.estimation import detectable_effect, noncentrality
 
 
 @pytest.mark.parametrize("freedom", [2.0, 5.0, 30.0])

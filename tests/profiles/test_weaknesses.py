@@ -146,7 +146,7 @@ def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
     ])  # fmt: skip
 
 
-FAIR = next(rate for rate in RATES if rate.key == "fair")
+FAIR = RATES["fair"]
 
 
 def test_rate_in_one_game_is_not_diluted_by_others() -> None:
@@ -171,7 +171,7 @@ def test_rate_in_all_games_lists_them() -> None:
 
 def test_unread_statements_are_counted() -> None:
     """Regression: a seller with only unread pitches seemed to have stated nothing false."""
-    lies = next(rate for rate in RATES if rate.key == "lies")
+    lies = RATES["lies"]
     seats = pl.DataFrame({
         "game": ["persuasion"] * 2, "match_id": ["a", "b"], "tempted": [3, 0], "deceived": [0, 0],
         "unread": [1, 4], "said": [0, 0], "false": [0, 0],
@@ -213,7 +213,7 @@ def test_effect_of_ignored_messages_includes_zero() -> None:
 def test_repaired_answers_are_reported(failed: int, message: str) -> None:
     """Of 20 answers, 11 were valid at once and one timed out, which is not a format error."""
     row = {"game": "bargaining", "match_id": "m", "answers": 20, "at_once": 11, "timed_out": 1}
-    form = next(rate for rate in RATES if rate.key == "format")
+    form = RATES["format"]
     outcome = _rate_trial(pl.DataFrame([row | {"failed": failed}]), form).outcome
     assert outcome.title == "breaks the rules or the format at the first try"
     assert outcome.sentence.startswith("8 of 19 answers were not valid at the first try")

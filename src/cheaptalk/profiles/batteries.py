@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -50,10 +51,9 @@ class Part(Value):
         return self
 
     def grid_of(self, pairing: list[list[str]], size: int) -> GameGrid:
-        return GameGrid.model_validate(
-            {"game": self.game, "fixed": self.fixed, "cases": self.cases, "grid": self.grid,
-             "pairing": pairing, "instances": size * self.instances}
-        )  # fmt: skip
+        written = {name: getattr(self, name) for name in ("game", "fixed", "cases", "grid")}
+        more = {"pairing": pairing, "instances": size * self.instances}
+        return GameGrid.model_validate(written | more)
 
     @property
     def games(self) -> list[Game]:
@@ -106,11 +106,8 @@ class PresentationPart(Part):
     def asked(self, name: str) -> Part:
         """Return the same configurations in another presentation."""
         way = self.ways[name]
-        return Part(
-            title=self.title, game=self.game, fixed=self.fixed | way.fixed, grid=self.grid,
-            cases=self.cases if way.cases is None else way.cases, against=self.against,
-            instances=self.instances,
-        )  # fmt: skip
+        written = self.model_dump(exclude={"ways"}) | {"fixed": self.fixed | way.fixed}
+        return Part(**written if way.cases is None else written | {"cases": way.cases})
 
 
 class Question(NamedTuple):
@@ -165,10 +162,12 @@ class Battery(Value):
     def _parts_are_apart(self) -> "Battery":
         owners: dict[str, str] = {}
         parts_by_name = [*self.parts.items(), *self.words.items()]
-        parts_by_name += [
-            (f"{name} in other {way}", part.asked(way)) for name, part in self.anew.items()
-            for way, presentation in part.ways.items() if presentation.style is None
-        ]  # fmt: skip
+        for name, part in self.anew.items():
+            parts_by_name += [
+                (f"{name} in other {key}", part.asked(key))
+                for key, way in part.ways.items()
+                if way.style is None
+            ]
         for name, part in [*parts_by_name, *self.anew.items()]:
             for game in part.games:
                 first = owners.setdefault(configuration_digest(game), name)
@@ -194,9 +193,8 @@ class Battery(Value):
     @cached_property
     def part_of(self) -> Mapping[str, str]:
         """Name of the battery part that contains a configuration, by the configuration's digest."""
-        parts = {**self.parts, **self.words}
-        once = {configuration_digest(game): name for name, part in parts.items()
-                for game in part.games}  # fmt: skip
+        parts = {**self.parts, **self.words}.items()
+        once = {configuration_digest(game): name for name, part in parts for game in part.games}
         return once | {digest: question.part for digest, question in self.asked_anew.items()}
 
     @cached_property
@@ -274,49 +272,42 @@ class Battery(Value):
         if reason is not None and not identical:
             raise CheaptalkError(f"{label} can't fill any seat in {self.name}: {reason}")
         tested_player = {} if remaining is None or reason is not None else {label: remaining}
-        between = {name: talker for name, talker in self.talkers.items()
-                   if name not in (self.early, self.late)}  # fmt: skip
+        ends = {name: self.talkers[name] for name in (self.early, self.late) if name}
+        between = {name: talker for name, talker in self.talkers.items() if name not in ends}
         # scripts do not read messages, names and presentations, so only text players repeat them
-        readers = {name: column for name, column in panel.items()
-                   if "model" in column.written() or name in identical.values()}  # fmt: skip
-        met = [
-            (self.parts, {**tested_player, **panel}, panel),
-            (self.words, {**tested_player, **readers}, between),
+        readers = tested_player | {
+            name: column
+            for name, column in panel.items()
+            if "model" in column.written() or name in identical.values()
+        }
+        styled = {
+            styled_label(label, style): player for style, player in self.styled(entry).items()
+        }
+        early, late = ({name: ends[name]} if name else {} for name in (self.early, self.late))
+        rounds = [
+            (self.words, readers, early),
+            (self.parts, tested_player | panel, panel),
+            (self.words, readers, between),
         ]
-        styled = self.styled(entry)
-        styled_players = {styled_label(label, style): player for style, player in styled.items()}
-        return Study.model_validate({
-            "name": f"{label}-{self.name}-{size}",
-            "description": f"The profile of {label} by {self.name}, {size}.",
-            "seed": self.seed,
-            "players": {**tested_player, **panel, **self.talkers, **styled_players},
-            "swap": True,
-            "pairing": "self",
-            "games": [
-                *self._surrounding(self.early, {**tested_player, **readers}, times),
-                *(part.grid_of(pairs, times) for parts, players, others in met
-                  for part in parts.values() if (pairs := [*_pairs(part, players, others)])),
-                *(grid for part in self.anew.values()
-                  for grid in _anew(part, {**tested_player, **readers}, panel, styled_players,
-                  times)),
-                *self._surrounding(self.late, {**tested_player, **readers}, times),
-            ],
-        })  # fmt: skip
+        grids = [_grids(*meeting, times) for meeting in rounds]
+        grids += [_anew(part, readers, panel, styled, times) for part in self.anew.values()]
+        return Study.model_validate(
+            {
+                "name": f"{label}-{self.name}-{size}",
+                "description": f"The profile of {label} by {self.name}, {size}.",
+                "seed": self.seed,
+                "players": {**tested_player, **panel, **self.talkers, **styled},
+                "swap": True,
+                "pairing": "self",
+                "games": [*chain(*grids, _grids(self.words, readers, late, times))],
+            }
+        )
 
     def _check_free(self, label: str) -> None:
         if label in {**self.panel, **self.talkers}:
             raise CheaptalkError(
                 f'{self.name} already has a player "{label}"; choose another label'
             )
-
-    def _surrounding(
-        self, talker: str, players: Mapping[str, RosterEntry], size: int
-    ) -> Iterator[GameGrid]:
-        """Yield game grids with one opponent, for matches before or after all others."""
-        others = {talker: self.talkers[talker]} if talker else {}
-        for part in self.words.values():
-            if pairs := [*_pairs(part, players, others)]:
-                yield part.grid_of(pairs, size)
 
     def styled(self, entry: RosterEntry) -> dict[str, RosterEntry]:
         """Return variants of a model player, one per prompt style that the battery compares."""
@@ -417,19 +408,32 @@ def styled_label(label: str, style: str) -> str:
 
 
 def _anew(
-    part: PresentationPart, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
-    styled: Mapping[str, RosterEntry], size: int,
-) -> Iterator[GameGrid]:  # fmt: skip
+    part: PresentationPart,
+    players: Mapping[str, RosterEntry],
+    panel: Mapping[str, RosterEntry],
+    styled: Mapping[str, RosterEntry],
+    size: int,
+) -> Iterator[GameGrid]:
     """Yield the games of a part in each presentation; one grid covers all prompt styles."""
     styles = {way.style for way in part.ways.values() if way.style is not None}
     inside = {
         change: entry for change, entry in styled.items() if change.rpartition(", ")[2] in styles
     }
-    if pairs := [*_pairs(part, {**players, **inside}, panel)]:
-        yield part.grid_of(pairs, size)
-    for name, way in part.ways.items():
-        if way.style is None and (pairs := [*_pairs(part, players, panel)]):
-            yield part.asked(name).grid_of(pairs, size)
+    yield from _grids({"": part}, {**players, **inside}, panel, size)
+    ways = {name: part.asked(name) for name, way in part.ways.items() if way.style is None}
+    yield from _grids(ways, players, panel, size)
+
+
+def _grids(
+    parts: Mapping[str, Part],
+    players: Mapping[str, RosterEntry],
+    others: Mapping[str, RosterEntry],
+    size: int,
+) -> Iterator[GameGrid]:
+    """Yield the games of parts with each pair of a player and an opponent that can play them."""
+    for part in parts.values():
+        if pairs := [*_pairs(part, players, others)]:
+            yield part.grid_of(pairs, size)
 
 
 def _pairs(

@@ -12,8 +12,12 @@ from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.definitions import ANYTHING
-from cheaptalk.profiles.metrics.detection import detectable_effect, permits
-from cheaptalk.profiles.metrics.means import CLUSTER, mean_differences
+from cheaptalk.profiles.metrics.estimation import (
+    CLUSTER,
+    detectable_effect,
+    mean_differences,
+    permits,
+)
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError

@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.profiles.comparisons import TIMES, VERDICTS, Change, FindingChange
 from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
-from cheaptalk.profiles.metrics.attainable import ATTAINABLE
+from cheaptalk.profiles.metrics.definitions import ATTAINABLE
 from cheaptalk.profiles.profiles import DECIMALS, Profile
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points, Shape
 from cheaptalk.reports.recipes.evidence import Evidence

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from cheaptalk.frames.reader import Reader
-from cheaptalk.profiles.metrics.leaks import leaks
+from cheaptalk.profiles.conduct import leaks
 from cheaptalk.profiles.profiles import DECIMALS, Profile
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.store.queries import read_matches

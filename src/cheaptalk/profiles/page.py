@@ -9,7 +9,7 @@ import polars as pl
 
 from cheaptalk.profiles.gate_tables import COUNTS, DETECTABLE, NOTHING, Gated, held_parts
 from cheaptalk.profiles.highlights import highlight, shown_match
-from cheaptalk.profiles.metrics.definitions import SPENT, THEMES, Theme
+from cheaptalk.profiles.metrics.definitions import SPENT, THEMES
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
@@ -33,9 +33,6 @@ from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable, esti
 from cheaptalk.rules import game_title
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
-
-SPENDING = {key for key, *_ in SPENT}
-"""Keys of the metrics of usage, which appear in sentences and tables but not in charts."""
 
 
 def profile_recipe(profile: Profile, held: Gated = NOTHING) -> Recipe:
@@ -192,7 +189,7 @@ def _beside_baselines(profile: Profile) -> ReportTable:
     )  # fmt: skip
 
 
-def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
+def _theme(profile: Profile, theme: str, _: Evidence) -> Iterator[Shown]:
     numbers = [number for number in profile.numbers.values() if number.of.theme == theme]
     yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
     first = next(iter(profile.numbers.values())).of.theme == theme
@@ -228,7 +225,7 @@ def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
             yield _table(profile, theme, numbers)
 
 
-SENTENCES: dict[Theme, str] = {
+SENTENCES: dict[str, str] = {
     "earned": "It earns {} of the attainable payoff",
     "left": "It reaches an agreement in {} of the matches",
     "fair": "The other players earn {} of their attainable payoff",
@@ -244,7 +241,7 @@ SENTENCES: dict[Theme, str] = {
 OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
-def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
+def _sentence(profile: Profile, theme: str, numbers: list[Number]) -> str:
     """Return a sentence on a theme's first metric, with the range of its other metrics."""
     sentence = _first(profile, theme, numbers)
     if theme == "reliable":
@@ -262,11 +259,11 @@ def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     return f"{sentence}."
 
 
-def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
+def _short(profile: Profile, theme: str, numbers: list[Number]) -> str:
     return f"{_first(profile, theme, numbers)}."
 
 
-def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
+def _first(profile: Profile, theme: str, numbers: list[Number]) -> str:
     if theme == "words":
         findings = summary(profile).examination.findings
         titles = [finding.title for finding in findings if finding.key in profile.numbers]
@@ -313,7 +310,7 @@ def _compared(number: Number) -> str:
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
     """Return one chart per unit of the metrics, omitting usage and failures that did not occur."""
     charted = [
-        number for number in numbers if number.of.key.partition(".")[0] not in SPENDING
+        number for number in numbers if number.of.key.partition(".")[0] not in SPENT
         and not (number.of.key.startswith("failed.") and not number.own.value)
     ]  # fmt: skip
     units = dict.fromkeys(map(_unit, charted))
@@ -370,7 +367,7 @@ def _parts(profile: Profile) -> Iterator[str]:
         yield f"{part.title} (``{name}``): {game_title(part.game)}, {readable(settings)}."
 
 
-def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable:
+def _table(profile: Profile, theme: str, numbers: list[Number]) -> ReportTable:
     panel = profile.battery.panel
     members = [name for name in panel if any(name in number.panel for number in numbers)]
     rows = []

@@ -15,8 +15,12 @@ from cheaptalk.atomic_files import whole_file
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.definitions import Quantity, quantities
-from cheaptalk.profiles.metrics.detection import detectable_effect, permits
-from cheaptalk.profiles.metrics.means import mean_differences, stratified_means
+from cheaptalk.profiles.metrics.estimation import (
+    detectable_effect,
+    mean_differences,
+    permits,
+    stratified_means,
+)
 from cheaptalk.profiles.requests import repeated_text
 from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine

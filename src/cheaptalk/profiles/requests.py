@@ -1,7 +1,7 @@
 """Requests to a player in a match: usage, and failures of first attempts."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -35,53 +35,41 @@ class Requests(NamedTuple):
     agent: bool = False
 
 
-SCHEMA: dict[str, Any] = {
-    "calls": pl.Int64, "seconds": pl.Float64, "tokens": pl.Int64, "dollars": pl.Float64,
-    "requests": pl.Int64, "timeouts": pl.Int64, "errors": pl.Int64, "agent": pl.Boolean,
-}  # fmt: skip
-"""Columns of :class:`Requests` in frames."""
-
-
 def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt]) -> Requests:
     """Summarise the requests to a seat in a match, including failed attempts."""
     agent = str(record.seats[seat]["spec"].get("model", "")).startswith(AGENTS)
     if not record.calls:
         return Requests(agent=agent)
     attempts = [attempt for attempt in failed if record.seat_of(attempt.key.actor) == seat]
-    final = {
-        (answer.request, answer.actor, number): call.get("reply")
-        for answer in record.answers if record.seat_of(answer.actor) == seat
+    sent = {
+        (answer.request, answer.actor, number): reply
+        for answer in record.answers
+        if record.seat_of(answer.actor) == seat
         for number, call in enumerate(answer.calls)
-    }  # fmt: skip
-    sent = {key: reply for key, reply in final.items() if not (reply or {}).get("cached")}
+        if not ((reply := call.get("reply")) or {}).get("cached")
+    }
     replies = [*(attempt.reply for attempt in attempts), *sent.values()]
     cost = sum(map(cost_of, replies), Cost())
     first: dict[tuple[int, str, int], Trouble] = {}
-    for key, trouble in _troubles(attempts, sent):
-        first.setdefault(key, trouble)
+    tried = [((row.key.request, row.key.actor, row.key.attempt), row.reply) for row in attempts]
+    for key, written in [*tried, *sent.items()]:
+        reply = None if written is None else Reply.model_validate(written)
+        # rate limits and unreachable servers do not depend on the player
+        if key in sent and reply is not None and not reply.unreached:
+            trouble = trouble_of(reply)
+            if trouble in (Trouble.TIMED_OUT, Trouble.BROKEN):
+                first.setdefault(key, trouble)
     troubles = list(first.values())
     return Requests(
-        cost.calls, sum((reply or {}).get("seconds") or 0.0 for reply in replies),
-        cost.tokens if cost.tokens or not cost.calls else None, cost.dollars_known, len(sent),
-        troubles.count(Trouble.TIMED_OUT), troubles.count(Trouble.BROKEN), agent,
-    )  # fmt: skip
-
-
-def _troubles(
-    failed: Sequence[FailedAttempt], sent: Mapping[tuple[int, str, int], Mapping[str, Any] | None]
-) -> Iterator[tuple[tuple[int, str, int], Trouble]]:
-    """Yield each timeout, server error and closed connection, with its request, in order.
-
-    Rate limits and unreachable servers are ignored, because they do not depend on the player.
-    """
-    attempts = [((row.key.request, row.key.actor, row.key.attempt), row.reply) for row in failed]
-    for key, written in [*attempts, *sent.items()]:
-        reply = None if written is None else Reply.model_validate(written)
-        if key not in sent or reply is None or reply.unreached:
-            continue
-        trouble = trouble_of(reply)
-        if trouble in (Trouble.TIMED_OUT, Trouble.BROKEN):
-            yield key, trouble
+        calls=cost.calls,
+        seconds=sum((reply or {}).get("seconds") or 0.0 for reply in replies),
+        tokens=cost.tokens if cost.tokens or not cost.calls else None,
+        dollars=cost.dollars_known,
+        requests=len(sent),
+        timeouts=troubles.count(Trouble.TIMED_OUT),
+        errors=troubles.count(Trouble.BROKEN),
+        agent=agent,
+    )
 
 
 def repeated_text(rows: pl.DataFrame) -> str:

@@ -1,6 +1,6 @@
 """The table of results of a profile's study, with a row for each player in each match."""
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -10,33 +10,39 @@ from cheaptalk.frames.reader import Reader
 from cheaptalk.judges import verdict_frame
 from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
-from cheaptalk.profiles.conduct import SCHEMA as CONDUCT
-from cheaptalk.profiles.conduct import conduct, course
-from cheaptalk.profiles.metrics.attainable import could_have, first_asked
-from cheaptalk.profiles.metrics.leaks import leaks
-from cheaptalk.profiles.requests import SCHEMA as REQUESTS
-from cheaptalk.profiles.requests import requests_to
+from cheaptalk.profiles.conduct import Course, conduct, could_have, course, first_asked, leaks
+from cheaptalk.profiles.requests import Requests, requests_to
 from cheaptalk.profiles.weaknesses.endings import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.endings import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.records.ledger.attempts import FailedAttempt, failed_attempts
+from cheaptalk.records.ledger.attempts import failed_attempts
 from cheaptalk.rules import Instance, Result, get_game
+from cheaptalk.rules.assessment import Conduct
 
 FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
 """Kinds of invalid answers."""
+TYPES = (
+    (str, "player other match_id game part configuration instance seat role stratum cluster"),
+    (bool, "words"),
+    (str, "way"),
+    (int, "repeat"),
+    (bool, "draws"),
+    (int, "number"),
+    (bool, "began"),
+    (float, "asked offered"),
+    (bool, "finished forfeited"),
+    (float, "earned left agreed given"),
+    (int, "said false mistakes losses leaks answers at_once failed"),
+)
 SCHEMA: dict[str, Any] = {
-    "player": pl.String, "other": pl.String, "match_id": pl.String, "game": pl.String,
-    "part": pl.String, "configuration": pl.String, "instance": pl.String, "seat": pl.String,
-    "role": pl.String, "stratum": pl.String, "cluster": pl.String, "words": pl.Boolean,
-    "way": pl.String, "repeat": pl.Int64, "draws": pl.Boolean, "number": pl.Int64,
-    "began": pl.Boolean, "asked": pl.Float64, "offered": pl.Float64, "finished": pl.Boolean,
-    "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64, "agreed": pl.Float64,
-    "given": pl.Float64, "said": pl.Int64, "false": pl.Int64, "mistakes": pl.Int64,
-    "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64, "at_once": pl.Int64,
-    "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64), **REQUESTS, "judged": pl.Int64,
-    "claims": pl.Int64, "belied": pl.Int64, **CONDUCT,
-}  # fmt: skip
+    **{name: kind for kind, names in TYPES for name in names.split()},
+    **dict.fromkeys(FAILURES, int),
+    **Requests.__annotations__,
+    **dict.fromkeys(("judged", "claims", "belied"), int),
+    **Course.__annotations__,
+    **Conduct.__annotations__,
+}
 CLAIMS = "claims"
 """The rubric by which a judge rates players' claims about themselves."""
 
@@ -74,16 +80,43 @@ def seats(
     """
     reader = Reader.of(store, study)
     verdicts, failed = _verdicts(store, study), failed_attempts(store, study)
-    styles = {styled_label(player, style): style for part in battery.anew.values()
-            for way in part.ways.values() if (style := way.style) is not None}  # fmt: skip
-    rows = [
-        row for record in store.records(study, bodies=True)
-        if record.status in (Status.FINISHED, Status.FORFEITED)
-        for row in _rows(
-            record, reader.result(record), battery, player, alike, styles, verdicts,
-            failed.get(record.id, ()),
-        )
-    ]  # fmt: skip
+    styles = {
+        styled_label(player, way.style): way.style
+        for part in battery.anew.values()
+        for way in part.ways.values()
+        if way.style is not None
+    }
+    rows: list[list[Any]] = []
+    for record in store.records(study, bodies=True):
+        part = battery.part_of.get(record.configuration.digest)
+        if part is None or record.status not in (Status.FINISHED, Status.FORFEITED):
+            continue
+        result, attempts = reader.result(record), failed.get(record.id, ())
+        labels = {seat: record.label(seat) for seat in record.seats}
+        names = {seat: [player if label in styles else label] for seat, label in labels.items()}
+        for seat, label in labels.items():
+            names[seat] += [player] if alike.get((record.game, seat)) == label else []
+        for seat, label in labels.items():
+            other = next(name for name in labels if name != seat)
+            itself = label == labels[other]
+            ways = _anew(record, battery, styles.get(label), styles.get(labels[other]))
+            row = [
+                *(record.id, record.game, part, record.configuration.digest, record.instance_key),
+                *(seat, record.roles[seat], *apart(record, seat, labels[other])),
+                *(labels[other] in battery.talkers, ways[0], record.repeat, draws(record), ways[1]),
+                *_results(record, result, seat, other),
+                *_answers(record, seat),
+                *requests_to(record, seat, attempts),
+                *_judged(verdicts.get((record.id, seat))),
+                *course(record, result, seat),
+                *conduct(record, result, seat),
+            ]
+            # if a label plays itself, the opponent keeps the label, and each name has a row
+            rows += [
+                [name, their, *row]
+                for name, their in product(names[seat], names[other])
+                if (their == labels[other] if itself else name != their)
+            ]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -102,60 +135,17 @@ def failed_matches(
                 continue
             reason = record.reason or "unknown"
             call = FAILED_CALL.match(reason)
-            other = next((name for label, name in labels.items() if label != seat), label)
             styled = style if label != player else None
             yield FailedMatch(
-                record.id, cause(reason),
-                call is None or call[1] == seat or _seat_of(record, call[1]) == seat,
-                record.game, other, _anew(record, battery, styled, None)[0],
-                sum(record.kinds.get(seat, {}).values()),
-            )  # fmt: skip
+                match=record.id,
+                reason=cause(reason),
+                own=call is None or call[1] == seat or _seat_of(record, call[1]) == seat,
+                game=record.game,
+                other=next((name for role, name in labels.items() if role != seat), label),
+                way=_anew(record, battery, styled, None)[0],
+                answers=sum(record.kinds.get(seat, {}).values()),
+            )
             break
-
-
-def _rows(
-    record: MatchRecord, result: Result | None, battery: Battery, player: str,
-    alike: Mapping[tuple[str, str], str], styles: Mapping[str, str],
-    verdicts: Mapping[tuple[str, str], list[str]], failed: Sequence[FailedAttempt],
-) -> Iterator[list[Any]]:  # fmt: skip
-    labels = {seat: record.label(seat) for seat in record.seats}
-    names = {
-        seat: [label, player] if alike.get((record.game, seat)) == label
-        else [player if label in styles else label]
-        for seat, label in labels.items()
-    }  # fmt: skip
-    part = battery.part_of.get(record.configuration.digest)
-    if part is None:
-        return
-    earned = {seat: _earned(result, seat) for seat in labels}
-    spoken = [] if result is None else get_game(record.game).assessment.statements(result)
-    roles = record.roles
-    for seat in labels:
-        other = next(label for label in labels if label != seat)
-        kinds = record.kinds.get(seat, {})
-        way, number = _anew(record, battery, styles.get(labels[seat]), styles.get(labels[other]))
-        truths = [item.true for item in spoken if _seat_of(record, item.actor) == seat]
-        counted = sum(kinds.values())
-        good = kinds.get(Kind.OK.value, 0)
-        row = [
-            record.id, record.game, part, record.configuration.digest, record.instance_key, seat,
-            roles[seat], *apart(record, seat, labels[other]), labels[other] in battery.talkers,
-            way, record.repeat, draws(record), number,
-            _began(result, seat), *_first_asked(result, seat),
-            result is not None, _forfeited(record, kinds), earned[seat],
-            _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
-            len(truths), truths.count(False), *_mistaken(result, seat),
-            _length(None if result is None else leaks(result, seat)), counted, good,
-            counted - good - kinds.get(Kind.REPAIRED.value, 0),
-            *(kinds.get(kind, 0) for kind in FAILURES), *requests_to(record, seat, failed),
-            *_judged(verdicts.get((record.id, seat))), *course(record, result, seat),
-            *conduct(record, result, seat),
-        ]  # fmt: skip
-        for player_label, their in product(names[seat], names[other]):
-            # if a label plays itself, the opponent keeps the label, and each name has a row
-            itself = labels[seat] == labels[other]
-            if their == labels[other] if itself else player_label != their:
-                yield [player_label, their, *row]
 
 
 def _anew(
@@ -173,12 +163,12 @@ def _anew(
 
 def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:
     """Return the verdicts of the judge that checked the most claims, by match and seat."""
-    judges = [key for key, spec in judges_of(store, study).items()
-              if spec["rubric"]["name"] == CLAIMS]  # fmt: skip
-    if not judges:
+    judges = judges_of(store, study).items()
+    chosen = [key for key, spec in judges if spec["rubric"]["name"] == CLAIMS]
+    if not chosen:
         return {}
     judged = verdict_frame(store, study).filter(
-        pl.col("judge").is_in(judges), pl.col("verdict").is_not_null()
+        pl.col("judge").is_in(chosen), pl.col("verdict").is_not_null()
     )
     main_judge = judged.filter(pl.col("judge") == pl.col("judge").mode().sort().first())
     verdicts: dict[tuple[str, str], list[str]] = {}
@@ -194,27 +184,44 @@ def _judged(verdicts: list[str] | None) -> tuple[int | None, int | None, int | N
     return len(verdicts), len(verdicts) - none, belied
 
 
-def _length(items: Sized | None) -> int | None:
-    return None if items is None else len(items)
+def _answers(record: MatchRecord, seat: str) -> list[int]:
+    """Return a seat's number of answers, of those valid at once and failed, and the failures."""
+    kinds = record.kinds.get(seat, {})
+    answers, valid = sum(kinds.values()), kinds.get(Kind.OK.value, 0)
+    failed = answers - valid - kinds.get(Kind.REPAIRED.value, 0)
+    return [answers, valid, failed, *(kinds.get(kind, 0) for kind in FAILURES)]
 
 
-def _mistaken(result: Result | None, seat: str) -> tuple[int | None, int | None]:
-    """Return a seat's number of mistakes, and how many of these accept or demand a loss."""
+def _results(record: MatchRecord, result: Result | None, seat: str, other: str) -> list[Any]:
+    """Return the columns from ``began`` to ``leaks``, which are null without a result."""
+    kinds = record.kinds.get(seat, {}).keys() - {Kind.OK.value, Kind.REPAIRED.value}
+    forfeited = record.status is Status.FORFEITED and any(record.kinds[seat][k] for k in kinds)
     if result is None:
-        return None, None
-    counts = get_game(result.game.name).assessment.mistakes(result, seat)
-    return (None, None) if counts is None else (sum(counts), counts.losses)
+        return [None, None, None, False, forfeited, *[None] * 4, 0, 0, None, None, None]
+    spec, first = get_game(record.game), next(iter(result.given()), None)
+    spoken = spec.assessment.statements(result)
+    truths = [item.true for item in spoken if _seat_of(record, item.actor) == seat]
+    mistakes, revealed = spec.assessment.mistakes(result, seat), leaks(result, seat)
+    efficiency, agreed = (
+        None if (metric := spec.metrics.get(name)) is None else metric.of(result)
+        for name in ("efficiency", "agreement")
+    )
+    return [
+        None if first is None else first[1] == seat,
+        *(first_asked(result, seat) or (None, None)),
+        True,
+        forfeited,
+        *(_earned(result, seat), efficiency, agreed, _earned(result, other)),
+        *(len(truths), truths.count(False)),
+        *((None, None) if mistakes is None else (sum(mistakes), mistakes.losses)),
+        None if revealed is None else len(revealed),
+    ]
 
 
-def _first_asked(result: Result | None, seat: str) -> tuple[float | None, float | None]:
-    first = None if result is None else first_asked(result, seat)
-    return (None, None) if first is None else first
-
-
-def _began(result: Result | None, seat: str) -> bool | None:
-    """Return whether a seat gave the first answer of the match."""
-    first = None if result is None else next(iter(result.given()), None)
-    return None if first is None else first[1] == seat
+def _earned(result: Result, seat: str) -> float | None:
+    attainable = could_have(result.game, result.instance, seat)
+    payoff: float = result.game.seat_payoffs(result.outcome)[seat]
+    return None if attainable is None else payoff / attainable
 
 
 def apart(record: MatchRecord, seat: str, other: str) -> tuple[str, str]:
@@ -241,23 +248,3 @@ def draws(record: MatchRecord) -> bool:
 
 def _seat_of(record: MatchRecord, seat: str) -> str:
     return next(actor.seat for actor in record.rules.actors if actor.name == seat)
-
-
-def _earned(result: Result | None, seat: str) -> float | None:
-    if result is None:
-        return None
-    attainable = could_have(result.game, result.instance, seat)
-    payoff: float = result.game.seat_payoffs(result.outcome)[seat]
-    return None if attainable is None else payoff / attainable
-
-
-def _forfeited(record: MatchRecord, kinds: Mapping[str, int]) -> bool:
-    valid = {Kind.OK.value, Kind.REPAIRED.value}
-    return record.status is Status.FORFEITED and any(kinds[k] for k in kinds.keys() - valid)
-
-
-def _measured(result: Result | None, name: str) -> float | None:
-    if result is None:
-        return None
-    metric = get_game(result.game.name).metrics.get(name)
-    return None if metric is None else metric.of(result)

@@ -1,15 +1,12 @@
 """Manipulations: matches in which an opponent makes the same moves with different messages."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.games.manners import manners
 from cheaptalk.profiles.batteries import Battery, Part
-from cheaptalk.profiles.metrics.attainable import ATTAINABLE
-from cheaptalk.profiles.metrics.leaks import keeps_secrets
-from cheaptalk.rules.bounds import SHARE, Bounds
+from cheaptalk.profiles.conduct import keeps_secrets
 
 SECRETS = ("silent", "asking", "cunning", "authority")
 """Talkers in matches in which the player has a secret; all but the first ask for the secret."""
@@ -136,55 +133,3 @@ def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Ma
         for (game, *_), group in played.group_by("game", *INSTANCE, maintain_order=True)
         if group.height == len(names)
     ]  # fmt: skip
-
-
-class Effect(NamedTuple):
-    """A metric of a manipulation's effect, with the fields of :class:`.Quantity`."""
-
-    key: str
-    title: str
-    unit: str
-    good: Literal["more", "less", ""]
-    about: str
-    values: pl.DataFrame
-    bounds: Bounds
-    twins: bool = False
-
-
-SIGNED = (-1.0, 1.0)
-
-
-def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
-    """Yield three metrics for each manipulation, and for identical repeats as a control.
-
-    The metrics are the share of matches with a changed course, and the absolute and the signed
-    change of earnings. Gains and losses cancel only in the signed change.
-
-    Args:
-        talked: rows of all players against talkers.
-    """
-    rows = conditions(talked, battery).rows
-    names = {name: [name] for name in manipulations(battery)}
-    control = {"repeats": repeats(battery)} if battery.repeats else {}
-    for name, talkers in {**names, **control}.items():
-        selected = rows.filter(pl.col("condition").is_in(talkers))
-        meaning = manners()[name].meaning if name in manners() else "repeats the silent match"
-        title = f"Effect: {name.replace('_', ' ')}"
-        about = (
-            f"The opponent {meaning}: the player's earnings minus its earnings on the same "
-            "instance against the same moves without messages."
-        )
-        yield Effect(
-            f"words.{name}", title, ATTAINABLE, "more", about,
-            selected.with_columns(value="signed"), SIGNED, twins=True,
-        )  # fmt: skip
-        yield Effect(
-            f"words.{name}.size", f"{title}, absolute change", ATTAINABLE, "less",
-            "The absolute value of that change, so that gains and losses don't cancel.",
-            selected.with_columns(value="size"), SHARE,
-        )  # fmt: skip
-        yield Effect(
-            f"words.{name}.changed", f"{title}, course changed", "share of matches", "less",
-            "Matches in which any move differs from those of the silent match.",
-            selected.with_columns(value="changed"), SHARE,
-        )  # fmt: skip
