@@ -18,7 +18,7 @@ from cheaptalk.profiles.metrics.estimation import (
     mean_differences,
     permits,
 )
-from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
+from cheaptalk.profiles.profiles import FORMAT, LEVEL, MEAN, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import SLACK, Bounds
@@ -188,20 +188,11 @@ def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Findin
     for weakness in profile.examination.weaknesses if weaknesses else ():
         was = before.get(weakness.key, untested)
         if weakness.found != (was.verdict == "found"):
-            changed.append(
-                FindingChange(
-                    weakness.key,
-                    weakness.title if weakness.found else was.title,
-                    weakness.found,
-                    _evidence(was.verdict, was.evidence),
-                    _evidence(weakness.verdict, weakness.sentence),
-                )
-            )
+            title = weakness.title if weakness.found else was.title
+            both = ((was.verdict, was.evidence), (weakness.verdict, weakness.sentence))
+            evidence = [", ".join(p for p in pair if p not in ("", "found")) for pair in both]
+            changed.append(FindingChange(weakness.key, title, weakness.found, *evidence))
     return sorted(changed, key=lambda change: not change.new)
-
-
-def _evidence(verdict: str, sentence: str) -> str:
-    return ", ".join(part for part in (verdict, sentence) if part and part != "found")
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
@@ -227,12 +218,9 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     """
     before = _checked(earlier, profile.battery, profile.size)
     rows = {} if before.values is None else before.values.rows
-    pairs = {
-        key: pairs for key in profile.numbers
-        if (pairs := _pairs(profile, key, rows.get(key))) is not None
-    }  # fmt: skip
-    random = profile.seats.filter(player=profile.player)["draws"].any()
-    draws = before.draws or bool(random)
+    paired = {key: _pairs(profile, key, rows.get(key)) for key in profile.numbers}
+    pairs = {key: frame for key, frame in paired.items() if frame is not None}
+    draws = before.draws or bool(profile.seats.filter(player=profile.player)["draws"].any())
     tested = [key for key in pairs if key not in TIMES] if draws else []
     level = LEVEL / max(1, len(tested)) if draws else LEVEL
     p_values = dict(zip(tested, map(float, holm([_p(pairs[key]) for key in tested])), strict=True))
@@ -280,12 +268,13 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
 
     Without ``chance``, equal players play identical matches.
     """
-    means = mean_differences(pairs, "change", bounds=bounds) if chance else mean_intervals(
-        pairs, ["change"], cluster=CLUSTER, strata=CLUSTER[:1], bounds={"change": bounds}
-    )  # fmt: skip
+    if chance:
+        means = mean_differences(pairs, "change", bounds=bounds)
+    else:
+        how = {"cluster": CLUSTER, "strata": CLUSTER[:1], "bounds": {"change": bounds}}
+        means = mean_intervals(pairs, ["change"], **how)
     row = means.row(0, named=True)
-    mean = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
-                    row["wanted"])  # fmt: skip
+    mean = Estimate(*(row[name] for name in MEAN))
     return mean, row["freedom"]
 
 

@@ -1,6 +1,6 @@
 """Sections of a profile's page: pass/fail gates, and changes since an earlier profile."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,6 +38,23 @@ COUNTS = ("match", "instance")
 """The units of observations and clusters."""
 
 
+def number(key: str, title: str, **options: Any) -> Header:
+    """Return the header of a column of estimates."""
+    return Header(key, title, decimals=DECIMALS, **options)
+
+
+def table(
+    key: str,
+    title: str,
+    rows: Sequence[Mapping[str, Any]],
+    headers: Sequence[Header],
+    **options: Any,
+) -> ReportTable:
+    """Return a table of a profile's page."""
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return ReportTable(key, title, frame, tuple(headers), counts=COUNTS, **options)
+
+
 def held_parts(profile: Profile, held: Gated) -> Iterator[RecipePart]:
     """Yield the first sections of a profile's page: gates, changes and failed matches."""
     if held.decisions:
@@ -62,22 +79,19 @@ def _gates(held: Gated, _: Evidence) -> Iterator[Shown]:
     sentence = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)} pass"
     sentence += f", {failed} fail" if failed else ""
     yield Answer(f"{sentence}, {open_} open." if open_ else f"{sentence}.")
-    rows = [
-        {
-            "gate": ", ".join(filter(None, (str(decision.gate), decision.scope))),
-            "verdict": decision.verdict.value,
-            "cure": decision.cure,
-            "decimals": decision.gate.decimals,
-        }
-        | estimated("number", decision.held or Estimate(None))
-        for decision in held.decisions
-    ]
-    yield ReportTable(
-        "profile-gates", "Gates", pl.DataFrame(rows, infer_schema_length=None),
-        (Header("gate", "Gate"), Header("verdict", "Verdict"),
-         Header("number", "Value", decimals="decimals"), Header("cure", "Remarks")),
-        counts=COUNTS,
-    )  # fmt: skip
+    rows = []
+    for decision in held.decisions:
+        name = ", ".join(filter(None, (str(decision.gate), decision.scope)))
+        row = {"gate": name, "verdict": decision.verdict.value, "cure": decision.cure}
+        row["decimals"] = decision.gate.decimals
+        rows.append(row | estimated("number", decision.held or Estimate(None)))
+    headers = (
+        Header("gate", "Gate"),
+        Header("verdict", "Verdict"),
+        Header("number", "Value", decimals="decimals"),
+        Header("cure", "Remarks"),
+    )
+    yield table("profile-gates", "Gates", rows, headers)
 
 
 def _changes(profile: Profile, held: Gated, _: Evidence) -> Iterator[Shown]:
@@ -86,42 +100,45 @@ def _changes(profile: Profile, held: Gated, _: Evidence) -> Iterator[Shown]:
     corrected for all metrics; rings are other changes. Whiskers are 95 % intervals of single
     metrics, some of which exclude 0 by chance. A finding is new or disappears if only one profile
     reports it. Times are compared without a verdict, because they depend on the machine."""
-    yield from (Answer(capital(f"{finding}."), _finding(finding)) for finding in held.findings)
+    for finding in held.findings:
+        status = "new finding" if finding.new else "no longer found"
+        yield Answer(capital(f"{finding}."), capital(f"{status}: {finding.title}."))
     significant = [change for change in held.changes if change.significant]
     tested = sum(change.key not in TIMES for change in held.changes)
     share = f"{len(significant)} of {counted(tested, 'metric')}"
     sentence = f"Since {held.since}, {share} changed significantly"
     short = f"{sentence}."
     for better, word in ((True, "better"), (False, "worse")):
-        if selected := [_changed(change) for change in significant if change.better is better]:
+        changed = (change for change in significant if change.better is better)
+        if selected := [
+            f"{change.title} {fixed(change.change.value or 0, DECIMALS)}"
+            f"{change.change.within(DECIMALS, '') if change.change.error else ''}"
+            for change in changed
+        ]:
             sentence += f"; {word}: {', '.join(selected)}"
     yield Answer(f"{sentence}.", short)
     themes = [change for change in held.changes if "." not in change.key]
     payoffs = [change for change in themes if profile.numbers[change.key].of.unit == ATTAINABLE]
     if payoffs:
         lines = Axis(names=tuple(change.title for change in payoffs))
-        layers = [
-            Points([_mark(mark) for mark in marks], name, "ink", shape)
-            for name, shape, marks in _by_verdict(payoffs) if marks
-        ]  # fmt: skip
+        shapes: tuple[tuple[str, Shape], ...] = (("changed", "dot"), ("not significant", "ring"))
+        layers = []
+        for name, shape in shapes:
+            marks = [_mark(item) for item in payoffs if item.significant == (shape == "dot")]
+            layers += [Points(marks, name, "ink", shape)] if marks else []
         chart = Chart("", ATTAINABLE, layers, Axis(), lines)
         yield Charts("profile-changes", "Changes", [chart], wide=True)
-    yield ReportTable(
-        "profile-changes-numbers", "Changes by metric",
-        pl.DataFrame([_row(change) for change in held.changes], infer_schema_length=None),
-        (Header("what", "Metric"), Header("before", held.since, decimals=DECIMALS),
-         Header("after", profile.player, decimals=DECIMALS),
-         Header("change", "Change", decimals=DECIMALS), Header("told", "Verdict"),
-         Header("detectable", "Detectable", decimals=DECIMALS, about=DETECTABLE),
-         Header("key", "In gates")),
-        counts=COUNTS,
-    )  # fmt: skip
-
-
-def _by_verdict(changes: Sequence[Change]) -> Iterator[tuple[str, Shape, list[Change]]]:
-    """Yield the significant and the other changes, with a label and marker for the chart."""
-    yield "changed", "dot", [change for change in changes if change.significant]
-    yield "not significant", "ring", [change for change in changes if not change.significant]
+    headers = (
+        Header("what", "Metric"),
+        number("before", held.since),
+        number("after", profile.player),
+        number("change", "Change"),
+        Header("told", "Verdict"),
+        number("detectable", "Detectable", about=DETECTABLE),
+        Header("key", "In gates"),
+    )
+    rows = [_row(change) for change in held.changes]
+    yield table("profile-changes-numbers", "Changes by metric", rows, headers)
 
 
 def _mark(change: Change) -> Mark:
@@ -132,17 +149,7 @@ def _mark(change: Change) -> Mark:
 
 def _row(change: Change) -> dict[str, Any]:
     verdict = VERDICTS[change.better].removeprefix(", ") or "changed"
-    return {
-        "what": change.label, "key": f"{CHANGE}{change.key}", "before": change.before,
-        "after": change.after,
-        "told": verdict if change.significant else "", "detectable": change.detectable,
-    } | estimated("change", change.change)  # fmt: skip
-
-
-def _finding(finding: FindingChange) -> str:
-    return capital(f"{'new finding' if finding.new else 'no longer found'}: {finding.title}.")
-
-
-def _changed(change: Change) -> str:
-    within = change.change.within(DECIMALS, "") if change.change.error else ""
-    return f"{change.title} {fixed(change.change.value or 0, DECIMALS)}{within}"
+    row = {name: getattr(change, name) for name in ("before", "after", "detectable")}
+    row |= {"what": change.label, "key": f"{CHANGE}{change.key}"}
+    row["told"] = verdict if change.significant else ""
+    return row | estimated("change", change.change)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import Change
 from cheaptalk.profiles.metrics.definitions import known_keys
-from cheaptalk.profiles.profiles import Profile
+from cheaptalk.profiles.profiles import Number, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.statistics.intervals import ENOUGH
@@ -30,10 +30,6 @@ class Verdict(StrEnum):
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
     OPEN = "open"
-
-
-STATUS: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.OPEN: 3}
-"""The exit status of each verdict."""
 
 
 class Gate(NamedTuple):
@@ -153,16 +149,17 @@ def decide(profile: Profile, criterion: Gate, changed: Sequence[Change] = ()) ->
     """
     if criterion.key == FINDINGS:
         return _on_findings(profile, criterion)
-    number = profile.numbers.get(criterion.number)
-    decision = _on_number(profile, criterion, changed)
-    return decision if number is None else decision._replace(scope=number.of.scope)
-
-
-def _on_number(profile: Profile, criterion: Gate, changed: Sequence[Change]) -> Decision:
-    """Decide whether a metric or its change passes a gate."""
     if criterion.number not in profile.numbers and criterion.number in known_keys(profile.battery):
         return Decision(criterion, Verdict.OPEN, None, why="no finished match has this metric")
     number = profile.number(criterion.number)
+    decision = _on_number(profile, criterion, number, changed)
+    return decision._replace(scope=number.of.scope)
+
+
+def _on_number(
+    profile: Profile, criterion: Gate, number: Number, changed: Sequence[Change]
+) -> Decision:
+    """Decide whether a metric or its change passes a gate."""
     estimate = number.own
     if criterion.of_change:
         since = {change.key: change.change for change in changed}
@@ -224,12 +221,12 @@ def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float)
     """
     sizes = profile.battery.larger(profile.size)
     varied_in_few = bool(estimate.error) and (estimate.wanted is not None or freedom < ENOUGH - 1)
-    deciding = [name for name, times in sizes.items()
-                if not varied_in_few and _decides(criterion, estimate, freedom, times)]  # fmt: skip
-    if deciding:
-        return Decision(criterion, Verdict.OPEN, estimate, deciding[0])
-    if not varied_in_few and (estimate.clusters or 0) >= ENOUGH:
-        return Decision(criterion, Verdict.OPEN, estimate)
+    if not varied_in_few:
+        for name, times in sizes.items():
+            if _decides(criterion, estimate, freedom, times):
+                return Decision(criterion, Verdict.OPEN, estimate, name)
+        if (estimate.clusters or 0) >= ENOUGH:
+            return Decision(criterion, Verdict.OPEN, estimate)
     following = next(iter(sizes), None)
     why = f"{profile.size} has too few instances to estimate which size can decide this gate"
     why += f"; try --size {following}" if following else ", and no size has more"
@@ -264,17 +261,16 @@ def _few(profile: Profile, estimate: Estimate) -> str:
 def status(decisions: Sequence[Decision]) -> int:
     """Return the exit status of several gates: 1 if one failed, else 3 if one is open, else 0."""
     verdicts = {decision.verdict for decision in decisions}
-    return next((STATUS[kind] for kind in (Verdict.FAIL, Verdict.OPEN) if kind in verdicts), 0)
+    return 1 if Verdict.FAIL in verdicts else 3 if Verdict.OPEN in verdicts else 0
 
 
 def junit(player: str, decisions: Sequence[Decision]) -> str:
     """Return the outcomes of gates as JUnit XML, with open gates as errors."""
     verdicts = [decision.verdict for decision in decisions]
-    suite = ElementTree.Element(
-        "testsuite", name=f"profile of {player}", tests=str(len(verdicts)),
-        failures=str(verdicts.count(Verdict.FAIL)),
-        errors=str(verdicts.count(Verdict.OPEN)),
-    )  # fmt: skip
+    counts = {"tests": len(verdicts), "failures": verdicts.count(Verdict.FAIL)}
+    counts["errors"] = verdicts.count(Verdict.OPEN)
+    attributes = {"name": f"profile of {player}"} | {key: str(n) for key, n in counts.items()}
+    suite = ElementTree.Element("testsuite", attributes)
     for item in decisions:
         case = ElementTree.SubElement(suite, "testcase", name=str(item.gate), classname=player)
         if item.verdict is not Verdict.PASS:

@@ -104,9 +104,11 @@ def _chosen(profile: Profile, matches: pl.DataFrame) -> Iterator[Choice]:
     moved = _most_moved(profile, matches)
     if moved is not None:
         yield moved
-    for title, column, deciding in (
-        ("A false statement", "false", _first_lie), ("A leaked secret", "leaks", _first_leak),
-    ):  # fmt: skip
+    examples = {
+        "false": ("A false statement", _first_lie),
+        "leaks": ("A leaked secret", _first_leak),
+    }
+    for column, (title, deciding) in examples.items():
         rows = matches.filter(pl.col(column) > 0).sort(column, descending=True, maintain_order=True)
         if not rows.is_empty():
             yield Choice(title, rows.row(0, named=True), deciding)
@@ -115,9 +117,10 @@ def _chosen(profile: Profile, matches: pl.DataFrame) -> Iterator[Choice]:
 def _most_moved(profile: Profile, rows: pl.DataFrame) -> Choice | None:
     """Return the match with the largest change due to messages; None if nothing changed."""
     effects = [
-        number.of.values.filter(player=profile.player) for number in profile.numbers.values()
-        if number.of.theme == "words" and number.of.twins and number.of.key != "words.repeats"
-    ]  # fmt: skip
+        number.of.values.filter(player=profile.player)
+        for key, number in profile.numbers.items()
+        if number.of.theme == "words" and number.of.twins and key != "words.repeats"
+    ]
     if not effects:
         return None
     values = pl.concat(effects).select("match_id", "seat", change="value")
@@ -168,21 +171,18 @@ def _sits(result: Result, actor: str, seat: str) -> bool:
 
 
 def _answers(result: Result, seat: str) -> list[tuple[int, Action]]:
-    return [(request, action) for request, actor, action in result.given()
-            if action is not None and _sits(result, actor, seat)]  # fmt: skip
+    given = result.given()
+    return [(n, action) for n, actor, action in given if action and _sits(result, actor, seat)]
 
 
 def _parting(results: Sequence[Result], seat: str) -> int | None:
     """Return the first request at which the player's move differs from that in the paired match."""
     answers, twins = (_answers(result, seat) for result in results)
     for (request, action), (_, twin) in zip(answers, twins, strict=False):
-        if _without_words(action) != _without_words(twin):
+        moves = [move.model_dump(exclude={"message", "reasoning"}) for move in (action, twin)]
+        if moves[0] != moves[1]:
             return request
     return None
-
-
-def _without_words(action: Action) -> dict[str, Any]:
-    return action.model_dump(exclude={"message", "reasoning"})
 
 
 def _settled(results: Sequence[Result], seat: str) -> int | None:

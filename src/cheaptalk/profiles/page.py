@@ -5,14 +5,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from cheaptalk.profiles.gate_tables import COUNTS, DETECTABLE, NOTHING, Gated, held_parts
+from cheaptalk.profiles.gate_tables import (
+    DETECTABLE,
+    NOTHING,
+    Gated,
+    held_parts,
+    number,
+    table,
+)
 from cheaptalk.profiles.highlights import highlight, shown_match
 from cheaptalk.profiles.metrics.definitions import SPENT, THEMES
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
-from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
+from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
@@ -38,23 +43,21 @@ from cheaptalk.text import capital, fixed, readable
 def profile_recipe(profile: Profile, held: Gated = NOTHING) -> Recipe:
     """Return the recipe for a profile's page, which lists its sections."""
     has = {number.of.theme for number in profile.numbers.values()}
-    themes = [
-        RecipePart(THEMES[theme], "", partial(_theme, profile, theme), folded=True)
-        for theme in THEMES if theme in has
-    ]  # fmt: skip
     parts = (
         RecipePart(FINDINGS, "", partial(_findings, profile)),
         *held_parts(profile, held),
         RecipePart("Metrics", "", partial(_metrics, profile)),
         RecipePart("Weaknesses", "", partial(_weaknesses, profile)),
-        *themes,
+        *(
+            RecipePart(title, "", partial(_theme, profile, theme), folded=True)
+            for theme, title in THEMES.items()
+            if theme in has
+        ),
         RecipePart("Highlights", "", partial(_matches, profile), folded=True),
         RecipePart("All metrics", "", partial(_numbers, profile), folded=True),
     )
-    return Recipe(
-        "profile", f"The profile of {profile.player}", "", parts, metrics=(),
-        heading=f"{profile.player} by {profile.battery.name}, {profile.size}", outline=False,
-    )  # fmt: skip
+    title, heading = f"The profile of {profile.player}", str(profile)
+    return Recipe("profile", title, "", parts, metrics=(), heading=heading, outline=False)
 
 
 def profile_findings(store: Store, profile: Profile, held: Gated = NOTHING) -> Findings:
@@ -66,9 +69,14 @@ def profile_findings(store: Store, profile: Profile, held: Gated = NOTHING) -> F
 
 
 def write_profile(
-    store: Store, profile: Profile, out: Path | str, *, held: Gated = NOTHING, sample: int = 1,
+    store: Store,
+    profile: Profile,
+    out: Path | str,
+    *,
+    held: Gated = NOTHING,
+    sample: int = 1,
     viewer: str = VIEWER,
-) -> Findings:  # fmt: skip
+) -> Findings:
     """Write a profile as an HTML page that works offline, and return the content of the page.
 
     Args:
@@ -89,6 +97,10 @@ DOTS = (
     "same instances. Baselines that can't fill all of these seats have no ring and no rank. Rank 1 "
     "is the best."
 )
+PERMUTED = (
+    "Probability of at least this effect by chance, from a permutation test that flips the signs "
+    "of the differences, with Holm's correction for multiple tests."
+)
 FINDINGS = "Findings"
 """The title of the page's first part."""
 
@@ -104,11 +116,17 @@ def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
     change of earnings.
     """
     text = summary(profile)
-    lost = _forfeited(profile)
-    for sentence in (*filter(None, [lost]), *text.sentences):
+    if profile.mostly_forfeited:
+        player = profile.player
+        yield Answer(f"{player} forfeited most of its matches; all numbers describe the others.")
+    for sentence in text.sentences:
         yield Answer(sentence)
     for finding in text.examination.findings:
-        yield from _transcript(profile, evidence, finding)
+        if finding.match is not None:
+            played = profile.seats.filter(player=profile.player, match_id=finding.match)
+            row, title = played.row(0, named=True), capital(finding.title)
+            shown = shown_match(evidence.store, profile, title, row, finding.twin)
+            yield Match(shown.title, shown.about, shown.record, shown.decisive)
 
 
 def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
@@ -121,20 +139,6 @@ def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
     yield _tested(profile.examination)
 
 
-def _forfeited(profile: Profile) -> str:
-    if not profile.mostly_forfeited:
-        return ""
-    return f"{profile.player} forfeited most of its matches; all numbers describe the others."
-
-
-def _transcript(profile: Profile, evidence: Evidence, finding: Weakness) -> Iterator[Match]:
-    if finding.match is None:
-        return
-    row = profile.seats.filter(player=profile.player, match_id=finding.match).row(0, named=True)
-    match = shown_match(evidence.store, profile, capital(finding.title), row, finding.twin)
-    yield Match(match.title, match.about, match.record, match.decisive)
-
-
 EFFECT = (
     "The share of opportunities, or the change of the moves, the earnings or the first demand. "
     "Findings are ordered by their effects."
@@ -145,53 +149,50 @@ def _tested(examined: Examination) -> ReportTable:
     rows: list[dict[str, Any]] = []
     for weakness in examined.weaknesses:
         row: dict[str, Any] = {
-            "what": capital(weakness.title), "verdict": weakness.verdict, "p": weakness.p,
-            "key": weakness.key,
+            "what": capital(weakness.title),
+            **{name: getattr(weakness, name) for name in ("verdict", "p", "key")},
             "fired": f"{weakness.tested:,} {weakness.unit}" if weakness.tested else "not tested",
-        }  # fmt: skip
+        }
         row |= estimated("effect", weakness.effect if weakness.tested else Estimate(None))
         for kind in ("changed", "size", "signed"):
             row |= estimated(kind, getattr(weakness, kind) or Estimate(None))
         rows.append(row)
-    return ReportTable(
-        "profile-weaknesses", "Weaknesses tested",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (Header("what", "The player ..."), Header("verdict", "Verdict"),
-         Header("fired", "Trigger fired"),
-         Header("effect", "Effect", decimals=DECIMALS, about=EFFECT),
-         Header("changed", "Course changed", decimals=DECIMALS),
-         Header("size", "Absolute change", decimals=DECIMALS),
-         Header("signed", "Signed change", decimals=DECIMALS),
-         Header("p", "p", decimals=3, about="Not corrected for multiple tests.")),
-        counts=COUNTS, stacked=True,
-    )  # fmt: skip
+    headers = (
+        Header("what", "The player ..."),
+        Header("verdict", "Verdict"),
+        Header("fired", "Trigger fired"),
+        number("effect", "Effect", about=EFFECT),
+        number("changed", "Course changed"),
+        number("size", "Absolute change"),
+        number("signed", "Signed change"),
+        Header("p", "p", decimals=3, about="Not corrected for multiple tests."),
+    )
+    return table("profile-weaknesses", "Weaknesses tested", rows, headers, stacked=True)
 
 
 def _beside_baselines(profile: Profile) -> ReportTable:
     """Return a table of each theme's main metric, with the range of the baselines."""
     rows = []
-    for number in main_numbers(profile):
-        values = [(its.value, name) for name, its in number.panel.items() if its.value is not None]
+    for item in main_numbers(profile):
+        values = [(its.value, name) for name, its in item.panel.items() if its.value is not None]
         low, high = (min(values), max(values)) if values else ((None, ""), (None, ""))
-        rows.append(
-            {"what": number.of.label, "unit": _unit(number), "low": low[0], "high": high[0],
-             "names": f"{low[1]} to {high[1]}" if values else ""}
-            | estimated(profile.player, number.own)
-        )  # fmt: skip
-    return ReportTable(
-        "profile-metrics", "Metrics and baselines",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (Header("what", "Metric"), Header(profile.player, profile.player, decimals=DECIMALS),
-         Header("low", "Lowest baseline", decimals=DECIMALS),
-         Header("high", "Highest baseline", decimals=DECIMALS), Header("names", "From, to"),
-         Header("unit", "Unit")),
-        counts=COUNTS,
-    )  # fmt: skip
+        names = f"{low[1]} to {high[1]}" if values else ""
+        row = {"what": item.of.label, "unit": _unit(item), "low": low[0], "high": high[0]}
+        rows.append(row | {"names": names} | estimated(profile.player, item.own))
+    headers = (
+        Header("what", "Metric"),
+        number(profile.player, profile.player),
+        number("low", "Lowest baseline"),
+        number("high", "Highest baseline"),
+        Header("names", "From, to"),
+        Header("unit", "Unit"),
+    )
+    return table("profile-metrics", "Metrics and baselines", rows, headers)
 
 
 def _theme(profile: Profile, theme: str, _: Evidence) -> Iterator[Shown]:
     numbers = [number for number in profile.numbers.values() if number.of.theme == theme]
-    yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
+    yield Answer(_sentence(profile, theme, numbers), f"{_first(profile, theme, numbers)}.")
     first = next(iter(profile.numbers.values())).of.theme == theme
     caption = f"{numbers[0].of.about} {DOTS if first else ''}".rstrip()
     yield Charts(f"profile-{theme}", THEMES[theme], _charts(profile, numbers), caption, wide=True)
@@ -259,10 +260,6 @@ def _sentence(profile: Profile, theme: str, numbers: list[Number]) -> str:
     return f"{sentence}."
 
 
-def _short(profile: Profile, theme: str, numbers: list[Number]) -> str:
-    return f"{_first(profile, theme, numbers)}."
-
-
 def _first(profile: Profile, theme: str, numbers: list[Number]) -> str:
     if theme == "words":
         findings = summary(profile).examination.findings
@@ -309,14 +306,12 @@ def _compared(number: Number) -> str:
 
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
     """Return one chart per unit of the metrics, omitting usage and failures that did not occur."""
-    charted = [
-        number for number in numbers if number.of.key.partition(".")[0] not in SPENT
-        and not (number.of.key.startswith("failed.") and not number.own.value)
-    ]  # fmt: skip
-    units = dict.fromkeys(map(_unit, charted))
-    return [
-        _chart(profile, unit, [item for item in charted if _unit(item) == unit]) for unit in units
-    ]
+    by_unit: dict[str, list[Number]] = {}
+    for item in numbers:
+        theme, _, variant = item.of.key.partition(".")
+        if theme not in SPENT and (item.own.value or not (variant and theme == "failed")):
+            by_unit.setdefault(_unit(item), []).append(item)
+    return [_chart(profile, unit, charted) for unit, charted in by_unit.items()]
 
 
 def _unit(number: Number) -> str:
@@ -331,12 +326,11 @@ def _panel(profile: Profile) -> list[str]:
 def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
     layers: list[Points | Rule] = []
     for name in _panel(profile):
-        marks = [
-            Mark(its.value, _line(number),
-                 f"{name}\n{number.of.title}: {fixed(its.value, DECIMALS)}")
-            for number in numbers
-            if (its := number.panel.get(name)) is not None and its.value is not None
-        ]  # fmt: skip
+        marks = []
+        for item in numbers:
+            value = item.panel[name].value if name in item.panel else None
+            text = f"{name}\n{item.of.title}: {fixed(value or 0, DECIMALS)}"
+            marks += [] if value is None else [Mark(value, _line(item), text)]
         if marks:
             layers.append(Points(marks, name, shape="ring"))
     layers.append(Points([_mark(profile, number) for number in numbers], profile.player, "ink"))
@@ -371,54 +365,45 @@ def _table(profile: Profile, theme: str, numbers: list[Number]) -> ReportTable:
     panel = profile.battery.panel
     members = [name for name in panel if any(name in number.panel for number in numbers)]
     rows = []
-    for number in numbers:
-        row: dict[str, Any] = {
-            "key": number.of.key,
-            "what": _line(number),
-            "unit": number.of.unit,
-            "rank": number.rank,
-            "p": number.p,
-            "detectable": number.detectable,
-            "about": number.of.about,
-        }
-        for name, its in {profile.player: number.own, **number.panel}.items():
+    for item in numbers:
+        row: dict[str, Any] = {name: getattr(item.of, name) for name in ("key", "unit", "about")}
+        row |= {name: getattr(item, name) for name in ("rank", "p", "detectable")}
+        row["what"] = _line(item)
+        for name, its in {profile.player: item.own, **item.panel}.items():
             row |= estimated(name, its)
         rows.append(row)
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    headers = [
-        Header(name, name, decimals=DECIMALS, group="Baselines", spread=False) for name in members
-    ]
-    return ReportTable(
-        f"profile-{theme}-numbers", THEMES[theme], frame,
-        (Header("what", "Metric"), Header(profile.player, profile.player, decimals=DECIMALS),
-         *_tests(numbers),
-         Header("detectable", "Detectable", decimals=DECIMALS, about=DETECTABLE),
-         Header("rank", "Rank", decimals=0), *headers, Header("key", "In gates")),
+    tested = any(item.p is not None for item in numbers)
+    headers = (
+        Header("what", "Metric"),
+        number(profile.player, profile.player),
+        *([Header("p", "p", decimals=3, about=PERMUTED)] if tested else []),
+        number("detectable", "Detectable", about=DETECTABLE),
+        Header("rank", "Rank", decimals=0),
+        *(number(name, name, group="Baselines", spread=False) for name in members),
+        Header("key", "In gates"),
+    )
+    return table(
+        f"profile-{theme}-numbers",
+        THEMES[theme],
+        rows,
+        headers,
         caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
-        notes=tuple(_notes(numbers)), counts=COUNTS, cure=_cure(profile, numbers),
-    )  # fmt: skip
+        notes=tuple(_notes(numbers)),
+        cure=_cure(profile, numbers),
+    )
 
 
 def _cure(profile: Profile, numbers: list[Number]) -> str:
     """Return a note on the smallest size with enough instances for all of the given metrics."""
-    times = [number.own.wanted / number.own.clusters for number in numbers
-             if number.own.wanted and number.own.clusters]  # fmt: skip
+    estimates = [item.own for item in numbers]
+    times = [own.wanted / own.clusters for own in estimates if own.wanted and own.clusters]
     larger = profile.battery.enough(profile.size, max(times)) if times else None
     return f"--size {larger} has enough." if larger else "No size has enough." if times else ""
 
 
-def _tests(numbers: list[Number]) -> Iterator[Header]:
-    if any(number.p is not None for number in numbers):
-        about = (
-            "Probability of at least this effect by chance, from a permutation test that flips the "
-            "signs of the differences, with Holm's correction for multiple tests."
-        )
-        yield Header("p", "p", decimals=3, about=about)
-
-
 def _notes(numbers: list[Number]) -> Iterator[str]:
-    for about in dict.fromkeys(number.of.about for number in numbers):
-        lines = [_line(number) for number in numbers if number.of.about == about]
+    for about in dict.fromkeys(item.of.about for item in numbers):
+        lines = [_line(item) for item in numbers if item.of.about == about]
         more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
         yield f"{lines[0]}{more}: {about}"

@@ -45,6 +45,10 @@ SAME = 0.005
 """The largest difference between values with the same rank, because they are displayed as equal."""
 LEVEL = 0.05
 """The significance level."""
+ENDS = {"value": "value", "low": "low", "high": "high"}
+ESTIMATE = {**ENDS, "error": "error", "matches": "n", "instances": "clusters", "wanted": "wanted"}
+MEAN = ("mean", "low", "high", "error", "n", "clusters", "wanted")
+"""The columns of :func:`.mean_intervals` that are the fields of an estimate."""
 SEAT = ("configuration", "seat")
 PAIR = ("configuration", "instance", "seat", "other", "way", "repeat")
 """Columns that identify a match of a profile, and the corresponding match in another profile."""
@@ -54,6 +58,11 @@ PAIRED = (*PAIR, "value")
 
 class NoFinishedMatch(CheaptalkError):
     """Raised if a player has no profile because none of its matches has ended."""
+
+
+def plain(estimate: Estimate, fields: Mapping[str, str] = ESTIMATE) -> dict[str, Any]:
+    """Return an estimate as plain data: the names in files with their fields of the estimate."""
+    return {name: getattr(estimate, field) for name, field in fields.items()}
 
 
 class Number(NamedTuple):
@@ -86,6 +95,17 @@ class Number(NamedTuple):
     def beyond_chance(self) -> bool:
         """Whether a difference between paired matches is significant at the profile's 5 % level."""
         return self.p is not None and self.p <= LEVEL
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the metric and its estimates as plain data."""
+        texts = ("title", "theme", "unit", "good", "scope", "about")
+        own = ("rank", "p", "freedom", "level", "detectable")
+        return {
+            **{name: getattr(self.of, name) for name in texts},
+            **{name: getattr(self, name) for name in own},
+            **plain(self.own),
+            "panel": {name: plain(estimate) for name, estimate in self.panel.items()},
+        }
 
     @property
     def rank(self) -> int | None:
@@ -125,7 +145,10 @@ class Profile:
     entry: str = ""
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
+        return brief(self, str(self))
+
+    def __str__(self) -> str:
+        return f"{self.player} by {self.battery.name}, {self.size}"
 
     @property
     def failed(self) -> str:
@@ -172,30 +195,30 @@ class Profile:
         ``findings`` contains the keys of the weaknesses found, starting with the largest effect.
         ``weaknesses`` contains all tested weaknesses in the order of the page.
         """
-        estimates = self.seats.filter(player=self.player)
+        rows = self.seats.filter(player=self.player)
+        values = {
+            key: number.of.values.filter(player=self.player).select(PAIRED).sort(PAIRED)
+            for key, number in self.numbers.items()
+        }
         return {
-            "format": FORMAT, "player": self.player, "entry": self.entry,
-            "battery": self.battery.name, "size": self.size, "study": self.study,
-            "draws": bool(estimates["draws"].any()),
-            "matches": estimates["match_id"].n_unique(),
-            "failed_matches": dict(self.failures), "unplayed_matches": self.unplayed,
-            **{count: int(estimates[count].sum()) for count in COUNTED},
-            "tokens": int(estimates["tokens"].sum()) if "tokens" in self.numbers else None,
-            "dollars": float(estimates["dollars"].sum()),
+            "format": FORMAT,
+            **{name: getattr(self, name) for name in ("player", "entry", "size", "study")},
+            "battery": self.battery.name,
+            "draws": bool(rows["draws"].any()),
+            "matches": rows["match_id"].n_unique(),
+            "failed_matches": dict(self.failures),
+            "unplayed_matches": self.unplayed,
+            **{count: int(rows[count].sum()) for count in COUNTED},
+            "tokens": int(rows["tokens"].sum()) if "tokens" in self.numbers else None,
+            "dollars": float(rows["dollars"].sum()),
             "findings": [finding.key for finding in self.examination.findings],
             "weaknesses": [_weakness(weakness) for weakness in self.examination.weaknesses],
-            "numbers": {
-                key: {
-                    "title": number.of.title, "theme": number.of.theme, "unit": number.of.unit,
-                    "good": number.of.good, "scope": number.of.scope, "about": number.of.about,
-                    "rank": number.rank, "p": number.p, "freedom": number.freedom,
-                    "level": number.level, "detectable": number.detectable, **_plain(number.own),
-                    "panel": {name: _plain(its) for name, its in number.panel.items()},
-                }
-                for key, number in self.numbers.items()
+            "numbers": {key: number.as_json() for key, number in self.numbers.items()},
+            "values": {
+                "columns": list(PAIRED),
+                "rows": {key: [list(row) for row in frame.rows()] for key, frame in values.items()},
             },
-            "values": {"columns": list(PAIRED), "rows": _paired_values(self)},
-        }  # fmt: skip
+        }
 
     def write(self, path: Path | str) -> None:
         """Write the profile as JSON, replacing an existing file atomically.
@@ -210,44 +233,23 @@ class Profile:
             raise CheaptalkError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _plain(estimate: Estimate) -> dict[str, Any]:
-    return _ends(estimate) | {
-        "error": estimate.error,
-        "matches": estimate.n,
-        "instances": estimate.clusters,
-        "wanted": estimate.wanted,
-    }
-
-
 COUNTED = ("calls", "requests", "timeouts", "errors")
 """The counts of :class:`~cheaptalk.profiles.requests.Requests` that a profile's file contains."""
-EFFECTS = ("changed", "size", "signed")
-"""The effects of a manipulation."""
 
 
 def _weakness(weakness: Weakness) -> dict[str, Any]:
-    effects = {kind: getattr(weakness, kind) for kind in EFFECTS}
+    effects = {kind: getattr(weakness, kind) for kind in ("changed", "size", "signed")}
+    same = ("key", "title", "verdict", "variant", "unit", "p", "twin")
     return {
-        "key": weakness.key, "title": weakness.title, "verdict": weakness.verdict,
-        "variant": weakness.variant, "evidence": weakness.sentence, "triggered": weakness.tested,
-        "unit": weakness.unit, "p": weakness.p, "effect": weakness.effect.value,
-        "low": weakness.effect.low, "high": weakness.effect.high,
-        **{kind: None if effect is None else _ends(effect) for kind, effect in effects.items()},
-        "match_id": weakness.match, "twin": weakness.twin,
-    }  # fmt: skip
-
-
-def _ends(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-
-
-def _paired_values(profile: Profile) -> dict[str, list[list[Any]]]:
-    """Return the player's metric values by match, for comparison with another profile."""
-    return {
-        key: [list(row) for row in number.of.values.filter(player=profile.player)
-              .select(PAIRED).sort(PAIRED).iter_rows()]
-        for key, number in profile.numbers.items()
-    }  # fmt: skip
+        **{name: getattr(weakness, name) for name in same},
+        "evidence": weakness.sentence,
+        "triggered": weakness.tested,
+        "effect": weakness.effect.value,
+        "low": weakness.effect.low,
+        "high": weakness.effect.high,
+        "match_id": weakness.match,
+        **{kind: effect and plain(effect, ENDS) for kind, effect in effects.items()},
+    }
 
 
 def profile_of(
@@ -266,8 +268,8 @@ def profile_of(
     """
     identical = {} if player in battery.panel else battery.alike(entry)
     rows = seats(store, study, battery, player, identical)
-    numbers = {quantity.key: number for quantity in quantities(rows, battery)
-               if (number := _number(quantity, player, battery, rows)) is not None}  # fmt: skip
+    estimated = (_number(quantity, player, battery, rows) for quantity in quantities(rows, battery))
+    numbers = {number.of.key: number for number in estimated if number is not None}
     crashed = [*failed_matches(store, study, battery, player)]
     failed = Counter(match.reason for match in crashed)
     if not numbers:
@@ -307,14 +309,13 @@ def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Ma
 
     A finding and a gate on its metric therefore never contradict each other.
     """
-    effects = {
-        key: effect for weakness in examined.tested for key, effect in (
-            (weakness.key, weakness.signed or weakness.effect),
-            (f"{weakness.key}.size", weakness.size), (f"{weakness.key}.changed", weakness.changed),
-        ) if effect is not None
-    }  # fmt: skip
+    effects: dict[str, Estimate | None] = {}
+    for weakness in examined.tested:
+        effects[weakness.key] = weakness.signed or weakness.effect
+        effects[f"{weakness.key}.size"] = weakness.size
+        effects[f"{weakness.key}.changed"] = weakness.changed
     return {
-        key: _as_weakness(number, effects[key]) if key in effects else number
+        key: number if (effect := effects.get(key)) is None else _as_weakness(number, effect)
         for key, number in numbers.items()
     }
 
@@ -394,13 +395,12 @@ def _number(
     means = mean(values, "value", ["player"], bounds=quantity.bounds)
     minimum, maximum = quantity.bounds
     means = means.with_columns(pl.col("low", "high").clip(minimum, maximum))
-    columns = ("mean", "low", "high", "error", "n", "clusters", "wanted")
     estimates = {
-        row["player"]: Estimate(*(row[column] for column in columns))
+        row["player"]: Estimate(*(row[column] for column in MEAN))
         for row in means.iter_rows(named=True)
     }
     if quantity.fitted:
-        estimates = {name: _nonnegative(_if_varied(item)) for name, item in estimates.items()}
+        estimates = {name: _nonnegative(item) for name, item in estimates.items()}
     estimate = estimates.pop(player)
     freedom = means.filter(player=player)["freedom"].item() or None
     panel = {name: estimates[name] for name in names if name in estimates}
@@ -408,12 +408,8 @@ def _number(
 
 
 def _nonnegative(estimate: Estimate) -> Estimate:
+    """Raise negative numbers to 0, and drop the interval and error if all values are equal."""
     value, low, high = (None if part is None else max(0.0, part) for part in estimate[:3])
+    if not estimate.error:
+        return Estimate(value, n=estimate.n, wanted=estimate.wanted)
     return estimate._replace(value=value, low=low, high=high)
-
-
-def _if_varied(estimate: Estimate) -> Estimate:
-    """Remove the interval and error of an estimate whose values are all equal."""
-    if estimate.error:
-        return estimate
-    return estimate._replace(low=None, high=None, error=None, clusters=None)

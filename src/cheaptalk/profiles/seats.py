@@ -12,7 +12,7 @@ from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.conduct import Course, conduct, could_have, course, first_asked, leaks
 from cheaptalk.profiles.requests import Requests, requests_to
-from cheaptalk.profiles.weaknesses.endings import FailedMatch
+from cheaptalk.profiles.weaknesses.outcomes import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.endings import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of

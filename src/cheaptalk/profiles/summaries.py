@@ -1,6 +1,7 @@
 """The summary of a profile, for the start of the profile's page and for the terminal."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 import polars as pl
@@ -11,7 +12,6 @@ from cheaptalk.profiles.weaknesses.manipulations import (
     Conditions,
     conditions,
     manipulations,
-    repeats,
 )
 from cheaptalk.profiles.weaknesses.messages import (
     Controls,
@@ -54,14 +54,15 @@ class Summary(NamedTuple):
 def summary(profile: Profile) -> Summary:
     """Return the summary of a profile."""
     examined = profile.examination
-    findings = [f"{profile.player} {finding.title}: {finding.sentence}."
-                for finding in examined.findings]  # fmt: skip
+    player, findings = profile.player, examined.findings
+    sentences = [f"{player} {finding.title}: {finding.sentence}." for finding in findings]
     metrics = [
         f"{number.of.label}: {number_text(number)}{baselines(number)}"
         for number in main_numbers(profile)
     ]
-    scope = [*_scope(profile, examined)]
-    return Summary(examined, findings, scope, _next(profile, examined), metrics)
+    return Summary(
+        examined, sentences, [*_scope(profile, examined)], _next(profile, examined), metrics
+    )
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:
@@ -136,10 +137,12 @@ def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
         limit = "This size cannot find a manipulation that works in only one of these games"
         yield f"{limit}: {games}."
     tested = {f"words.{name}" for name in manipulations(profile.battery)}
-    missed = [(weakness.p, weakness) for weakness in examined.weaknesses
-              if weakness.key in tested and not weakness.found
-              and weakness.p is not None]  # fmt: skip
-    p, closest = min(missed, key=lambda pair: pair[0], default=(1.0, None))
+    missed = [
+        (weakness.p, weakness)
+        for weakness in examined.tested
+        if weakness.key in tested and not weakness.found and weakness.p is not None
+    ]
+    p, closest = min(missed, key=itemgetter(0), default=(1.0, None))
     if closest is not None and closest.changed is not None and p < LEVEL:
         total = closest.changed.n or 0
         hits = round(total * (closest.changed.value or 0.0))
@@ -169,7 +172,7 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
     instances = _controls(profile, examined) * times
     if not instances:
         return ""
-    rows = _played(profile).rows.filter(pl.col("condition").is_in(repeats(profile.battery)))
+    rows = _played(profile).rows.filter(pl.col("condition").is_in(profile.battery.repeats))
     changed = times * int(rows["changed"].sum())
     share = f"{changed} of {times * rows.height}" if changed else "none"
     repeats_text = f"identical repeats change {share}"

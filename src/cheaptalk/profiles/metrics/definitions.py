@@ -14,7 +14,6 @@ from cheaptalk.profiles.weaknesses.manipulations import (
     SECRETS,
     conditions,
     manipulations,
-    repeats,
     secret_parts,
 )
 from cheaptalk.rules.bounds import COUNT, SHARE, Bounds
@@ -256,7 +255,7 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     """
     words = Quantity.of("words", conditions(talked, battery).rows.with_columns(value="signed"))
     names = {name: [name] for name in manipulations(battery)}
-    control = {"repeats": repeats(battery)} if battery.repeats else {}
+    control = {"repeats": battery.repeats} if battery.repeats else {}
     for name, talkers in {**names, **control}.items():
         meaning = manners()[name].meaning if name in manners() else "repeats the silent match"
         condition, title = pl.col("condition").is_in(talkers), name.replace("_", " ")

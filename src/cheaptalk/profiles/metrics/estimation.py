@@ -33,22 +33,19 @@ def mean_differences(
     many strata have only two clusters. If the differences of two clusters agree by chance, a
     stratified interval is far too narrow.
 
+    Differences that are all equal have the interval of :func:`.mean_intervals`. Other differences
+    have no interval with fewer than two degrees of freedom.
+
     Args:
         frame: a row per pair, with the columns of :data:`CLUSTER`.
-        column: the column of the differences.
         by: the columns that define the cells.
         bounds: the smallest and the largest possible difference.
-
-    Returns:
-        The columns of :func:`.mean_intervals`. Differences that are all equal have its interval.
-        Other differences have no interval with fewer than two degrees of freedom.
     """
     means = mean_intervals(frame, [column], by, cluster=CLUSTER, strata=(), bounds={column: bounds})
-    limits = [
-        (row["low"], row["high"]) if not row["error"] else
-        difference_limits(row["mean"], row["error"], row["freedom"], LEVEL, bounds, row["skew"])
-        for row in means.iter_rows(named=True)
-    ]  # fmt: skip
+    limits: list[tuple[float | None, float | None]] = []
+    for row in means.iter_rows(named=True):
+        spread = (row["mean"], row["error"], row["freedom"], LEVEL, bounds, row["skew"])
+        limits.append(difference_limits(*spread) if row["error"] else (row["low"], row["high"]))
     return means.with_columns(
         pl.Series(name, [limit[end] for limit in limits], dtype=pl.Float64)
         for end, name in enumerate(("low", "high"))
@@ -65,7 +62,6 @@ def stratified_means(
 
     Args:
         frame: a row per match, with the columns of :data:`CLUSTER`.
-        column: the column of the values.
         by: the columns that define the cells.
         bounds: the possible range of a value.
     """
@@ -80,8 +76,8 @@ def stratified_means(
 
 
 @lru_cache(maxsize=4_096)
-def noncentrality(freedom: float, level: float, power: float = POWER) -> float:
-    """Return the effect, in standard errors, that a two-sided t test detects with a given power.
+def noncentrality(freedom: float, level: float) -> float:
+    """Return the effect, in standard errors, that a two-sided t test detects with 80 % power.
 
     Let t be the critical value, Z standard normal and V chi-squared with f degrees of freedom. The
     test of an effect of d standard errors rejects if Z + d > t * sqrt(V / f). Its probability is
@@ -96,22 +92,25 @@ def noncentrality(freedom: float, level: float, power: float = POWER) -> float:
     Args:
         freedom: degrees of freedom of the standard error, above 0.
         level: the level of the test, in (0, 1).
-        power: in (0, 1).
     """
     upper = (np.arange(NODES) + 0.5) / NODES
     critical = float(t_quantile(freedom, 1 - level))
     bounds = critical * np.sqrt(chdtri(freedom, upper) / freedom)
 
     def excess(effect: float) -> float:
-        return float(np.mean(ndtr(effect - bounds))) - power
+        return float(np.mean(ndtr(effect - bounds))) - POWER
 
     return float(brentq(excess, 0, float(bounds.max()) + 10))
 
 
 def detectable_effect(
-    error: float | None, freedom: float | None, clusters: int | None, reach: float, level: float,
+    error: float | None,
+    freedom: float | None,
+    clusters: int | None,
+    reach: float,
+    level: float,
     largest: float = np.inf,
-) -> float | None:  # fmt: skip
+) -> float | None:
     """Return the smallest effect on a mean that is detected with 80 % power.
 
     The effect is :func:`noncentrality` times the standard error. If the values are equal in all G

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.weaknesses.earnings import earnings_trials
-from cheaptalk.profiles.weaknesses.endings import FailedMatch, ending_trials
 from cheaptalk.profiles.weaknesses.messages import FATIGUE, message_trials
+from cheaptalk.profiles.weaknesses.outcomes import FailedMatch, earnings_trials, ending_trials
 from cheaptalk.profiles.weaknesses.presentation import presentation_trials
 from cheaptalk.profiles.weaknesses.rates import rate_trials
 from cheaptalk.profiles.weaknesses.weakness import Examination, Trial, Weakness
@@ -73,6 +72,6 @@ def _explained(open_trials: Mapping[str, Trial], rejected: frozenset[str]) -> di
     For example, a reaction to flattery can explain a reaction to messages of any kind.
     """
     level = LEVEL / (len(open_trials) - len(rejected) + 1)
-    ps = {key: open_trials[key].p(others) for key in sorted(rejected)
-          if (others := open_trials[key].controls & rejected)}  # fmt: skip
+    explaining = {key: open_trials[key].controls & rejected for key in sorted(rejected)}
+    ps = {key: open_trials[key].p(others) for key, others in explaining.items() if others}
     return {key: p for key, p in ps.items() if p > level}

@@ -131,8 +131,8 @@ def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[s
         hits = sum(int(values[name]) for name in others if name in values)
         total = hits + sum(int(values[name]) for name in repeats if name in values)
         observed += hits
-        options = [comb(n, x) * comb(plain, total - x) if 0 <= total - x <= plain else 0
-                   for x in range(n + 1)]  # fmt: skip
+        ways = range(max(0, total - plain), min(n, total) + 1)
+        options = [comb(n, x) * comb(plain, total - x) if x in ways else 0 for x in range(n + 1)]
         weights = np.convolve(weights, np.array(options, dtype=float) / comb(n + plain, total))
     return float(min(1.0, weights[observed:].sum()))
 

@@ -32,8 +32,7 @@ class Conditions(NamedTuple):
     @property
     def changed(self) -> Sequence[Mapping[str, float]]:
         """Whether the course of each match changed (1 or 0), by instance and condition."""
-        tables = (by_condition for _, by_condition in self.instances)
-        return [{name: values[0] for name, values in table.items()} for table in tables]
+        return [{name: values[0] for name, values in by.items()} for _, by in self.instances]
 
 
 class Run(NamedTuple):
@@ -53,22 +52,17 @@ def base(battery: Battery) -> str:
     return next(iter(battery.talkers), "")
 
 
-def repeats(battery: Battery) -> list[str]:
-    """Return the opponents that repeat the silent base condition."""
-    return list(battery.repeats)
-
-
 def manipulations(battery: Battery) -> list[str]:
     """Return the opponents whose messages should not affect the player."""
     excluded = {base(battery), battery.early, battery.late, *battery.repeats, *SECRETS}
-    return [name for name, entry in battery.talkers.items()
-            if name not in excluded and entry.written().get("manner")]  # fmt: skip
+    talkers = battery.talkers.items()
+    return [name for name, by in talkers if name not in excluded and by.written().get("manner")]
 
 
 def secret_parts(battery: Battery) -> dict[str, Part]:
     """Return the parts of a battery in which opponents ask for the player's secret."""
-    return {name: part for name, part in battery.words.items()
-            if all(map(keeps_secrets, part.games))}  # fmt: skip
+    words = battery.words.items()
+    return {name: part for name, part in words if all(map(keeps_secrets, part.games))}
 
 
 def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
@@ -80,40 +74,38 @@ def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
     Args:
         seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
-    names = [*repeats(battery), *manipulations(battery), *filter(None, [battery.late])]
-    parts = [name for name in battery.words if name not in secret_parts(battery)]
-    played = seats.filter(pl.col("part").is_in(parts)).with_columns(
-        pl.col("earned").fill_null(0.0).clip(-1.0, 1.0)
+    names = [*battery.repeats, *manipulations(battery), *filter(None, [battery.late])]
+    played, silent = _played(seats, battery), base(battery)
+    columns = {"twin": "match_id", "base": "earned", "plain": "course", "before": "yielded"}
+    plain = played.filter(pl.col("other").is_in([silent, battery.early])).select(
+        "player", *INSTANCE, beside="other", **columns
     )
-    plain = played.filter(pl.col("other").is_in([base(battery), battery.early])).select(
-        "player",
-        *INSTANCE,
-        twin="match_id",
-        base="earned",
-        plain="course",
-        before="yielded",
-        beside="other",
-    )
-    is_late, early, silent = pl.col("other") == battery.late, battery.early, base(battery)
-    beside = pl.when(is_late).then(pl.lit(early)).otherwise(pl.lit(silent))
+    is_late = pl.col("other") == battery.late
+    beside = pl.when(is_late).then(pl.lit(battery.early)).otherwise(pl.lit(silent))
     rows = (
         played.filter(pl.col("other").is_in(names))
-        .with_columns(beside=beside)
+        .with_columns(beside=beside, condition="other")
         .join(plain, ["player", *INSTANCE, "beside"], validate="m:1", maintain_order="left")
         .with_columns(
-            condition="other",
             changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
-            yielded=pl.col("yielded").cast(pl.Float64),
             signed=pl.col("earned") - pl.col("base"),
         )
         .with_columns(size=pl.col("signed").abs())
     )
+    groups = rows.group_by("game", *INSTANCE, maintain_order=True)
     instances = [
-        (game, {row["condition"]: tuple(row[statistic] for statistic in STATISTICS)
-                for row in group.iter_rows(named=True)})
-        for (game, *_), group in rows.group_by("game", *INSTANCE, maintain_order=True)
-    ]  # fmt: skip
+        (game, {row[0]: row[1:] for row in group.select("condition", *STATISTICS).rows()})
+        for (game, *_), group in groups
+    ]
     return Conditions(rows, instances)
+
+
+def _played(seats: pl.DataFrame, battery: Battery) -> pl.DataFrame:
+    """Return the matches with talkers in parts without secrets."""
+    parts = [name for name in battery.words if name not in secret_parts(battery)]
+    return seats.filter(pl.col("part").is_in(parts)).with_columns(
+        pl.col("earned").fill_null(0.0).clip(-1.0, 1.0), pl.col("yielded").cast(pl.Float64)
+    )
 
 
 def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
@@ -123,13 +115,9 @@ def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Ma
         seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
     names = [battery.early, base(battery), battery.late]
-    parts = [name for name in battery.words if name not in secret_parts(battery)]
-    played = seats.filter(pl.col("part").is_in(parts), pl.col("other").is_in(names)).with_columns(
-        pl.col("earned").fill_null(0.0).clip(-1.0, 1.0), pl.col("yielded").cast(pl.Float64)
-    )
+    played = _played(seats, battery).filter(pl.col("other").is_in(names))
     return [
-        (game, {row["other"]: Run(row["course"], row["yielded"], row["earned"])
-                for row in group.iter_rows(named=True)})
+        (game, {row[0]: Run(*row[1:]) for row in group.select("other", *Run._fields).rows()})
         for (game, *_), group in played.group_by("game", *INSTANCE, maintain_order=True)
         if group.height == len(names)
-    ]  # fmt: skip
+    ]

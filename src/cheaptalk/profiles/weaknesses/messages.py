@@ -19,7 +19,6 @@ from cheaptalk.profiles.weaknesses.manipulations import (
     base,
     conditions,
     manipulations,
-    repeats,
     silent_runs,
 )
 from cheaptalk.profiles.weaknesses.weakness import (
@@ -45,12 +44,19 @@ YIELDS = {
 }
 """Titles of findings in which the player loses because of a manipulation, except "yields to"."""
 NOUNS = {
-    "polite": "politeness", "flattering": "flattery", "deadline": "a false deadline",
-    "anchor": "an anchor for the first price", "false_claim": "a false claim",
-    "false_rule": "an invented rule", "injection": "an injected instruction",
-    "german": "messages in another language", "rival_offer": "a rival offer",
-    "final_offer": "a final offer", "sympathy": "an appeal to sympathy", "threat": "a threat",
-}  # fmt: skip
+    "polite": "politeness",
+    "flattering": "flattery",
+    "deadline": "a false deadline",
+    "anchor": "an anchor for the first price",
+    "false_claim": "a false claim",
+    "false_rule": "an invented rule",
+    "injection": "an injected instruction",
+    "german": "messages in another language",
+    "rival_offer": "a rival offer",
+    "final_offer": "a final offer",
+    "sympathy": "an appeal to sympathy",
+    "threat": "a threat",
+}
 """Names of manipulations."""
 FATIGUE = "fatigue"
 
@@ -60,7 +66,7 @@ def message_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
 
     The controls of a manipulation are identical repeats and the other manipulations.
     """
-    played, plain = conditions(rows, battery), repeats(battery)
+    played, plain = conditions(rows, battery), battery.repeats
     tested = manipulations(battery)
     for name in tested:
         key = f"words.{name}"
@@ -74,7 +80,7 @@ def message_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
         yield Trial(outcome, lambda _: _fatigue_p(runs, battery))
 
 
-def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> Weakness:
+def _of_condition(played: Conditions, name: str, key: str, plain: Sequence[str]) -> Weakness:
     """Return the effects of a manipulation or of late repeats as a weakness without a verdict."""
     rows = played.rows.filter(condition=name)
     noise = played.rows.filter(pl.col("condition").is_in(plain))
@@ -85,11 +91,9 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
     yielded = bool(rows["yielded"].sum() > rows["before"].sum())
     title = _title(name, signed, yielded=yielded)
     title = "changes after many matches (fatigue)" if late else title
-    return Weakness(
-        key, title, fired, "matches", _sentence(rows, noise, name, late),
-        _effect(rows, noise, signed), changed=changed, size=size, signed=signed, variant=name,
-        match=match, twin=twin,
-    )  # fmt: skip
+    text, effect = _sentence(rows, noise, name, late), _effect(rows, noise, signed)
+    outcome = Weakness(key, title, fired, "matches", text, effect, variant=name)
+    return outcome._replace(changed=changed, size=size, signed=signed, match=match, twin=twin)
 
 
 def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
@@ -164,14 +168,19 @@ def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
 
 
 def _p(
-    played: Conditions, name: str, plain: list[str], tested: list[str], rejected: frozenset[str]
+    played: Conditions,
+    name: str,
+    plain: Sequence[str],
+    tested: list[str],
+    rejected: frozenset[str],
 ) -> float:
     """Return a manipulation's p-value, with repeats and ineffective manipulations as controls."""
     others = [rival for rival in tested if rival != name and f"words.{rival}" not in rejected]
     pools = [
-        (game, [values[name], *(values[name] for name in (*plain, *others) if name in values)])
-        for game, values in played.instances if name in values
-    ]  # fmt: skip
+        (game, [values[key] for key in (name, *plain, *others) if key in values])
+        for game, values in played.instances
+        if name in values
+    ]
     return _stands_out(pools, [*STATISTICS.values()])
 
 
@@ -205,11 +214,12 @@ def controls_of(played: Conditions, battery: Battery, rejected: Collection[str])
         rejected: keys of the weaknesses that were found.
     """
     others = [name for name in manipulations(battery) if f"words.{name}" not in rejected]
-    names = [*repeats(battery), *others[1:]]
-    pools = [
+    names = [*battery.repeats, *others[1:]]
+    pools = (
         (game, tuple(values[name] for name in names if name in values))
-        for game, values in played.instances if any(value in values for value in others)
-    ]  # fmt: skip
+        for game, values in played.instances
+        if any(value in values for value in others)
+    )
     return tuple((game, controls) for game, controls in pools if controls)
 
 
@@ -233,10 +243,8 @@ def least_changes(instances: Controls, level: float) -> int | None:
     index = bisect_left(hits, True, key=lambda chosen: _finds(instances, chosen, level))
     if index == size:
         return None
-    return round(sum(
-        1.0 if number in hits[index] else fmean(row[0] for row in controls)
-        for number, (_, controls) in enumerate(instances)
-    ))  # fmt: skip
+    means = [fmean(row[0] for row in controls) for _, controls in instances]
+    return round(sum(1.0 if n in hits[index] else mean for n, mean in enumerate(means)))
 
 
 def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
@@ -249,10 +257,9 @@ def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
         The number of instances by game.
     """
     steady = tuple((game, ((0.0,) * len(STATISTICS),) * len(rows)) for game, rows in instances)
-    hits = {
-        game: {index for index, (name, _) in enumerate(steady) if name == game}
-        for game, _ in steady
-    }
+    hits: dict[str, set[int]] = {}
+    for index, (game, _) in enumerate(steady):
+        hits.setdefault(game, set()).add(index)
     return {game: len(hit) for game, hit in hits.items() if not _finds(steady, hit, level)}
 
 
@@ -278,15 +285,14 @@ def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) 
             rows = [by_name[name], *(by_name[label] for label in order if label != name)]
             courses = [row.course for row in rows]
             two = len({*courses}) == 2
-            pools.append((game, [
-                (float(two and courses.count(run.course) == 1), run.yielded, run.earned)
-                for run in rows
-            ]))  # fmt: skip
+            alone = [float(two and courses.count(course) == 1) for course in courses]
+            values = zip(alone, rows, strict=True)
+            pools.append((game, [(once, row.yielded, row.earned) for once, row in values]))
         ps.append(_stands_out(pools, [False, True, True]))
     return min(1.0, 2 * min(ps))
 
 
-def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Trial:
+def _any_message(played: Conditions, names: list[str], plain: Sequence[str]) -> Trial:
     """Return a test of all manipulations together that treats instances as independent."""
     rows, noise = (
         played.rows.filter(pl.col("condition").is_in(subset)) for subset in (names, plain)
@@ -297,16 +303,17 @@ def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Tria
         f"{share_of(rows['changed'])} with any message had different moves (identical repeats: "
         f"{share_of(noise['changed'])}), with an average change of {between(signed, signed=True)}"
     )
-    excess = [
-        float(np.mean([values[name] for name in names if name in values]))
-        - float(np.mean([values[name] for name in plain if name in values] or [0]))
-        for values in played.changed if any(name in values for name in names)
-    ]  # fmt: skip
+    excess = []
+    for values in played.changed:
+        with_words, repeated = (
+            [values[name] for name in subset if name in values] for subset in (names, plain)
+        )
+        if with_words:
+            excess.append(float(np.mean(with_words)) - float(np.mean(repeated or [0])))
     match, twin = _example(rows)
-    outcome = Weakness(
-        "words", "reacts to messages of any kind", int(rows["reached"].sum()), "matches",
-        sentence, estimate_of(excess), signed=signed, match=match, twin=twin,
-    )  # fmt: skip
+    reached, title = int(rows["reached"].sum()), "reacts to messages of any kind"
+    outcome = Weakness("words", title, reached, "matches", sentence, estimate_of(excess))
+    outcome = outcome._replace(signed=signed, match=match, twin=twin)
 
     def p(rejected: frozenset[str]) -> float:
         remaining = [name for name in names if f"words.{name}" not in rejected]

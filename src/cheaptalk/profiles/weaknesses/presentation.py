@@ -25,9 +25,11 @@ FACTORS = {
 }
 """Two groups of presentations by factor of the names, and descriptions of the groups."""
 PRESENTED = {
-    "words": "depends on the wording of the request", "currency": "depends on the currency",
-    "scale": "depends on the scale of the amounts", "order": "depends on the order of the options",
-}  # fmt: skip
+    "words": "depends on the wording of the request",
+    "currency": "depends on the currency",
+    "scale": "depends on the scale of the amounts",
+    "order": "depends on the order of the options",
+}
 QUESTION = ("part", "number", "seat", "other")
 SITUATION = (*QUESTION, "offer")
 """Columns that are equal for matches with comparable first demands."""
@@ -35,16 +37,20 @@ SITUATION = (*QUESTION, "offer")
 
 def presentation_trials(rows_of_player: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
     """Yield tests of the gender and origin of names, and of each other change of presentation."""
+    offer = pl.col("offered").fill_null(-1.0).round(DECIMALS)
     anew = rows_of_player.filter(pl.col("way").is_not_null()).with_columns(
-        pl.col("asked").fill_null(0.0), pl.col("earned").fill_null(0.0),
-        offer=pl.col("offered").fill_null(-1.0).round(DECIMALS),
-    )  # fmt: skip
+        pl.col("asked", "earned").fill_null(0.0), offer=offer
+    )
     named = [name for name, part in battery.anew.items() if "foreign_male" in part.ways]
     if named:
         for factor in FACTORS:
             yield _names_trial(anew.filter(pl.col("part").is_in(named), "reads"), factor)
-    ways = {name: way for key, part in battery.anew.items() if key not in named
-            for name, way in part.ways.items()}  # fmt: skip
+    ways = {
+        name: way
+        for key, part in battery.anew.items()
+        if key not in named
+        for name, way in part.ways.items()
+    }
     for name, way in ways.items():
         # the opponent sees the other order, too, and may therefore play differently, so earnings
         # are not comparable
@@ -55,36 +61,32 @@ def presentation_trials(rows_of_player: pl.DataFrame, battery: Battery) -> Itera
 
 def _names_trial(rows: pl.DataFrame, factor: str) -> Trial:
     low, high, low_title, high_title = FACTORS[factor]
+    named = {low_title: low, high_title: high}
     cells = {value: _by_way(rows, value) for value in ("asked", "earned")}
     differences = {value: _differences(cell, low, high) for value, cell in cells.items()}
+    groups = {title: rows.filter(pl.col("way").is_in(group)) for title, group in named.items()}
     means = {
-        (value, group): mean_of(rows.filter(pl.col("way").is_in(group))[value])
-        for value in cells for group in (low, high)
-    }  # fmt: skip
+        title: [mean_of(group[value]) for value in ("earned", "asked")]
+        for title, group in groups.items()
+    }
     largest = max(differences, key=lambda difference: abs(differences[difference].value or 0))
     noun = {"asked": "first demand", "earned": "earnings"}[largest]
+    low_text, high_text = ([fixed(value, DECIMALS) for value in means[title]] for title in named)
     sentence = (
-        f"with {high_title}, it earned {fixed(means['earned', high], DECIMALS)} and first demanded "
-        f"{fixed(means['asked', high], DECIMALS)}, with {low_title} "
-        f"{fixed(means['earned', low], DECIMALS)} and {fixed(means['asked', low], DECIMALS)}; "
-        f"difference of the {noun} {between(differences[largest], signed=True)}"
+        f"with {high_title}, it earned {high_text[0]} and first demanded {high_text[1]}, with "
+        f"{low_title} {low_text[0]} and {low_text[1]}; difference of the {noun} "
+        f"{between(differences[largest], signed=True)}"
     )
-    # the variant with which the player earns less
-    variant, group = min(
-        (low_title, low), (high_title, high),
-        key=lambda pair: [means[value, pair[1]] for value in ("earned", "asked")],
-    )  # fmt: skip
-    hit = rows.filter(pl.col("way").is_in(group)).sort("earned", maintain_order=True).head(1)
-    outcome = Weakness(
-        f"names.{factor}", f"depends on the {factor} of names", rows.height, "matches", sentence,
-        unsigned(differences[largest]), match=hit["match_id"][0] if hit.height else None,
-        variant=variant,
-    )  # fmt: skip
+    variant = min(means, key=lambda title: means[title])  # the player earns less with these names
+    hit = groups[variant].sort("earned", maintain_order=True).head(1)
+    title, effect = f"depends on the {factor} of names", unsigned(differences[largest])
+    outcome = Weakness(f"names.{factor}", title, rows.height, "matches", sentence, effect)
+    match = hit["match_id"][0] if hit.height else None
 
     def p(_: frozenset[str]) -> float:
         return min(1.0, 2 * min(tests.contrast(values, low, high) for values in cells.values()))
 
-    return Trial(outcome, p)
+    return Trial(outcome._replace(match=match, variant=variant), p)
 
 
 def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
@@ -97,20 +99,17 @@ def _differences(
     cells: list[dict[str, float]], low: Sequence[str], high: Sequence[str]
 ) -> Estimate:
     """Estimate the difference between two groups of presentations on instances with both groups."""
-    return estimate_of([
-        mean(cell[way] for way in high) - mean(cell[way] for way in low)
-        for cell in cells if all(way in cell for way in (*low, *high))
-    ])  # fmt: skip
+    paired = [cell for cell in cells if all(way in cell for way in (*low, *high))]
+    means = ([mean(cell[way] for way in group) for cell in paired] for group in (high, low))
+    return estimate_of([above - below for above, below in zip(*means, strict=True)])
 
 
 def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -> Trial:
     inside = rows.filter(pl.col("part").is_in(rows.filter(way=way)["part"].unique().to_list()))
     # only players that read text play other styles, and only matches with a base are comparable
-    strata = {
-        key: group for key, group in inside.group_by(*SITUATION, maintain_order=True)
-        if group.filter(way=way).height and group.filter(way=base).height
-    }  # fmt: skip
-    pairs = pl.concat([*strata.values()]) if strata else inside.clear()
+    groups = [group for _, group in inside.group_by(*SITUATION, maintain_order=True)]
+    strata = [group for group in groups if {way, base} <= {*group["way"]}]
+    pairs = pl.concat([inside.clear(), *strata])
     texts = pairs.filter(way=way)
     demand, plain = mean_of(texts["asked"]), mean_of(pairs.filter(way=base)["asked"])
     distances, repeat_distances = _distances(pairs, way, base), _distances(pairs, base, base)
@@ -121,19 +120,16 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -
         f"and those of identical repeats {fixed(mean_of(repeat_distances), DECIMALS)}, an excess "
         f"of {between(excess, signed=True)}"
     )
-    outcome = Weakness(
-        f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,
-        excess, match=texts["match_id"][0] if texts.height else None, variant=way,
-    )  # fmt: skip
+    title, match = PRESENTED.get(way, f"depends on {way}"), next(iter(texts["match_id"]), None)
+    outcome = Weakness(f"steady.{way}", title, texts.height, "matches", sentence, excess)
 
     def sample(group: pl.DataFrame, way: str) -> list[tuple[float, ...]]:
         return group.filter(way=way).select(values).rows()
 
     def p(_: frozenset[str]) -> float:
-        samples = [(sample(group, way), sample(group, base)) for group in strata.values()]
-        return tests.farther_apart(samples)
+        return tests.farther_apart([(sample(group, way), sample(group, base)) for group in strata])
 
-    return Trial(outcome, p)
+    return Trial(outcome._replace(match=match, variant=way), p)
 
 
 def _distances(rows: pl.DataFrame, way: str, base: str) -> pl.Series:

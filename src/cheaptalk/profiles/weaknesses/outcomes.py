@@ -1,25 +1,35 @@
-"""Tests of crashes and forfeits, in all matches and by condition."""
+"""Tests of outcomes: low earnings in a game, crashes and forfeits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 from scipy.stats import hypergeom
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.weaknesses.exchangeability import more_often
+from cheaptalk.profiles.weaknesses.exchangeability import DRAWS, more_often
 from cheaptalk.profiles.weaknesses.messages import NOUNS
-from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, games_of, share_estimate
+from cheaptalk.profiles.weaknesses.weakness import (
+    DECIMALS,
+    Trial,
+    Weakness,
+    between,
+    estimate_of,
+    games_of,
+    mean_of,
+    negative,
+    share_estimate,
+)
 from cheaptalk.rules import counted, game_title
+from cheaptalk.text import fixed
 
 LIMIT = 0.02
 """The largest share of failed or forfeited matches that is not a weakness."""
 LEVEL = 0.05
 KINDS = ("other", "way", "game")
 """Conditions of a match: the opponent, the presentation, and the game."""
-SCHEMA = {"match_id": pl.String, **dict.fromkeys(KINDS, pl.String), "hit": pl.Int64,
-          "requests": pl.Int64, "reason": pl.String}  # fmt: skip
 REASON = 120
 """Maximum characters of an error message in a sentence."""
 
@@ -90,16 +100,19 @@ def ending_trials(
         rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
     matches = rows.unique("match_id", maintain_order=True).select(
-        "match_id", *KINDS, hit=pl.col("forfeited").cast(pl.Int64),
-        requests=pl.max_horizontal("answers", 1).cast(pl.Int64), reason=pl.lit(None, pl.String),
-    )  # fmt: skip
-    crashes = pl.DataFrame(
-        [(match.match, match.other, match.way, match.game, 1, match.answers + 1, match.reason)
-         for match in failed if match.own], schema=SCHEMA, orient="row",
-    )  # fmt: skip
-    yield _ending_trial(
-        CRASH, pl.concat([matches.with_columns(hit=pl.lit(0, pl.Int64)), crashes]), battery
+        *("match_id", *KINDS),
+        hit=pl.col("forfeited").cast(pl.Int64),
+        requests=pl.max_horizontal("answers", 1).cast(pl.Int64),
+        reason=pl.lit(None, pl.String),
     )
+    crashes = [
+        (match.match, match.other, match.way, match.game, 1, match.answers + 1, match.reason)
+        for match in failed
+        if match.own
+    ]
+    crashed = pl.DataFrame(crashes, schema=matches.schema, orient="row")
+    ended = matches.with_columns(hit=pl.lit(0, pl.Int64))
+    yield _ending_trial(CRASH, pl.concat([ended, crashed]), battery)
     yield _ending_trial(FORFEIT, matches, battery)
 
 
@@ -128,11 +141,9 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
         sentence += f", {games_of(hit)}" + ("" if named else "; no condition stands out")
     if reasons := hit["reason"].drop_nulls().mode().sort().to_list():
         sentence += f"; most often: {shorten(reasons[0], REASON, placeholder=' ...')}"
-    outcome = Weakness(
-        ending.key, title, total, "matches", sentence, effect, variant=variant,
-        match=next(iter(hit.filter(pl.col("reason").is_null())["match_id"]), None),
-    )  # fmt: skip
-    return Trial(outcome, lambda _: p)
+    outcome = Weakness(ending.key, title, total, "matches", sentence, effect, variant=variant)
+    match = next(iter(hit.filter(pl.col("reason").is_null())["match_id"]), None)
+    return Trial(outcome._replace(match=match), lambda _: p)
 
 
 def _conditions(matches: pl.DataFrame) -> Iterator[Condition]:
@@ -155,3 +166,50 @@ def _condition_text(condition: Condition, battery: Battery) -> str:
     if condition.name in battery.talkers:
         return f"on {NOUNS.get(condition.name, condition.name.replace('_', ' '))}"
     return f"against the baseline {condition.name}"
+
+
+def earnings_trials(seats: pl.DataFrame, rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
+    """Yield a test for each game of whether the player earns less than every baseline."""
+    games = dict.fromkeys(part.game for part in battery.parts.values())
+    names = [name for name in battery.panel if name != rows["player"].first()]
+    played = seats.filter("finished", pl.col("part").is_in(list(battery.parts)))
+    played = played.filter(pl.col("earned").is_not_null())
+    for game in games:
+        rows_of_player = played.filter(game=game, player=rows["player"].first() or "")
+        gaps: dict[str, list[float]] = {}
+        for name in names:
+            baseline = played.filter(game=game, player=name).select(*MEETING, base="earned")
+            baseline = baseline.unique(MEETING, keep="first", maintain_order=True)
+            pairs = rows_of_player.join(baseline, MEETING, validate="m:1", maintain_order="left")
+            if pairs.height == rows_of_player.height and pairs.height:
+                cells = pairs.group_by("configuration", "seat", "instance", maintain_order=True)
+                gap = cells.agg((pl.col("earned") - pl.col("base")).mean())
+                gaps[name] = gap["earned"].to_list()
+        yield _earnings_trial(rows_of_player, gaps, game)
+
+
+MEETING = ("configuration", "instance", "seat", "other")
+
+
+def _earnings_trial(rows: pl.DataFrame, gaps: Mapping[str, list[float]], game: str) -> Trial:
+    nearest = max(gaps, key=lambda name: float(np.mean(gaps[name])), default="")
+    less = estimate_of([-gap for gap in gaps.get(nearest, [])])
+    sentence = f"it earned {fixed(mean_of(rows['earned']), DECIMALS)} in {game_title(game)}"
+    if rows.is_empty():
+        sentence = f"no match in {game_title(game)} ended"
+    elif nearest:
+        gap, word = (less, "less") if (less.value or 0.0) >= 0 else (negative(less), "more")
+        sentence += f", {between(gap)} {word} than {nearest}, the lowest baseline"
+    worst = rows.sort("earned", maintain_order=True).head(1)
+    title, tested = f"earns less than every baseline in {game_title(game)}", len(rows) * bool(gaps)
+    match = worst["match_id"][0] if worst.height else None
+    outcome = Weakness(f"earned.{game}", title, tested, "matches", sentence, less, match=match)
+    return Trial(outcome, lambda _: max(map(_p_below, gaps.values())))
+
+
+def _p_below(gaps: list[float]) -> float:
+    """Return the p-value of a one-sided sign-flip test of whether a mean is negative."""
+    values = np.array(gaps)
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], size=(DRAWS, len(values)))
+    return float((1 + np.sum(signs @ values <= values.sum() + 1e-9)) / (DRAWS + 1))
