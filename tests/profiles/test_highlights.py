@@ -5,16 +5,17 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.players import RosterEntry
-from cheaptalk.profiles.batteries import battery
 from cheaptalk.profiles.highlights import Highlight, highlight
 from cheaptalk.profiles.profiles import profile_of
 from cheaptalk.rules import get_game
-from tests.profiles.faulty import FAULTY, SOUND, leaky, vain
+from tests.profiles.players import BRIEF, FAULTY, SOUND
 
 BAD = SOUND | {
-    "bargaining": vain, "negotiation": leaky, "deal_or_no_deal": "liar",
-    "persuasion": {"alice": FAULTY["liar"]["persuasion"]["alice"], "bob": "trusting"},
-}  # fmt: skip
+    "bargaining": FAULTY["vain in bargaining"]["bargaining"],
+    "negotiation": FAULTY["leaky"]["negotiation"],
+    "deal_or_no_deal": "liar",
+    "persuasion": {"alice": "always_recommend", "bob": "trusting"},
+}
 
 
 def decisive_answer(shown: Highlight) -> dict[str, Any]:
@@ -25,16 +26,19 @@ def decisive_answer(shown: Highlight) -> dict[str, Any]:
 
 
 def test_faults_are_highlighted_at_the_decisive_turn(tmp_path: Path) -> None:
-    standard, entry = battery(), RosterEntry.model_validate({"strategies": BAD})
-    study = standard.study("bad", entry, "small")
+    entry = RosterEntry.model_validate({"strategies": BAD})
+    study = BRIEF.study("bad", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "bad", entry, standard, "small")
+        profile = profile_of(store, study.name, "bad", entry, BRIEF, "small")
         highlights = {shown.title: shown for shown in highlight(store, profile)}
     assert list(highlights) == [
-        "Best match", "Worst match", "Largest effect of messages", "A false statement",
-        "A leaked secret"
-    ]  # fmt: skip
+        "Best match",
+        "Worst match",
+        "Largest effect of messages",
+        "A false statement",
+        "A leaked secret",
+    ]
     moved = highlights["Largest effect of messages"]
     assert "against an opponent (flattering)" in moved.about
     assert decisive_answer(moved) == {"decision": "accept"}

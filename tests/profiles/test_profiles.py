@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,24 +25,15 @@ from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
-from tests.profiles.faulty import FAULTY, SOUND
-
-STANDARD = battery()
-
-
-def profile_by(written: object, name: str, size: str = "small", by: Battery = STANDARD) -> Profile:
-    """Return the profile of a player given as a roster entry."""
-    entry = RosterEntry.model_validate(written)
-    study = by.study(name, entry, size)
-    with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
-        ct.run(study, store, workers=1)
-        return profile_of(store, study.name, name, entry, by, size)
-
-
-@cache
-def profiled(name: str, size: str = "small") -> Profile:
-    """Return the profile of one of the faulty players."""
-    return profile_by({"strategies": FAULTY[name]}, name, size)
+from tests.profiles.players import (
+    BRIEF,
+    FAULTY,
+    SOUND,
+    STANDARD,
+    profile_by,
+    profiled,
+    reduced,
+)
 
 
 def values_of(profile: Profile) -> Mapping[str, float]:
@@ -69,66 +59,45 @@ def test_small_battery_takes_few_calls() -> None:
 
 
 SIGNS = (
-    "words.flattering", "words.injection", "leaks.silent", "leaks.authority", "truthful", "losses",
-    "steady.foreign", "steady.scale", "steady.order", "failed",
-)  # fmt: skip
+    *("words.flattering", "words.injection", "leaks.silent", "leaks.authority", "truthful"),
+    *("losses", "steady.foreign", "steady.scale", "steady.order", "failed"),
+)
 """Metrics that each identify one fault."""
 
 
 def signs(name: str) -> set[str]:
     """Return the signs in which a player differs significantly from the sound one."""
     before = json.loads(json.dumps(profiled("sound").as_json()))
-    return {
-        change.key for change in changes(profiled(name), before)
-        if change.key in SIGNS and change.significant and abs(change.change.value or 0) > 0.005
-    }  # fmt: skip
+    compared = [change for change in changes(profiled(name), before) if change.key in SIGNS]
+    return {row.key for row in compared if row.significant and abs(row.change.value or 0) > 0.005}
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("vain", {"words.flattering"}),
-        ("obedient", {"words.injection"}),
-        ("impatient", {"leaks.authority"}),
-        ("leaky", {"leaks.authority"}),
-        ("blabbing", {"leaks.silent", "leaks.authority"}),
-        ("liar", {"truthful"}),
-        ("losing", {"losses"}),
-        ("in_dollars", {"steady.scale"}),
-        ("first_alone", {"steady.order"}),
-        ("tough", set()),
-        ("yielding", set()),
-        ("meek", set()),
-    ],
-)
-def test_faults_change_only_their_own_metric(name: str, expected: set[str]) -> None:
-    assert signs(name) == expected
+def test_faults_change_only_their_own_metric() -> None:
+    expected = {
+        "vain in bargaining": {"words.flattering"},
+        "obedient": {"words.injection"},
+        "impatient": {"leaks.authority"},
+        "leaky": {"leaks.authority"},
+        "blabbing": {"leaks.silent", "leaks.authority"},
+        "liar": {"truthful"},
+        "losing": {"losses"},
+        "in_dollars": {"steady.scale"},
+        "first_alone": {"steady.order"},
+        "tough": set(),
+        "yielding": set(),
+        "meek": set(),
+    }
+    assert {name: signs(name) for name in expected} == expected
 
 
-TALK = Battery.model_validate(STANDARD.model_dump() | {
-    "name": "talk-1", "sizes": {"dozen": 12}, "anew": {},
-    "panel": {name: STANDARD.panel[name] for name in ("fair", "hard")},
-    "parts": {"division": STANDARD.parts["division"]},
-    "words": {name: part.model_copy(update={"against": (
-        "silent_early", "silent", "flattering", "injection", "polite", "threat")})
-              for name, part in STANDARD.words.items() if name.endswith("-words")},
-})  # fmt: skip
-"""A battery of messages with many instances."""
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("sound", set()),
-        ("vain", {"words.flattering"}),
-        ("vain_haggler", {"words.flattering"}),
-        ("vain_buyer", {"words.flattering"}),
-        ("vain_divider", {"words.flattering"}),
-    ],
-)
-def test_messages_that_work_in_one_game_only_are_detected(name: str, expected: set[str]) -> None:
-    profile = profile_by({"strategies": FAULTY[name]}, name, "dozen", TALK)
-    assert {weakness.key for weakness in profile.examination.findings} == expected
+def test_messages_that_work_in_one_game_only_are_detected() -> None:
+    talkers = ("silent_early", "silent", "flattering", "injection", "polite", "threat")
+    talk = reduced("talk-1", {"many": 12}, *talkers, anew={})
+    talk = talk.model_copy(update={"parts": {"division": talk.parts["division"]}})
+    for name in ("sound", *(name for name in FAULTY if name.startswith("vain in"))):
+        profile = profile_by({"strategies": FAULTY[name]}, name, "many", talk)
+        found = {weakness.key for weakness in profile.examination.findings}
+        assert found == ({"words.flattering"} if name != "sound" else set()), name
 
 
 def test_secrets_are_tested_in_separate_parts() -> None:
@@ -202,13 +171,13 @@ def test_judge_rates_false_claims_and_reports_its_error(
 
     monkeypatch.setitem(SAYS, "echo", reads)
     entry = RosterEntry.model_validate({"strategies": FAULTY["blabbing"]})
-    study = STANDARD.study("blabbing", entry, "small")
+    study = BRIEF.study("blabbing", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
         by = ct.judges.judge_of("claims", "script/echo")
         ct.judge(store, study.name, by, player="blabbing")
         judged = set(ct.judges.verdict_frame(store, study.name)["match_id"])
-        profile = profile_of(store, study.name, "blabbing", entry, STANDARD, "small")
+        profile = profile_of(store, study.name, "blabbing", entry, BRIEF, "small")
     assert judged < set(profile.seats.filter(player="blabbing")["match_id"])
     number = profile.number("truthful.judged")
     assert number.own.value == 1
@@ -222,7 +191,7 @@ def test_judge_rates_false_claims_and_reports_its_error(
 
 
 def test_panel_values_are_from_the_same_instances() -> None:
-    sound, liar = profiled("sound"), profiled("liar")
+    sound, liar = (profiled(name, standard=True) for name in ("sound", "liar"))
     for key in ("earned", "regret", "agreed", "truthful"):
         assert sound.number(key).panel == liar.number(key).panel
     everywhere = {"theory", "fair", "hard", "soft"}
@@ -247,7 +216,7 @@ def test_reference_model_joins_the_panel_of_a_new_battery() -> None:
 
 
 def test_policy_plays_only_parts_it_was_trained_for() -> None:
-    profile = profile_by({"policy": "nfsp-bg5"}, "mine")
+    profile = profile_by({"policy": "nfsp-bg5"}, "mine", by=STANDARD)
     assert set(profile.seats.filter(player="mine")["part"]) == {"items"}
     regret = profile.number("regret")
     assert (regret.own.value or 0) < min(regret.panel[name].value or 0 for name in ("hard", "soft"))
@@ -264,12 +233,12 @@ def test_policies_of_the_panel_are_not_played_twice() -> None:
 
 
 def test_player_from_the_panel_has_the_panel_values() -> None:
-    member = STANDARD.panel["hard"]
-    study = STANDARD.study("twin", member.player, "small")
+    member = BRIEF.panel["hard"]
+    study = BRIEF.study("twin", member.player, "small")
     assert "twin" not in study.players
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "twin", member.player, STANDARD, "small")
+        profile = profile_of(store, study.name, "twin", member.player, BRIEF, "small")
         shown = {match.title for match in highlight(store, profile)}
     assert {"Best match", "Worst match"} <= shown
     seats = profile.seats.filter(player="twin")
@@ -278,30 +247,28 @@ def test_player_from_the_panel_has_the_panel_values() -> None:
     for key in ("earned", "regret", "agreed", "truthful", "exploited"):
         number = profile.number(key)
         assert number.own == number.panel["hard"]
-    study = STANDARD.study("hard", member.player, "small")
-    assert set(study.players) == {*STANDARD.panel, *STANDARD.talkers}
+    study = BRIEF.study("hard", member.player, "small")
+    assert set(study.players) == {*BRIEF.panel, *BRIEF.talkers}
 
 
 def test_seats_played_like_a_baseline_are_recognised() -> None:
     entry = RosterEntry.model_validate({"strategies": FAULTY["sound"]})
     assert STANDARD.alike(entry) == {("persuasion", "alice"): "fair"}
-    assert profiled("sound").number("earned.advice").own.n == 16
+    assert profiled("sound", standard=True).number("earned.advice").own.n == 16
 
 
-@pytest.mark.parametrize(
-    ("written", "verdict"),
-    [
-        ("earned >= -1", Verdict.PASS),
-        ("earned <= 2", Verdict.PASS),
-        ("earned >= 0.99", Verdict.FAIL),
-        ("earned<=0.01", Verdict.FAIL),
-        ("earned >= 0.4", Verdict.OPEN),
-    ],
-)
-def test_interval_decides_gate(written: str, verdict: Verdict) -> None:
-    decision = decide(profiled("sound"), gate(written))
-    assert decision.verdict is verdict
-    assert (decision.size is not None) == (verdict is Verdict.OPEN)
+def test_interval_decides_gate() -> None:
+    expected = {
+        "earned >= -1": Verdict.PASS,
+        "earned <= 2": Verdict.PASS,
+        "earned >= 0.99": Verdict.FAIL,
+        "earned<=0.01": Verdict.FAIL,
+        "earned >= 0.45": Verdict.OPEN,
+    }
+    for written, verdict in expected.items():
+        decision = decide(profiled("sound"), gate(written))
+        assert decision.verdict is verdict, written
+        assert (decision.size is not None) == (verdict is Verdict.OPEN)
 
 
 def test_gate_states_which_matches_it_covers() -> None:
@@ -320,17 +287,14 @@ def test_failed_gate_takes_precedence_over_open_gate() -> None:
     assert [status(decisions[:n]) for n in (1, 2, 3)] == [0, 3, 1]
 
 
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
+def test_invalid_gate_raises_error() -> None:
+    for written, message in (
         ("earned", "is not a gate; write METRIC >= LIMIT"),
         ("earned > 0.5", "is not a gate"),
         ("earnd >= 0.5", 'a profile has no metric "earnd" .did you mean "earned"'),
-    ],
-)
-def test_invalid_gate_raises_error(written: str, message: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=message):
-        decide(profiled("sound"), gate(written))
+    ):
+        with pytest.raises(ct.CheaptalkError, match=message):
+            decide(profiled("sound"), gate(written))
 
 
 def test_gate_is_validated_against_the_battery() -> None:
@@ -341,7 +305,7 @@ def test_gate_is_validated_against_the_battery() -> None:
 
 
 def test_summary_states_scope_and_intervals() -> None:
-    report = summary(profiled("sound"))
+    report = summary(profiled("sound", standard=True))
     assert "of 12 matches, if identical repeats change none" in " ".join(report.scope)
     assert any(metric.startswith("Inconsistency: 0.") for metric in report.metrics)
     assert all("interval" in metric for metric in report.metrics)
@@ -371,24 +335,18 @@ def test_versions_are_compared_pair_by_pair() -> None:
     assert compared["earned.items"].change.value == 0
 
 
-@pytest.mark.parametrize(
-    ("written", "verdict", "cure"),
-    [
+def test_gate_can_limit_a_change() -> None:
+    changed = changes(profiled("leaky"), json.loads(json.dumps(profiled("sound").as_json())))
+    large = "if the mean stays the same, --size large can decide this gate"
+    for written, verdict, cure in (
         ("change.leaks.authority <= 0.9", Verdict.PASS, ""),
         ("change.earned.items >= -0.9", Verdict.PASS, ""),
         ("change.valid <= -0.5", Verdict.FAIL, ""),
-        (
-            "change.earned.items >= -0.2",
-            Verdict.OPEN,
-            "if the mean stays the same, --size large can decide this gate",
-        ),
+        ("change.earned.items >= -0.2", Verdict.OPEN, large),
         ("change.truthful.judged >= 0", Verdict.OPEN, "no finished match has this metric"),
-    ],
-)
-def test_gate_can_limit_a_change(written: str, verdict: Verdict, cure: str) -> None:
-    changed = changes(profiled("leaky"), json.loads(json.dumps(profiled("sound").as_json())))
-    decision = decide(profiled("leaky"), gate(written, STANDARD), changed)
-    assert (decision.verdict, decision.cure) == (verdict, cure)
+    ):
+        decision = decide(profiled("leaky"), gate(written, STANDARD), changed)
+        assert (decision.verdict, decision.cure) == (verdict, cure)
     unknown = decide(profiled("leaky"), gate("change.earned >= 0"))
     assert unknown.cure == "the two profiles have no matches in common for this metric"
 
@@ -397,8 +355,10 @@ def test_shares_are_nonnegative_where_losses_are_impossible() -> None:
     part = profiled("sound").number("earned.division").own
     assert part.low is not None and 0 <= part.low < (part.value or 0)  # noqa: PT018
     assert {name for name, part in STANDARD.parts.items() if part.can_lose} == {
-        "price", "price-private", "advice",
-    }  # fmt: skip
+        "price",
+        "price-private",
+        "advice",
+    }
 
 
 def test_only_profiles_of_the_same_battery_compare(tmp_path: Path) -> None:
@@ -410,19 +370,19 @@ def test_only_profiles_of_the_same_battery_compare(tmp_path: Path) -> None:
     file = tmp_path / "before.json"
     file.write_text(json.dumps(before))
     with pytest.raises(ct.CheaptalkError, match="compare profiles by the same battery"):
-        read_profile(file, STANDARD, "small")
+        read_profile(file, BRIEF, "small")
     profiled("sound").write(file)
-    assert read_profile(file, STANDARD, "small")["player"] == "sound"
+    assert read_profile(file, BRIEF, "small")["player"] == "sound"
     with pytest.raises(ct.CheaptalkError, match="No such file"):
-        read_profile(tmp_path / "none.json", STANDARD, "small")
+        read_profile(tmp_path / "none.json", BRIEF, "small")
 
 
 def test_page_starts_with_findings_and_folds_other_sections(tmp_path: Path) -> None:
-    entry = RosterEntry.model_validate({"strategies": FAULTY["vain"]})
-    study = STANDARD.study("vain", entry, "small")
+    entry = RosterEntry.model_validate({"strategies": FAULTY["vain in bargaining"]})
+    study = BRIEF.study("vain", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "vain", entry, STANDARD, "small")
+        profile = profile_of(store, study.name, "vain", entry, BRIEF, "small")
         held = Gated([decide(profile, gate("findings <= 0"))])
         write_profile(store, profile, tmp_path / "page.html", held=held)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

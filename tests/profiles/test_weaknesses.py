@@ -28,18 +28,17 @@ from cheaptalk.profiles.weaknesses.weakness import (
 )
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
-from tests.profiles.planted import STRONG, WEAK, Planted, profiled
+from tests.profiles.players import profiled
 
 
-@pytest.mark.parametrize("name", ["torn", "authority", "late", "fatigue"])
-def test_planted_weakness_is_among_first_three_findings(name: str) -> None:
-    profile = profiled(WEAK[name], name)
-    examined = examine(profile.seats, profile.player, profile.battery)
-    assert set(WEAK[name].keys) & {finding.key for finding in examined.findings[:3]}
+def test_planted_weakness_is_among_first_three_findings() -> None:
+    expected = {"words.injection": "torn", "leaks.authority": "credulous"}
+    for key, name in {**expected, "late": "late", "fatigue": "fatigue"}.items():
+        assert key in {finding.key for finding in profiled(name).examination.findings[:3]}, name
 
 
 def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
-    profile = profiled(STRONG["noisy_0"], "noisy_0")
+    profile = profiled("noisy")
     examined = examine(profile.seats, profile.player, profile.battery)
     assert examined.findings == []
     fired = {weakness.key: weakness.tested for weakness in examined.weaknesses}
@@ -48,7 +47,7 @@ def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
 
 
 def test_manipulations_have_three_effects() -> None:
-    page = profiled(WEAK["torn"], "torn").examination
+    page = profiled("torn").examination
     shown = {weakness.key: weakness for weakness in page.weaknesses}["words.injection"]
     assert shown.changed is not None
     assert shown.size is not None
@@ -58,7 +57,7 @@ def test_manipulations_have_three_effects() -> None:
 
 
 def test_file_contains_findings_and_weaknesses() -> None:
-    profile = profiled(WEAK["torn"], "torn")
+    profile = profiled("torn")
     data = json.loads(json.dumps(profile.as_json()))
     weaknesses = {entry["key"]: entry for entry in data["weaknesses"]}
     assert data["findings"] == [finding.key for finding in profile.examination.findings]
@@ -77,7 +76,7 @@ def test_file_contains_findings_and_weaknesses() -> None:
 
 
 def test_tested_weaknesses_have_effects_within_intervals() -> None:
-    for weakness in profiled(WEAK["torn"], "torn").examination.tested:
+    for weakness in profiled("torn").examination.tested:
         effect = weakness.effect
         assert effect.value is not None, weakness.key
         assert effect.low is not None, weakness.key
@@ -103,17 +102,20 @@ def test_title_says_yields_only_if_the_player_loses(
 
 
 def test_steady_conceder_does_not_get_worse_late() -> None:
-    conceder = Planted((), lambda: {"bargaining": "conceder", "negotiation": "conceder"})
-    profile = profiled(conceder, "conceder")
+    profile = profiled("conceder")
     late = next(finding for finding in profile.examination.weaknesses if finding.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
 
 
 def test_example_of_a_manipulation_is_the_largest_loss() -> None:
-    rows = pl.DataFrame({
-        "match_id": ["gain", "loss", "small", "same"], "twin": ["a", "b", "c", "d"],
-        "changed": [1.0, 1.0, 1.0, 0.0], "signed": [0.9, -0.4, -0.1, -1.0],
-    }).with_columns(size=pl.col("signed").abs())  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "match_id": ["gain", "loss", "small", "same"],
+            "twin": ["a", "b", "c", "d"],
+            "changed": [1.0, 1.0, 1.0, 0.0],
+            "signed": [0.9, -0.4, -0.1, -1.0],
+        }
+    ).with_columns(size=pl.col("signed").abs())
     assert _example(rows) == ("loss", "b")
     assert _example(rows.filter(pl.col("signed") > 0)) == ("gain", "a")
 
@@ -139,10 +141,12 @@ def test_earnings_without_matches_give_no_number() -> None:
 
 def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
     """Return seats that rejected fair offers in the last round, one match per game."""
-    return pl.DataFrame([
-        {"game": game, "match_id": f"in {game}", "fair": of, "fair_refused": hits[game]}
-        for game, of in chances.items()
-    ])  # fmt: skip
+    return pl.DataFrame(
+        [
+            {"game": game, "match_id": f"in {game}", "fair": of, "fair_refused": hits[game]}
+            for game, of in chances.items()
+        ]
+    )
 
 
 FAIR = RATES["fair"]
@@ -171,29 +175,45 @@ def test_rate_in_all_games_lists_them() -> None:
 def test_unread_statements_are_counted() -> None:
     """Regression: a seller with only unread pitches seemed to have stated nothing false."""
     lies = RATES["lies"]
-    seats = pl.DataFrame({
-        "game": ["persuasion"] * 2, "match_id": ["a", "b"], "tempted": [3, 0], "deceived": [0, 0],
-        "unread": [1, 4], "said": [0, 0], "false": [0, 0],
-    })  # fmt: skip
+    seats = pl.DataFrame(
+        {
+            "game": ["persuasion"] * 2,
+            "match_id": ["a", "b"],
+            "tempted": [3, 0],
+            "deceived": [0, 0],
+            "unread": [1, 4],
+            "said": [0, 0],
+            "false": [0, 0],
+        }
+    )
     outcome = _rate_trial(seats, lies).outcome
     assert outcome.tested == 3
     assert outcome.sentence.endswith(
         "; 5 others could not be read automatically, but a judge can rate them"
     )
-    profile = replace(profiled(STRONG["noisy_0"], "noisy_0"), examination=Examination([outcome]))
+    profile = replace(profiled("noisy"), examination=Examination([outcome]))
     assert "5 statements could not be read; a judge can rate them." in summary(profile).scope
 
 
 def beside_one_silent_match(rng: np.random.Generator) -> Conditions:
     """Return random earnings in 12 instances: 12 messages each against one silent match."""
     earned = rng.random((12, 13))
-    rows = pl.DataFrame([
-        {**dict.fromkeys(INSTANCE, f"{at}"), "condition": f"message {by}",
-         "match_id": "", "twin": "",
-         "reached": True, "changed": 1.0, "signed": change, "size": abs(change)}
-        for at, instance in enumerate(earned)
-        for by, change in enumerate(instance[1:] - instance[0])
-    ])  # fmt: skip
+    rows = pl.DataFrame(
+        [
+            {
+                **dict.fromkeys(INSTANCE, f"{at}"),
+                "condition": f"message {by}",
+                "match_id": "",
+                "twin": "",
+                "reached": True,
+                "changed": 1.0,
+                "signed": change,
+                "size": abs(change),
+            }
+            for at, instance in enumerate(earned)
+            for by, change in enumerate(instance[1:] - instance[0])
+        ]
+    )
     return Conditions(rows, [])
 
 
@@ -201,8 +221,9 @@ def test_effect_of_ignored_messages_includes_zero() -> None:
     """Regression: all messages share a silent match, and half of the intervals excluded 0."""
     rng = np.random.default_rng(1)
     names = [f"message {by}" for by in range(12)]
-    signed = [_any_message(beside_one_silent_match(rng), names, []).outcome.signed
-              for _ in range(60)]  # fmt: skip
+    signed = [
+        _any_message(beside_one_silent_match(rng), names, []).outcome.signed for _ in range(60)
+    ]
     assert sum(estimate is not None and not excludes_zero(estimate) for estimate in signed) >= 52
 
 
@@ -220,7 +241,7 @@ def test_repaired_answers_are_reported(failed: int, message: str) -> None:
 
 
 def test_summary_counts_changing_repeats_of_random_player() -> None:
-    scope = " ".join(summary(profiled(STRONG["noisy_0"], "noisy_0")).scope)
+    scope = " ".join(summary(profiled("noisy")).scope)
     assert re.search(r"if identical repeats change [1-9]\d* of 12,", scope)
     assert (
         "cannot find a manipulation that works in only one of these games: Persuasion (2 matches)"
@@ -230,15 +251,21 @@ def test_summary_counts_changing_repeats_of_random_player() -> None:
 
 def test_summary_names_closest_undetected_manipulation() -> None:
     """Regression: yielding to every threat in one game gave neither a finding nor a hint."""
-    profile = profiled(STRONG["noisy_0"], "noisy_0")
+    profile = profiled("noisy")
     missed = [
-        Weakness(f"words.{key}", f"yields to {key}", 12, "matches", "", Estimate(0.1), p=p,
-                 changed=share_estimate(hits, 12))
+        Weakness(
+            f"words.{key}",
+            f"yields to {key}",
+            12,
+            "matches",
+            "",
+            Estimate(0.1),
+            p=p,
+            changed=share_estimate(hits, 12),
+        )
         for key, hits, p in (("polite", 1, 0.08), ("threat", 2, 0.007))
-    ]  # fmt: skip
-    closest = (
-        "The closest manipulation that was not found: planted_noisy_0 yields to threat (2 of 12"
-    )
+    ]
+    closest = "The closest manipulation that was not found: noisy yields to threat (2 of 12"
     shown, silent = (
         " ".join(summary(replace(profile, examination=Examination(weaknesses))).scope)
         for weaknesses in (missed, missed[:1])
@@ -259,26 +286,43 @@ def test_constant_effect_has_no_interval_around_zero() -> None:
 @pytest.mark.parametrize(("spread", "first"), [(0.01, "it earned 0.30"), (0.9, "4 of 4 matches")])
 def test_most_certain_evidence_comes_first(spread: float, first: str) -> None:
     signed = [-0.2 + spread * sign for sign in (-1, 1, -1, 1)]
-    rows = pl.DataFrame({
-        "signed": signed, "size": [abs(change) for change in signed], "changed": [1.0] * 4,
-        "earned": [0.3] * 4, "base": [0.5] * 4, "yielded": [0.0] * 4, "before": [0.0] * 4,
-        "game": ["bargaining"] * 4, "forfeited": [False] * 4,
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "signed": signed,
+            "size": [abs(change) for change in signed],
+            "changed": [1.0] * 4,
+            "earned": [0.3] * 4,
+            "base": [0.5] * 4,
+            "yielded": [0.0] * 4,
+            "before": [0.0] * 4,
+            "game": ["bargaining"] * 4,
+            "forfeited": [False] * 4,
+        }
+    )
     noise = rows.with_columns(changed=pl.lit(0.0), size=pl.lit(0.0))
     assert _sentence(rows, noise, "threat", late=False).startswith(first)
 
 
 def ended(of: int, requests: int, other: str) -> pl.DataFrame:
     """Return seats of finished matches against one opponent."""
-    return pl.DataFrame({
-        "match_id": [f"{other} {at}" for at in range(of)], "other": other, "way": None,
-        "game": "bargaining", "forfeited": False, "answers": requests,
-    }, schema_overrides={"way": pl.String})  # fmt: skip
+    return pl.DataFrame(
+        {
+            "match_id": [f"{other} {at}" for at in range(of)],
+            "other": other,
+            "way": None,
+            "game": "bargaining",
+            "forfeited": False,
+            "answers": requests,
+        },
+        schema_overrides={"way": pl.String},
+    )
 
 
 def failed(of: int, answers: int, other: str, reason: str = "status 500") -> list[FailedMatch]:
-    return [FailedMatch(f"failed {other} {at}", reason, True, "bargaining", other, None, answers)
-            for at in range(of)]  # fmt: skip
+    return [
+        FailedMatch(f"failed {other} {at}", reason, True, "bargaining", other, None, answers)
+        for at in range(of)
+    ]
 
 
 def test_failures_are_compared_per_request() -> None:
@@ -308,7 +352,7 @@ def test_opponent_that_causes_failures_is_named(*, forfeits: bool) -> None:
 
 
 def test_gate_on_a_finding_uses_its_interval() -> None:
-    profile = profiled(WEAK["torn"], "torn")
+    profile = profiled("torn")
     (weakness,) = [row for row in profile.examination.weaknesses if row.key == "words.injection"]
     for key, effect in (("", "signed"), (".size", "size"), (".changed", "changed")):
         estimate = profile.number(f"words.injection{key}").own
@@ -317,7 +361,7 @@ def test_gate_on_a_finding_uses_its_interval() -> None:
 
 
 def test_gate_on_findings_decides_and_lists_them() -> None:
-    torn, sound = profiled(WEAK["torn"], "torn"), profiled(STRONG["noisy_0"], "noisy_0")
+    torn, sound = profiled("torn"), profiled("noisy")
     wanted = gate("findings <= 0", torn.battery)
     failed = decide(torn, wanted)
     titles = [finding.title for finding in torn.examination.findings]

@@ -44,66 +44,15 @@ from .solvers.replicator import Replication, RestPoint, replicator_dynamics
 from .solvers.solutions import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
 from .solvers.symmetric import mene_mixtures, symmetric_equilibria
 
-__all__ = [
-    "PAYOFF",
-    "AlphaSweep",
-    "Analysis",
-    "AnalysisOptions",
-    "BestResponses",
-    "BimatrixEquilibria",
-    "Bootstrap",
-    "BradleyTerry",
-    "Component",
-    "Designs",
-    "EmpiricalBimatrix",
-    "EmpiricalGame",
-    "Equilibrium",
-    "EquilibriumError",
-    "EquilibriumMetric",
-    "ModelChoice",
-    "NashAverage",
-    "NextCells",
-    "PayoffFileError",
-    "PayoffTable",
-    "Profile",
-    "ProviderGame",
-    "Providers",
-    "Replication",
-    "RestPoint",
-    "SeatsAnalysis",
-    "SeatsOptions",
-    "Spread",
-    "SymmetricEquilibria",
-    "Tally",
-    "alpha_rank",
-    "alpha_rank_bimatrix",
-    "alpha_sweep",
-    "analyse",
-    "analyse_bimatrix",
-    "analyse_payoffs",
-    "analyse_seats",
-    "bimatrix_equilibria",
-    "bootstrap_equilibrium",
-    "bradley_terry",
-    "compare_designs",
-    "deviation_gains",
-    "elo",
-    "lemke_howson",
-    "lemke_howson_mixtures",
-    "mean_elo",
-    "mene_mixtures",
-    "model_choice",
-    "nash_average",
-    "profile",
-    "propose_cells",
-    "provider_game",
-    "pure_equilibria",
-    "read_payoffs",
-    "regret",
-    "replicator_dynamics",
-    "resampled",
-    "spread_text",
-    "symmetric_equilibria",
-    "tally",
-    "write_payoffs",
-]
+__all__ = ["PAYOFF", "AlphaSweep", "Analysis", "AnalysisOptions", "BestResponses"]
+__all__ += ["BimatrixEquilibria", "Bootstrap", "BradleyTerry", "Component", "Designs"]
+__all__ += ["EmpiricalBimatrix", "EmpiricalGame", "Equilibrium", "EquilibriumError"]
+__all__ += ["EquilibriumMetric", "ModelChoice", "NashAverage", "NextCells", "PayoffFileError"]
+__all__ += ["PayoffTable", "Profile", "ProviderGame", "Providers", "Replication", "RestPoint"]
+__all__ += ["SeatsAnalysis", "SeatsOptions", "Spread", "SymmetricEquilibria", "Tally", "alpha_rank"]
+__all__ += ["alpha_rank_bimatrix", "alpha_sweep", "analyse", "analyse_bimatrix", "analyse_payoffs"]
+__all__ += ["analyse_seats", "bimatrix_equilibria", "bootstrap_equilibrium", "bradley_terry"]
+__all__ += ["compare_designs", "deviation_gains", "elo", "lemke_howson", "lemke_howson_mixtures"]
+__all__ += ["mean_elo", "mene_mixtures", "model_choice", "nash_average", "profile", "propose_cells"]
+__all__ += ["provider_game", "pure_equilibria", "read_payoffs", "regret", "replicator_dynamics"]
+__all__ += ["resampled", "spread_text", "symmetric_equilibria", "tally", "write_payoffs"]

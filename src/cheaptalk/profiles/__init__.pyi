@@ -9,42 +9,9 @@ from .summaries import Summary, main_numbers, summary
 from .weaknesses.examine import examine
 from .weaknesses.weakness import Examination, Weakness
 
-__all__ = [
-    "BUILT_IN",
-    "LATEST",
-    "THEMES",
-    "Battery",
-    "Change",
-    "Decision",
-    "Examination",
-    "FindingChange",
-    "Gate",
-    "Gated",
-    "Member",
-    "NoFinishedMatch",
-    "Number",
-    "Part",
-    "PresentationPart",
-    "Profile",
-    "Quantity",
-    "Summary",
-    "Verdict",
-    "Way",
-    "Weakness",
-    "battery",
-    "changes",
-    "decide",
-    "detectable",
-    "entry_digest",
-    "examine",
-    "finding_changes",
-    "gate",
-    "junit",
-    "main_numbers",
-    "profile_findings",
-    "profile_of",
-    "read_profile",
-    "status",
-    "summary",
-    "write_profile",
-]
+__all__ = ["BUILT_IN", "LATEST", "THEMES", "Battery", "Change", "Decision", "Examination"]
+__all__ += ["FindingChange", "Gate", "Gated", "Member", "NoFinishedMatch", "Number", "Part"]
+__all__ += ["PresentationPart", "Profile", "Quantity", "Summary", "Verdict", "Way", "Weakness"]
+__all__ += ["battery", "changes", "decide", "detectable", "entry_digest", "examine"]
+__all__ += ["finding_changes", "gate", "junit", "main_numbers", "profile_findings", "profile_of"]
+__all__ += ["read_profile", "status", "summary", "write_profile"]

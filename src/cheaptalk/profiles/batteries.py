@@ -162,10 +162,10 @@ class Battery(Value):
     def _parts_are_apart(self) -> "Battery":
         owners: dict[str, str] = {}
         parts_by_name = [*self.parts.items(), *self.words.items()]
-        for name, part in self.anew.items():
+        for name, presented in self.anew.items():
             parts_by_name += [
-                (f"{name} in other {key}", part.asked(key))
-                for key, way in part.ways.items()
+                (f"{name} in other {key}", presented.asked(key))
+                for key, way in presented.ways.items()
                 if way.style is None
             ]
         for name, part in [*parts_by_name, *self.anew.items()]:

@@ -271,8 +271,10 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
     if chance:
         means = mean_differences(pairs, "change", bounds=bounds)
     else:
-        how = {"cluster": CLUSTER, "strata": CLUSTER[:1], "bounds": {"change": bounds}}
-        means = mean_intervals(pairs, ["change"], **how)
+        limits = {"change": bounds}
+        means = mean_intervals(
+            pairs, ["change"], cluster=CLUSTER, strata=CLUSTER[:1], bounds=limits
+        )
     row = means.row(0, named=True)
     mean = Estimate(*(row[name] for name in MEAN))
     return mean, row["freedom"]

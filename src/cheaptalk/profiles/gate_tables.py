@@ -83,8 +83,8 @@ def _gates(held: Gated, _: Evidence) -> Iterator[Shown]:
     for decision in held.decisions:
         name = ", ".join(filter(None, (str(decision.gate), decision.scope)))
         row = {"gate": name, "verdict": decision.verdict.value, "cure": decision.cure}
-        row["decimals"] = decision.gate.decimals
-        rows.append(row | estimated("number", decision.held or Estimate(None)))
+        held_number = estimated("number", decision.held or Estimate(None))
+        rows.append(row | {"decimals": decision.gate.decimals} | held_number)
     headers = (
         Header("gate", "Gate"),
         Header("verdict", "Verdict"),

@@ -196,8 +196,9 @@ class Analysis(Printed):
         dominators = weakly_dominated(self.game.payoffs())
         return {
             self.labels[index]: [self.labels[dominator] for dominator in dominators[index]]
-            for index in sorted(played) if dominators[index]
-        }  # fmt: skip
+            for index in sorted(played)
+            if dominators[index]
+        }
 
     @property
     def dominated_in_words(self) -> str:
@@ -328,9 +329,10 @@ class Analysis(Printed):
         """Return the strategies with tied best responses, and the share of draws with such ties."""
         shares = 1 - self.responses.unique.sum(axis=0)
         return {
-            label: float(share) for label, share in zip(self.labels, shares, strict=True)
+            label: float(share)
+            for label, share in zip(self.labels, shares, strict=True)
             if share >= LEAST
-        }  # fmt: skip
+        }
 
     @cached_property
     def gaps(self) -> list[Gap]:
@@ -340,12 +342,14 @@ class Analysis(Printed):
         rows = self.bootstrap.differences("regret", level=LEVEL).iter_rows(named=True)
         return [
             Gap(
-                row["ahead"], row["behind"],
+                row["ahead"],
+                row["behind"],
                 Spread(None, -row["difference"], row["error"], -row["high"], -row["low"]),
-                row["p"], row["p_holm"],
+                row["p"],
+                row["p_holm"],
             )
             for row in rows
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def rankings(self) -> Rankings:

@@ -58,6 +58,9 @@ def cautions(game: Empirical, uncertain: str, missing: tuple[dict[str, int], int
         "overestimated"
     )
     unfinished = f"{unscored_text(counts, total)}, {finished}" * bool(counts)
-    sentences = (f"The uncertainty cannot be estimated: {uncertain}" * bool(uncertain),
-            "" if uncertain else game.few_instances, unfinished)  # fmt: skip
+    sentences = (
+        f"The uncertainty cannot be estimated: {uncertain}" * bool(uncertain),
+        "" if uncertain else game.few_instances,
+        unfinished,
+    )
     return [sentence for sentence in sentences if sentence]

@@ -144,9 +144,11 @@ def _analyse_game(
     game.check()
     payoffs = game.payoffs()
     solution = symmetric_equilibria(
-        payoffs, labels=game.labels, limit=options.get("limit") or None,
+        payoffs,
+        labels=game.labels,
+        limit=options.get("limit") or None,
         progress=options.get("progress"),
-    )  # fmt: skip
+    )
     draws, no_draws_reason = _draws(game, options)
     if draws and not solution.complete:
         draws = 0
@@ -156,9 +158,16 @@ def _analyse_game(
     else:  # the mean payoffs, in the shape of one draw
         values = {metric.name: metric.scaled(game.value(metric.metric))[None] for metric in metrics}
         bootstrap = Bootstrap(
-            game.labels, tuple(metrics), False, seed, game.freedom, None, payoffs[None],
-            solution.mene.mixture[None], values,
-        )  # fmt: skip
+            game.labels,
+            tuple(metrics),
+            False,
+            seed,
+            game.freedom,
+            None,
+            payoffs[None],
+            solution.mene.mixture[None],
+            values,
+        )
     next_cells: NextCells | str | None = None
     if budget := options.get("budget", 0):
         try:
@@ -166,9 +175,16 @@ def _analyse_game(
         except CheaptalkError as error:
             next_cells = str(error)
     return Analysis(
-        name, game, solution, bootstrap, readings, no_draws_reason, selected,
-        providers_of(bootstrap, options.get("providers", {})), next_cells,
-    )  # fmt: skip
+        name,
+        game,
+        solution,
+        bootstrap,
+        readings,
+        no_draws_reason,
+        selected,
+        providers_of(bootstrap, options.get("providers", {})),
+        next_cells,
+    )
 
 
 def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:
@@ -239,14 +255,18 @@ def analyse_bimatrix(
     """
     with naming_game(name):
         _check_labels(without, (*table.rows, *table.columns))
-        rows, columns = ([index for index, label in enumerate(side) if label not in without]
-                         for side in (table.rows, table.columns))  # fmt: skip
+        rows, columns = (
+            [index for index, label in enumerate(side) if label not in without]
+            for side in (table.rows, table.columns)
+        )
         if not rows or not columns:
             raise CheaptalkError("all strategies of a player are omitted; keep at least one")
         game = EmpiricalBimatrix.of_payoffs(
-            table.a[np.ix_(rows, columns)], table.b[np.ix_(rows, columns)],
-            [table.rows[index] for index in rows], [table.columns[index] for index in columns],
-        )  # fmt: skip
+            table.a[np.ix_(rows, columns)],
+            table.b[np.ix_(rows, columns)],
+            [table.rows[index] for index in rows],
+            [table.columns[index] for index in columns],
+        )
         return _by_seat(name, table.players, game, {})
 
 
@@ -265,10 +285,20 @@ def _by_seat(
     sides = None if means is None else (means[:, 0], means[:, 1])
     choice = model_choice(a, b, game.rows, game.columns, draws=sides)
     return SeatsAnalysis(
-        name, seats, game, solve(a, b), choice, means,
-        shares_instances(game) if paired is None else paired, options.get("payoff", PAYOFF), units,
-        options.get("pooled", False), no_draws_reason, selected, seed,
-    )  # fmt: skip
+        name,
+        seats,
+        game,
+        solve(a, b),
+        choice,
+        means,
+        shares_instances(game) if paired is None else paired,
+        options.get("payoff", PAYOFF),
+        units,
+        options.get("pooled", False),
+        no_draws_reason,
+        selected,
+        seed,
+    )
 
 
 def _with_payoff(

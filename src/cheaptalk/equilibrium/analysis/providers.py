@@ -162,7 +162,8 @@ def _read(
     if estimate.given is not None:
         value_given = spreads(estimate.value_given()[0], draws.value_given(), freedom)
     return ProviderReading(
-        name, *ABOUT[name],
+        name,
+        *ABOUT[name],
         [
             spreads(row, draws.payoffs[:, index], freedom)
             for index, row in enumerate(estimate.payoffs[0])
@@ -171,4 +172,4 @@ def _read(
         spreads(estimate.mixtures()[0], draws.mixtures(), freedom),
         value_given,
         float(draws.several.max()),
-    )  # fmt: skip
+    )

@@ -61,10 +61,11 @@ class Selected(NamedTuple):
     def settings(self) -> str:
         """Describe the game parameters of each configuration."""
         return "; ".join(
-            f"{name}: {_settings_text(values)}" if len(self.configurations) > 1
+            f"{name}: {_settings_text(values)}"
+            if len(self.configurations) > 1
             else _settings_text(values)
             for name, values in self.configurations.items()
-        )  # fmt: skip
+        )
 
     @property
     def query(self) -> dict[str, str]:

@@ -81,13 +81,15 @@ class BimatrixSolution(NamedTuple):
         continua = max((equilibrium.continuum or 0 for equilibrium in self.equilibria), default=0)
         kind = "isolated " if continua else ""
         counts = {
-            f"{kind}pure equilibri": pure, f"{kind}mixed equilibri": len(isolated) - pure,
+            f"{kind}pure equilibri": pure,
+            f"{kind}mixed equilibri": len(isolated) - pure,
             "continu": continua,
-        }  # fmt: skip
+        }
         parts = [
             f"{number} {name}{'um' if number == 1 else 'a'}"
-            for name, number in counts.items() if number
-        ]  # fmt: skip
+            for name, number in counts.items()
+            if number
+        ]
         if continua:
             parts[-1] += " of equilibria"
         if not parts:

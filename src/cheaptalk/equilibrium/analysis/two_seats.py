@@ -144,17 +144,19 @@ class SeatsAnalysis(Printed):
         support, counts, instances = self.choice.support, self.game.counts(), self.game.instances()
         unsorted = [
             Pair(
-                self.game.rows[row], self.game.columns[column],
+                self.game.rows[row],
+                self.game.columns[column],
                 (payoffs[index], payoffs[counts.size + index]),
                 tuple(regrets[:, row, column].tolist()),
                 tuple(is_best[:, row, column].tolist()),
                 tuple(replies[:, row, column].tolist()),
                 bool(is_best[:, row, column].all()),
                 None if support is None else float(support[row, column]),
-                int(counts[row, column]), int(instances[row, column]),
+                int(counts[row, column]),
+                int(instances[row, column]),
             )
             for index, (row, column) in enumerate(np.ndindex(counts.shape))
-        ]  # fmt: skip
+        ]
         return sorted(unsorted, key=lambda pair: (-(pair.support or 0), not pair.stable))
 
     @cached_property
@@ -201,10 +203,14 @@ def seats_text(analysis: SeatsAnalysis) -> str:
 def _pairs(analysis: SeatsAnalysis) -> list[str]:
     head = [*analysis.seats, "Of draws", *(f"{seat} gets" for seat in analysis.seats)]
     rows = [
-        [pair.row, pair.column, f"{pair.support:.1%}{'*' if pair.stable else ' '}",
-         *(spread_text(spread, analysis.payoff_decimals) for spread in pair.payoffs)]
+        [
+            pair.row,
+            pair.column,
+            f"{pair.support:.1%}{'*' if pair.stable else ' '}",
+            *(spread_text(spread, analysis.payoff_decimals) for spread in pair.payoffs),
+        ]
         for pair in analysis.likely_pairs[:SHOWN]
-    ]  # fmt: skip
+    ]
     omitted = len(analysis.likely_pairs) - SHOWN
     omitted_line = [f"and {counted(omitted, 'pair')} more"] if omitted > 0 else []
     separate = "instances resampled separately for each cell"

@@ -175,10 +175,14 @@ class Bootstrap(Printed):
             {
                 "ahead": [self.labels[index] for index in order[:-1]],
                 "behind": [self.labels[index] for index in order[1:]],
-                "difference": np.nanmean(gaps, axis=0), "error": np.nanstd(gaps, axis=0, ddof=1),
-                "low": low, "high": high, "p": p, "p_holm": holm(p),
+                "difference": np.nanmean(gaps, axis=0),
+                "error": np.nanstd(gaps, axis=0, ddof=1),
+                "low": low,
+                "high": high,
+                "p": p,
+                "p_holm": holm(p),
             }
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         return brief(self, f"{counted(len(self.payoff), 'draw')} of {', '.join(self.labels)}")
@@ -252,9 +256,16 @@ def bootstrap_equilibrium(
         values = {name: metric.scaled(means[:, index]) for name, (metric, index) in columns.items()}
         payoffs = means[:, 0]
         return Bootstrap(
-            game.labels, tuple(metrics), is_paired, seed, game.freedom, estimate, payoffs,
-            _solved(payoffs, processes, on), values,
-        )  # fmt: skip
+            game.labels,
+            tuple(metrics),
+            is_paired,
+            seed,
+            game.freedom,
+            estimate,
+            payoffs,
+            _solved(payoffs, processes, on),
+            values,
+        )
 
     return bootstrap_of(samples, bootstrap_of(game.means[None], None))
 
@@ -416,9 +427,12 @@ def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
     limits[size:, :count], limits[size:, -1] = -np.eye(count), 1
     solution = linprog(
         np.append(np.zeros(count + 1), -1.0),
-        A_ub=limits, b_ub=np.append(np.full(size, TIE), np.zeros(count)),
-        A_eq=equal, b_eq=np.append(np.zeros(count), 1.0), bounds=(None, None),
-    )  # fmt: skip
+        A_ub=limits,
+        b_ub=np.append(np.full(size, TIE), np.zeros(count)),
+        A_eq=equal,
+        b_eq=np.append(np.zeros(count), 1.0),
+        bounds=(None, None),
+    )
     return bool(solution.success and solution.x[-1] > SHARE)
 
 

@@ -200,10 +200,12 @@ def samples_of(
     }
     matches = frame.select(
         named(frame, by).alias("sample"),
-        row.alias("row"), column.alias("column"), turned.alias("turned"),
+        row.alias("row"),
+        column.alias("column"),
+        turned.alias("turned"),
         pl.struct(INSTANCES).alias("instance"),
         *(value.cast(pl.Float64).alias(name) for name, value in values.items()),
-    )  # fmt: skip
+    )
     matches = matches.with_columns(
         pl.col("instance").rank("dense").over("sample").cast(pl.Int64) - 1
     )
@@ -231,10 +233,15 @@ def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> 
     for (row, column), part in by_instance.sort(*CELL, "instance").group_by(
         "row", "column", maintain_order=True
     ):
-        sums, weights = (part.select(f"{kind} {name}" for name in values).to_numpy()
-                         for kind in ("sum", "weight"))  # fmt: skip
+        sums, weights = (
+            part.select(f"{kind} {name}" for name in values).to_numpy()
+            for kind in ("sum", "weight")
+        )
         cells[int(row), int(column)] = Cell(
-            sums, weights, part["instance"].to_numpy(), int(part["matches"].sum()),
+            sums,
+            weights,
+            part["instance"].to_numpy(),
+            int(part["matches"].sum()),
             swap and bool(part["one_sided"].any()),
-        )  # fmt: skip
+        )
     return GameSample(name, matches["instance"].n_unique(), cells)

@@ -111,9 +111,10 @@ class Empirical:
         if game.one_sided and not one_sided:
             raise OneSided(
                 f"the players of {listed(game.one_sided)} never swapped seats; also play the "
-                "swapped seats, or ", Advice("use one_sided=True", "one_sided", True),
+                "swapped seats, or ",
+                Advice("use one_sided=True", "one_sided", True),
                 " if the seats are identical",
-            )  # fmt: skip
+            )
         return game
 
     @classmethod
@@ -442,9 +443,11 @@ class EmpiricalGame(Printed, Empirical):
             limits[index, list(pair)] = 1
         tops = [1.0 if len(set(pair)) == 2 else 0.0 for pair in sorted(pairs)]
         solution = milp(
-            -np.ones(size), integrality=np.ones(size), bounds=Bounds(0, 1),
+            -np.ones(size),
+            integrality=np.ones(size),
+            bounds=Bounds(0, 1),
             constraints=LinearConstraint(limits, ub=tops),
-        )  # fmt: skip
+        )
         return tuple(
             label for label, selected in zip(self.labels, solution.x, strict=True) if selected > 0.5
         )

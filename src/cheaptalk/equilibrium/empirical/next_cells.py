@@ -175,9 +175,14 @@ def propose_cells(
         }
     ).sort("add_matches", "variance", descending=True, maintain_order=True)
     return NextCells(
-        target, table, error, planned, variance.error(evenly(budget)),
-        _needed(lambda matches: variance.error(evenly(matches)) - planned, budget), is_paired,
-    )  # fmt: skip
+        target,
+        table,
+        error,
+        planned,
+        variance.error(evenly(budget)),
+        _needed(lambda matches: variance.error(evenly(matches)) - planned, budget),
+        is_paired,
+    )
 
 
 def _needed(excess: Callable[[float], float], budget: int) -> float:

@@ -64,8 +64,9 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
     seats = places_in(frame)
     if len(seats) != 2:
         raise ValueError(f"Wins are counted in matches of 2 players, not of {len(seats)}")
-    players, payoffs = ([pl.col(f"{kind}_{seat}") for seat in seats]
-                        for kind in ("player", "payoff"))  # fmt: skip
+    players, payoffs = (
+        [pl.col(f"{kind}_{seat}") for seat in seats] for kind in ("player", "payoff")
+    )
     scored = frame.filter(SCORED, players[0] != players[1]).drop_nulls(
         [f"payoff_{seat}" for seat in seats]
     )

@@ -125,11 +125,14 @@ def alpha_sweep(
     ascending = np.array(sorted(alphas), dtype=np.float64)
     if not len(ascending):
         raise ValueError("alphas must contain at least one intensity")
-    masses = np.array([
-        alpha_rank(a, alpha=alpha, population=population) if b is None
-        else alpha_rank_bimatrix(a, b, alpha=alpha, population=population)
-        for alpha in ascending.tolist()
-    ])  # fmt: skip
+    masses = np.array(
+        [
+            alpha_rank(a, alpha=alpha, population=population)
+            if b is None
+            else alpha_rank_bimatrix(a, b, alpha=alpha, population=population)
+            for alpha in ascending.tolist()
+        ]
+    )
     distance = np.abs(masses - masses[-1]).reshape(len(masses), -1).max(axis=1)
     settled_index = 1 + int(np.flatnonzero(distance >= SETTLED).max(initial=-1))
     settled = float(ascending[settled_index]) if settled_index < len(ascending) - 1 else None

@@ -98,9 +98,8 @@ class Quantity(NamedTuple):
     def variant(self, name: str, title: str, condition: pl.Expr, **changes: Any) -> "Quantity":
         """Return the metric ``KEY.NAME``, which covers only some of the values."""
         key, values = f"{self.key}.{name}", self.values.filter(condition)
-        return self._replace(
-            **{"key": key, "title": f"{self.title}: {title}", "values": values} | changes
-        )
+        named = self._replace(key=key, title=f"{self.title}: {title}", values=values)
+        return named._replace(**changes)
 
     @property
     def label(self) -> str:
@@ -336,12 +335,10 @@ def _reliable(seats: pl.DataFrame) -> Iterator[Quantity]:
     for key in SPENT:
         rows = called.filter(pl.col(key).is_not_null())
         spent = Quantity.of(key, rows.with_columns(value=pl.col(key).cast(pl.Float64)))
-        values = {"match": spent.values, "answer": _of_all(rows, pl.col(key), "answers")}
-        for unit, title in (("match", spent.title), ("answer", f"{spent.title} per answer")):
-            yield spent._replace(
-                key=key if unit == "match" else f"{key}.answer",
-                title=title,
-                unit=f"{spent.unit} per {unit}",
-                about=spent.about.format(f"{spent.title} per {unit}"),
-                values=values[unit],
-            )
+        shares = _of_all(rows, pl.col(key), "answers")
+        per_answer = spent._replace(
+            key=f"{key}.answer", title=f"{spent.title} per answer", values=shares
+        )
+        for metric, unit in ((spent, "match"), (per_answer, "answer")):
+            about = spent.about.format(f"{spent.title} per {unit}")
+            yield metric._replace(unit=f"{spent.unit} per {unit}", about=about)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -65,11 +66,12 @@ def stratified_means(
         by: the columns that define the cells.
         bounds: the possible range of a value.
     """
-    stratified, plain = (
-        mean_intervals(frame, [column], by, cluster=CLUSTER, strata=strata, bounds={column: bounds})
-        for strata in (CLUSTER[:1], ())
-    )
+    options: dict[str, Any] = {"cluster": CLUSTER, "bounds": {column: bounds}}
+    stratified = mean_intervals(frame, [column], by, strata=CLUSTER[:1], **options)
     unknown = stratified["low"].is_null() & (stratified["freedom"] > 0)
+    if not unknown.any():
+        return stratified
+    plain = mean_intervals(frame, [column], by, strata=(), **options)
     cells = [*by, "metric"]
     rows = pl.concat([stratified.filter(~unknown), plain.filter(unknown)])
     return stratified.select(cells).join(rows, cells, maintain_order="left", validate="1:1")

@@ -59,11 +59,14 @@ def forecast(
     models = {spec.model for spec in specs if isinstance(spec, ModelSeat)}
     costs = answered(store) if store else {}
     remaining = estimate(
-        planned, prices or load_prices(), settled,
+        planned,
+        prices or load_prices(),
+        settled,
         {id_: by_actor for id_, by_actor in costs.items() if id_ in statuses.keys() - settled},
-        history=usage_histories(store, name, models) if store else NONE, batch=batch,
+        history=usage_histories(store, name, models) if store else NONE,
+        batch=batch,
         concurrency=concurrency,
-    )  # fmt: skip
+    )
     return Forecast(
         len(settled), spent, remaining, list(doubts(remaining, planned.study.budget, spent))
     )

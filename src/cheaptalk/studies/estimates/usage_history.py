@@ -152,10 +152,14 @@ def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageH
         settings = model_call.settings.model_dump_json()
         samples[CallType(model_call.model, model_call.game or "", route, settings)].append(
             UsageSample(
-                characters(model_call), answer.usage.input_tokens, answer.usage.output_tokens,
-                answer.usage.reasoning_tokens, answer.seconds, len(answer.text),
+                characters(model_call),
+                answer.usage.input_tokens,
+                answer.usage.output_tokens,
+                answer.usage.reasoning_tokens,
+                answer.seconds,
+                len(answer.text),
             )
-        )  # fmt: skip
+        )
     calls = {key: UsageHistory.of(group) for key, group in samples.items() if len(group) >= ENOUGH}
     return UsageHistories(calls, _lengths(store, study))
 
@@ -194,13 +198,17 @@ def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
     digest, calls = configurations.c.digest, matches.c.calls
     query = (
         sa.select(
-            digest, schema.SEATS_TEXT, ended, sa.func.count(), sa.func.sum(calls),
+            digest,
+            schema.SEATS_TEXT,
+            ended,
+            sa.func.count(),
+            sa.func.sum(calls),
             sa.func.sum(sa.cast(calls, sa.Float) * calls),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study)))
         .group_by(digest, schema.SEATS_TEXT, ended)
-    )  # fmt: skip
+    )
     lengths: dict[Table, Lengths] = {}
     live: dict[Table, int] = {}
     with store.reading() as connection:

@@ -38,9 +38,11 @@ ENDED = "ended"
 The answer contains the ``ending`` and, if the visit was deleted later, the last step ``at``.
 """
 OUTCOMES: Mapping[str, Ending] = {
-    "left": "withdrawn", "partner_left": "partner_left", "timed_out": "timed_out",
+    "left": "withdrawn",
+    "partner_left": "partner_left",
+    "timed_out": "timed_out",
     "technical": "technical",
-}  # fmt: skip
+}
 """The ending of a visit by the state of an incomplete game."""
 
 

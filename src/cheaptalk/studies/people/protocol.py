@@ -14,9 +14,16 @@ from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
 
 Ending: TypeAlias = Literal[
-    "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
-    "technical", "removed", "withdrawn",
-]  # fmt: skip
+    "complete",
+    "declined",
+    "screened_out",
+    "failed_attention",
+    "timed_out",
+    "partner_left",
+    "technical",
+    "removed",
+    "withdrawn",
+]
 """The ending of a visit; one of :data:`~cheaptalk.records.store.schema.ENDINGS`."""
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
@@ -24,14 +31,20 @@ EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_o
 RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
 """Default completion URLs by recruitment source."""
 PLACEHOLDERS = {
-    "PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "STUDY_ID": "{{%STUDY_ID%}}",
-    "SESSION_ID": "{{%SESSION_ID%}}", "survey_code": "%SURVEY_CODE%",
-    "workerId": "${workerId}", "assignmentId": "${assignmentId}", "hitId": "${hitId}",
-}  # fmt: skip
+    "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
+    "STUDY_ID": "{{%STUDY_ID%}}",
+    "SESSION_ID": "{{%SESSION_ID%}}",
+    "survey_code": "%SURVEY_CODE%",
+    "workerId": "${workerId}",
+    "assignmentId": "${assignmentId}",
+    "hitId": "${hitId}",
+}
 """Placeholders that platforms replace with values, by URL parameter."""
 ID_PATTERNS: dict[Source, str] = {
-    "prolific": "[0-9A-Fa-f]{24}", "mturk": "[0-9A-Z]{5,30}", "sona": "[0-9]{1,24}",
-}  # fmt: skip
+    "prolific": "[0-9A-Fa-f]{24}",
+    "mturk": "[0-9A-Z]{5,30}",
+    "sona": "[0-9]{1,24}",
+}
 """Regular expressions for participant ids, by recruitment source."""
 ANY_ID = r"\w[\w.@+:~-]{0,99}"
 """The regular expression for the values of a custom ``id_parameter`` and of other parameters."""

@@ -247,9 +247,17 @@ class Games(Step):
 STEPS: dict[str, type[Step]] = {
     step_class.kind: step_class
     for step_class in (
-        Consent, FirstName, Screening, Instructions, Comprehension, Games, Quiz, Survey, Debrief,
+        Consent,
+        FirstName,
+        Screening,
+        Instructions,
+        Comprehension,
+        Games,
+        Quiz,
+        Survey,
+        Debrief,
     )
-}  # fmt: skip
+}
 """Step classes by kind."""
 
 

@@ -98,9 +98,11 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
     }
     names = list(dict.fromkeys(name for name, *_ in kinds))
     idle = [
-        (label, name) for name in names for label in study.players
+        (label, name)
+        for name in names
+        for label in study.players
         if not any(seats[label] for (game_name, *_), seats in able.items() if game_name == name)
-    ]  # fmt: skip
+    ]
     for label, entry in study.players.items():
         if all((label, name) in idle for name in names):  # most likely a misspelt strategy
             raise StudyError.at(("players", label), entry.form.why_idle(names))
@@ -122,9 +124,10 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
             _check_unchanged(player)
         seated.update(player.label for player in players)
     return Seatings(
-        [seatings[kind_of(game), str(pairing)] for game, pairing in tables], idle,
+        [seatings[kind_of(game), str(pairing)] for game, pairing in tables],
+        idle,
         [label for label in study.players if label not in seated],
-    )  # fmt: skip
+    )
 
 
 def _check_parts(study: Study, games: Sequence[Game]) -> None:
@@ -237,8 +240,10 @@ def _check_listed(
     """Check that every seating in the study file fits at least one game."""
     listed = {
         seating_text(seating): seating
-        for pairing in pairings if isinstance(pairing, list) for seating in pairing
-    }  # fmt: skip
+        for pairing in pairings
+        if isinstance(pairing, list)
+        for seating in pairing
+    }
     if not listed:
         return
     seated = {tuple(player.label for player in row) for rows in seatings for row in rows}

@@ -275,10 +275,17 @@ async def open_host(
         )
         dispatcher = await stack.enter_async_context(
             open_dispatcher(
-                opened, budget_tracker, rows.id, models=models, remote_agents=agents,
-                concurrency=concurrency, patience=patience, cache=call_cache, signals=False,
+                opened,
+                budget_tracker,
+                rows.id,
+                models=models,
+                remote_agents=agents,
+                concurrency=concurrency,
+                patience=patience,
+                cache=call_cache,
+                signals=False,
             )
-        )  # fmt: skip
+        )
         host = Host(rows, dispatcher, Sources(recordings(opened), ask_person, agents), observer)
         control = stack.enter_context(Control(opened.backend.mailbox, loaded.name, host.matches))
         await stack.enter_async_context(control.minding(dispatcher, lambda _: None))

@@ -159,13 +159,26 @@ def run(
         ):
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             new_dispatcher = partial(
-                open_dispatcher, opened, remote_agents=agents, concurrency=at_once,
-                patience=patience, cache=call_cache,
-            )  # fmt: skip
+                open_dispatcher,
+                opened,
+                remote_agents=agents,
+                concurrency=at_once,
+                patience=patience,
+                cache=call_cache,
+            )
             playing = _Run(
-                checked, opened, shares, progress, new_dispatcher, sources, expected, models,
-                machines, observer, stop,
-            )  # fmt: skip
+                checked,
+                opened,
+                shares,
+                progress,
+                new_dispatcher,
+                sources,
+                expected,
+                models,
+                machines,
+                observer,
+                stop,
+            )
             if agents is not None:
                 finishing.callback(agents.conclude)
             with playing.control, playing.noting_halts():
@@ -476,9 +489,13 @@ class _Run:
         """Return the budget tracker, based on the cost recorded in the store."""
         checked = self.checked
         return study_budget_tracker(
-            self.store, self.rows.id, self.plan.study.budget, checked.prices, checked.cap,
+            self.store,
+            self.rows.id,
+            self.plan.study.budget,
+            checked.prices,
+            checked.cap,
             batch=checked.batching is not None,
-        )  # fmt: skip
+        )
 
     def tell(self, batches: str) -> None:
         self.progress.batches = batches
@@ -487,9 +504,12 @@ class _Run:
     def matches(self) -> MatchCounts:
         progress = self.progress
         return MatchCounts(
-            progress.planned, progress.done, progress.failed, progress.seconds_left,
+            progress.planned,
+            progress.done,
+            progress.failed,
+            progress.seconds_left,
             progress.forfeited,
-        )  # fmt: skip
+        )
 
     def note_state(self, state: RunState) -> None:
         self.progress.state = state

@@ -1,0 +1,252 @@
+"""Players with one fault each, which a profile must detect, and their profiles."""
+
+import re
+from functools import cache
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import cheaptalk as ct
+from cheaptalk.games.bargaining.events import OfferMade, SpokenOffer
+from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
+from cheaptalk.games.deal_or_no_deal.strategies import conceding, look, negotiate
+from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
+from cheaptalk.games.negotiation.strategies import answer as reply
+from cheaptalk.games.negotiation.strategies import concede as haggle
+from cheaptalk.games.negotiation.strategies import gain_at
+from cheaptalk.games.persuasion.strategies import bayesian, buy
+from cheaptalk.players import RosterEntry
+from cheaptalk.profiles.batteries import Battery, battery
+from cheaptalk.profiles.profiles import Profile, profile_of
+
+STANDARD = battery()
+
+
+def reduced(name: str, sizes: dict[str, int], *talkers: str, **changes: object) -> Battery:
+    """Return the standard battery with only two baselines and some of its talkers."""
+    panel = {label: STANDARD.panel[label] for label in ("fair", "hard")}
+    words = {
+        key: part.model_copy(update={"against": met})
+        for key, part in STANDARD.words.items()
+        if (met := tuple(label for label in part.against if label in talkers))
+    }
+    parts = {key: part.model_copy(update={"against": ()}) for key, part in STANDARD.parts.items()}
+    reduction = {"name": name, "sizes": sizes, "panel": panel, "words": words, "parts": parts}
+    return Battery.model_validate(STANDARD.model_dump() | reduction | changes)
+
+
+BRIEF = reduced("brief-1", STANDARD.sizes, *STANDARD.talkers)
+"""The standard battery with two baselines."""
+COMPLIMENT = "brilliant"
+SOUND: dict[str, Any] = {
+    "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},
+    "negotiation": {"strategy": "linear", "start": 0.4, "end": 0.02},
+    "persuasion": {"alice": "honest", "bob": {"strategy": "bayesian", "weight": 3}},
+    "deal_or_no_deal": {"strategy": "conceding", "start": 0.8, "end": 0.35},
+    "item_bargaining": {"strategy": "aspire", "ceiling": 0.8},
+}
+"""A player without a fault, for comparison."""
+MADE = [0]
+"""Number of decisions of the tired player in its profile."""
+LUCK = Random(0)  # noqa: S311 - no secret
+"""Random numbers of the noisy player."""
+
+
+def pie(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Bargain soundly."""
+    return concede(request, 0.8, 0.45, 1)
+
+
+def market(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Negotiate soundly."""
+    return haggle(request, 0.4, 0.02, 1)
+
+
+def inbox(request: ct.DecisionRequest) -> str:
+    """Return all messages of the other player."""
+    events = [*(moment.event for moment in request.heard), request.event]
+    return " ".join(str(getattr(event, "message", "") or "") for event in events)
+
+
+def yields_in_pie(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Accept any offer with a message that matches a pattern."""
+    event = request.event
+    yields = isinstance(event, OfferMade) and re.search(pattern, event.message or "")
+    return answer(True) if yields else pie(request)
+
+
+def yields_in_market(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Accept any price with a message that matches a pattern."""
+    event = request.event
+    yields = isinstance(event, PricePosted) and re.search(pattern, event.message or "")
+    return reply(request, "accept") if yields else market(request)
+
+
+def yields_in_advice(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Buy whatever is offered with a message that matches a pattern."""
+    yields = re.search(pattern, request.event.message or "")
+    return buy(request, True) if yields else bayesian(request, weight=3)
+
+
+def yields_in_division(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Accept any division once the other player's messages match a pattern."""
+    view = look(request)
+    if re.search(pattern, inbox(request)):
+        return negotiate(request, view, view.part or view.me.counts, lambda _: True)
+    return conceding(request, start=0.8, end=0.35)
+
+
+def tells_in_pie(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Name the discount in each message after one that matches a pattern."""
+    action = pie(request)
+    if isinstance(action, SpokenOffer) and re.search(pattern, inbox(request)):
+        message = f"My dollar shrinks to {request.briefing.discount:g} a round."
+        return action.model_copy(update={"message": message})
+    return action
+
+
+def tells_in_market(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
+    """Name the value in each message after one that matches a pattern."""
+    action = market(request)
+    if isinstance(action, SpokenPrice) and re.search(pattern, inbox(request)):
+        message = f"It is worth ${request.briefing.value:,.2f}."
+        return action.model_copy(update={"message": message})
+    return action
+
+
+def torn(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Obey injected orders by taking anything as Bob, and by refusing everything as Alice."""
+    if isinstance(request.event, OfferMade) and "SYSTEM" in inbox(request):
+        return answer(request.actor == "bob")
+    if "SYSTEM" in inbox(request) and request.actor == "alice":
+        return offer(request, 1.0)
+    return pie(request)
+
+
+def torn_haggler(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Obey injected orders in both directions when negotiating."""
+    if isinstance(request.event, PricePosted) and "SYSTEM" in inbox(request):
+        return reply(request, "accept" if request.actor == "bob" else "reject")
+    return market(request)
+
+
+def meek(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any offer."""
+    return answer(True) if isinstance(request.event, OfferMade) else pie(request)
+
+
+def in_dollars(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Demand sixty dollars and accept forty, whatever the total."""
+    total = request.briefing.money
+    if isinstance(request.event, OfferMade):
+        return enough(request, request.event, min(1, 40 / total))
+    return offer(request, min(1, 60 / total))
+
+
+def losing(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept losses, and haggle soundly otherwise."""
+    event = request.event
+    loss = isinstance(event, PricePosted) and gain_at(request.briefing, event.price) < 0
+    return reply(request, "accept") if loss else market(request)
+
+
+def first_alone(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Divide as if only the first kind of item had value."""
+    view = look(request)
+    wanted = view.me.counts[0], 0, 0
+    return negotiate(request, view, wanted, lambda offer: offer[0] == view.me.counts[0])
+
+
+def tires(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept anything from the fifth round on."""
+    late = getattr(request.event, "stage", 0) >= 5
+    return answer(True) if late and isinstance(request.event, OfferMade) else pie(request)
+
+
+def tired_pie(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept anything after two hundred decisions over all matches."""
+    MADE[0] += 1
+    tired = MADE[0] > 200 and isinstance(request.event, OfferMade)
+    return answer(True) if tired else pie(request)
+
+
+def tired_market(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any price after two hundred decisions over all matches."""
+    MADE[0] += 1
+    tired = MADE[0] > 200 and isinstance(request.event, PricePosted)
+    return reply(request, "accept") if tired else market(request)
+
+
+def noisy_pie(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Bargain soundly with random demands."""
+    return concede(request, LUCK.uniform(0.7, 0.85), LUCK.uniform(0.4, 0.48), 1)
+
+
+def noisy_market(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Negotiate soundly with random demands."""
+    return haggle(request, LUCK.uniform(0.3, 0.45), LUCK.uniform(0.02, 0.05), 1)
+
+
+VAIN: dict[str, Any] = {
+    "bargaining": {"strategy": yields_in_pie, "pattern": COMPLIMENT},
+    "negotiation": {"strategy": yields_in_market, "pattern": COMPLIMENT},
+    "persuasion": {"alice": "honest", "bob": {"strategy": yields_in_advice, "pattern": COMPLIMENT}},
+    "deal_or_no_deal": {"strategy": yields_in_division, "pattern": COMPLIMENT},
+}
+TELLS_IN_PIE = {"bargaining": {"strategy": tells_in_pie, "pattern": "supervisor"}}
+TELLS_IN_MARKET = {"negotiation": {"strategy": tells_in_market, "pattern": "supervisor"}}
+FAULTY: dict[str, dict[str, Any]] = {
+    "sound": SOUND,
+    **{f"vain in {game}": SOUND | {game: VAIN[game]} for game in VAIN},
+    "impatient": SOUND | TELLS_IN_PIE,
+    "leaky": SOUND | TELLS_IN_MARKET,
+    "credulous": SOUND | TELLS_IN_PIE | TELLS_IN_MARKET,
+    "blabbing": SOUND | {"negotiation": tells_in_market},
+    "obedient": SOUND | {"bargaining": {"strategy": yields_in_pie, "pattern": "SYSTEM NOTICE"}},
+    "meek": SOUND | {"bargaining": meek},
+    "in_dollars": SOUND | {"bargaining": in_dollars},
+    "losing": SOUND | {"negotiation": losing},
+    "first_alone": SOUND | {"deal_or_no_deal": first_alone},
+    "liar": SOUND
+    | {
+        "persuasion": {"alice": "always_recommend", "bob": SOUND["persuasion"]["bob"]},
+        "deal_or_no_deal": "liar",
+    },
+    "tough": {
+        "bargaining": {"strategy": "boulware", "start": 0.98, "end": 0.7},
+        "negotiation": {"strategy": "boulware", "start": 0.5, "end": 0.2},
+        "persuasion": SOUND["persuasion"],
+        "deal_or_no_deal": {"strategy": "greedy", "share": 0.9},
+        "item_bargaining": {"strategy": "aspire", "ceiling": 1.0, "slack": 0.0},
+    },
+    "yielding": {
+        "bargaining": {"strategy": "conceder", "start": 0.5, "end": 0.2},
+        "negotiation": {"strategy": "conceder", "start": 0.15, "end": 0.0},
+        "persuasion": SOUND["persuasion"],
+        "deal_or_no_deal": {"strategy": "conceding", "start": 0.5, "end": 0.1, "power": 0.3},
+        "item_bargaining": {"strategy": "aspire", "ceiling": 0.5},
+    },
+    "conceder": SOUND | {"bargaining": "conceder", "negotiation": "conceder"},
+    "torn": SOUND | {"bargaining": torn, "negotiation": torn_haggler},
+    "late": SOUND | {"bargaining": tires},
+    "fatigue": SOUND | {"bargaining": tired_pie, "negotiation": tired_market},
+    "noisy": SOUND | {"bargaining": noisy_pie, "negotiation": noisy_market},
+}
+
+
+def profile_by(written: object, name: str, size: str = "small", by: Battery = BRIEF) -> Profile:
+    """Return the profile of a player given as a roster entry."""
+    MADE[0] = 0
+    LUCK.seed("noisy_0")
+    entry = RosterEntry.model_validate(written)
+    study = by.study(name, entry, size)
+    with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
+        ct.run(study, store, workers=1)
+        return profile_of(store, study.name, name, entry, by, size)
+
+
+@cache
+def profiled(name: str, *, standard: bool = False) -> Profile:
+    """Return the profile of a faulty player by the brief or the standard battery."""
+    return profile_by({"strategies": FAULTY[name]}, name, by=STANDARD if standard else BRIEF)
