@@ -39,12 +39,12 @@ def test_seed_fixes_results_for_any_number_of_processes() -> None:
     assert_array_equal(first.at_equilibrium("joint"), spread.at_equilibrium("joint"))
 
 
-@pytest.mark.parametrize("paired", [True, False])
-def test_metrics_of_a_cell_share_its_draws(paired: bool) -> None:
-    means = resampled(game_of(0), 50, paired=paired)
-    payoffs, joint = means[:, 0], means[:, 1]
-    assert_allclose(joint, payoffs + payoffs.swapaxes(1, 2))
-    assert means.std(axis=0).min() > 0
+def test_metrics_of_a_cell_share_its_draws() -> None:
+    for paired in [True, False]:
+        means = resampled(game_of(0), 50, paired=paired)
+        payoffs, joint = means[:, 0], means[:, 1]
+        assert_allclose(joint, payoffs + payoffs.swapaxes(1, 2))
+        assert means.std(axis=0).min() > 0
 
 
 def test_standard_error_is_clustered_by_instance() -> None:
@@ -74,22 +74,26 @@ def test_only_paired_draws_share_instances() -> None:
     assert abs(np.corrcoef(separate[:, 0, 0], separate[:, 1, 1])[0, 1]) < 0.2
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "paired"),
-    [(0, 40, True), (20, 60, True), (21, 61, False), (0, 20, True), (0, 200, True), (0, 3, False)],
-)
-def test_cells_sharing_half_their_instances_are_paired(first: int, last: int, paired: bool) -> None:
+def test_cells_sharing_half_their_instances_are_paired() -> None:
     """One cell has the instances of the given numbers, all others the first 40."""
-    matches = simulate(HAWK_DOVE, 200, np.random.default_rng(0), generosity=1.0)
-    cell = (pl.col("player_first") == "s0") & (pl.col("player_second") == "s0")
-    number = pl.col("instance").cast(pl.Int64)
-    game = EmpiricalGame.of_frame(
-        matches.filter((~cell & (number < 40)) | (cell & (number >= first) & (number < last)))
-    )
-    assert bootstrap_equilibrium(game, draws=2).paired == paired
-    shared, instances = instances_in_all(game)
-    assert shared == max(0, min(last, 40) - first)
-    assert instances == max(last, 40)
+    for first, last, paired in [
+        (0, 40, True),
+        (20, 60, True),
+        (21, 61, False),
+        (0, 20, True),
+        (0, 200, True),
+        (0, 3, False),
+    ]:
+        matches = simulate(HAWK_DOVE, 200, np.random.default_rng(0), generosity=1.0)
+        cell = (pl.col("player_first") == "s0") & (pl.col("player_second") == "s0")
+        number = pl.col("instance").cast(pl.Int64)
+        game = EmpiricalGame.of_frame(
+            matches.filter((~cell & (number < 40)) | (cell & (number >= first) & (number < last)))
+        )
+        assert bootstrap_equilibrium(game, draws=2).paired == paired
+        shared, instances = instances_in_all(game)
+        assert shared == max(0, min(last, 40) - first)
+        assert instances == max(last, 40)
 
 
 def test_extra_instances_in_a_cell_preserve_exact_ties() -> None:
@@ -120,16 +124,16 @@ def test_cells_with_separate_instances_are_not_paired() -> None:
         bootstrap_equilibrium(game, draws=200, paired=True)
 
 
-@pytest.mark.parametrize(("paired", "generosity"), [(True, 2.0), (False, 0.0)])
-def test_intervals_cover_the_equilibrium_payoff(paired: bool, generosity: float) -> None:
-    covered = []
-    for seed in range(150):
-        drawn = bootstrap_equilibrium(
-            game_of(seed, 50, generosity=generosity), draws=300, paired=paired
-        )
-        low, high = drawn.overall().select("low", "high").row(0)
-        covered.append(low <= 1.2 <= high)
-    assert 0.89 <= np.mean(covered) <= 0.985
+def test_intervals_cover_the_equilibrium_payoff() -> None:
+    for paired, generosity in [(True, 2.0), (False, 0.0)]:
+        covered = []
+        for seed in range(150):
+            drawn = bootstrap_equilibrium(
+                game_of(seed, 50, generosity=generosity), draws=300, paired=paired
+            )
+            low, high = drawn.overall().select("low", "high").row(0)
+            covered.append(low <= 1.2 <= high)
+        assert 0.89 <= np.mean(covered) <= 0.985
 
 
 def test_tables_contain_estimates_errors_and_intervals() -> None:
@@ -174,8 +178,14 @@ def test_percentiles_are_widened_for_few_instances() -> None:
 
 def test_undefined_draws_are_counted() -> None:
     row = summary(np.array([np.nan]), np.array([[np.nan], [1.0]]), 9).row(0, named=True)
-    assert row == {"estimate": None, "mean": 1.0, "error": None, "low": 1.0, "high": 1.0,
-                   "undefined": 0.5}  # fmt: skip
+    assert row == {
+        "estimate": None,
+        "mean": 1.0,
+        "error": None,
+        "low": 1.0,
+        "high": 1.0,
+        "undefined": 0.5,
+    }
     none = summary(np.array([np.nan]), np.array([[np.nan]]), 9).row(0, named=True)
     assert none["mean"] is None
     assert none["undefined"] == 1
@@ -186,9 +196,12 @@ def test_best_responses_count_ties_separately() -> None:
         match(row, column, first, second, instance)
         for instance in ("d1", "d2")
         for row, column, first, second in (
-            ("a", "a", 1, 1), ("a", "b", 0, 2), ("b", "a", 2, 0), ("b", "b", 0, 0),
+            ("a", "a", 1, 1),
+            ("a", "b", 0, 2),
+            ("b", "a", 2, 0),
+            ("b", "b", 0, 0),
         )
-    ]  # fmt: skip
+    ]
     responses = bootstrap_equilibrium(
         EmpiricalGame.of_frame(frame(matches)), draws=20
     ).best_responses()

@@ -61,31 +61,28 @@ def test_outcome_zero_has_no_payoffs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table.b, [[0.5, -1], [0, 0.5]])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_gambit_reads_the_same_payoffs(tmp_path: Path) -> None:
+    for text in [
         PAYOFF_FORM.replace("5. 6e0", "5.25 6").replace("+9", "9"),
         OUTCOME_FORM.replace("1 0\n2 1", "1 2\n2 1"),  # its arrays have no null outcomes
-    ],
-)
-def test_gambit_reads_the_same_payoffs(tmp_path: Path, text: str) -> None:
-    pytest.importorskip("pygambit")
-    oracle: Any = import_module("pygambit")
-    path = write(tmp_path, "game.nfg", text)
-    table = read_payoffs(path)
-    write_payoffs(table, tmp_path / "again.nfg")
-    for file in (path, tmp_path / "again.nfg"):
-        game = oracle.read_nfg(str(file))
-        for payoffs, array in zip(game.to_arrays(float), (table.a, table.b), strict=True):
-            np.testing.assert_allclose(payoffs.astype(float), array, rtol=1e-15)
+    ]:
+        pytest.importorskip("pygambit")
+        oracle: Any = import_module("pygambit")
+        path = write(tmp_path, "game.nfg", text)
+        table = read_payoffs(path)
+        write_payoffs(table, tmp_path / "again.nfg")
+        for file in (path, tmp_path / "again.nfg"):
+            game = oracle.read_nfg(str(file))
+            for payoffs, array in zip(game.to_arrays(float), (table.a, table.b), strict=True):
+                np.testing.assert_allclose(payoffs.astype(float), array, rtol=1e-15)
 
 
-@pytest.mark.parametrize("text", [LIST, MATRIX, "\ufeff" + MATRIX, ",b,a\na,0,3\nb,1,5\n\n,,\n"])
-def test_csv_lists_and_matrices_are_symmetric_games(tmp_path: Path, text: str) -> None:
-    table = read_payoffs(write(tmp_path, "game.csv", text))
-    assert table.symmetric
-    assert table.rows == ("a", "b")
-    np.testing.assert_array_equal(table.a, [[3, 0], [5, 1]])
+def test_csv_lists_and_matrices_are_symmetric_games(tmp_path: Path) -> None:
+    for text in [LIST, MATRIX, "\ufeff" + MATRIX, ",b,a\na,0,3\nb,1,5\n\n,,\n"]:
+        table = read_payoffs(write(tmp_path, "game.csv", text))
+        assert table.symmetric
+        assert table.rows == ("a", "b")
+        np.testing.assert_array_equal(table.a, [[3, 0], [5, 1]])
 
 
 def test_list_with_both_payoffs_can_have_two_roles(tmp_path: Path) -> None:
@@ -102,33 +99,26 @@ def test_unambiguous_dollars_and_thousands_are_parsed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table.a, [[1234.5, -1_000_000], [12.5, 1000]])
 
 
-@pytest.mark.parametrize(
-    "text", ["1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"]
-)
-def test_ambiguous_numbers_are_rejected(text: str) -> None:
-    with pytest.raises(PayoffFileError, match="is ambiguous"):
-        number(text, "somewhere")
+def test_ambiguous_numbers_are_rejected() -> None:
+    for text in ["1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"]:
+        with pytest.raises(PayoffFileError, match="is ambiguous"):
+            number(text, "somewhere")
 
 
-@pytest.mark.parametrize(
-    "text", ["NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"]
-)
-def test_non_numbers_are_rejected(text: str) -> None:
-    with pytest.raises(PayoffFileError, match="not a number"):
-        number(text, "somewhere")
+def test_non_numbers_are_rejected() -> None:
+    for text in ["NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"]:
+        with pytest.raises(PayoffFileError, match="not a number"):
+            number(text, "somewhere")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_numbers_out_of_range_are_rejected() -> None:
+    for text, message in [
         ("1e999", "too large a number; the maximum size is 1e"),
         ("-1e308", "too large a number; the maximum size is 1e"),
         ("-5e-324", "too small a number; the minimum size is 1e-300; multiply"),
-    ],
-)
-def test_numbers_out_of_range_are_rejected(text: str, message: str) -> None:
-    with pytest.raises(PayoffFileError, match=message):
-        number(text, "somewhere")
+    ]:
+        with pytest.raises(PayoffFileError, match=message):
+            number(text, "somewhere")
 
 
 NFG = 'NFG 1 R "t" { "A" "B" } '
@@ -189,14 +179,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_invalid_files_are_reported_with_line_and_cell(tmp_path: Path, name: str) -> None:
-    text, message = BAD[name]
-    path = write(tmp_path, name, text)
-    with pytest.raises(PayoffFileError, match=message) as error:
-        read_payoffs(path)
-    assert name in str(error.value)
-    assert "\n" not in str(error.value)
+def test_invalid_files_are_reported_with_line_and_cell(tmp_path: Path) -> None:
+    for name in BAD:
+        text, message = BAD[name]
+        path = write(tmp_path, name, text)
+        with pytest.raises(PayoffFileError, match=message) as error:
+            read_payoffs(path)
+        assert name in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 def test_unreadable_files_raise_error(tmp_path: Path) -> None:
@@ -227,8 +217,10 @@ def test_integers_are_written_without_decimals(tmp_path: Path) -> None:
 LETTERS = st.characters(exclude_categories=["C", "Z"]) | st.sampled_from("=+-@'")
 NAMES = st.lists(
     st.text(LETTERS, min_size=1, max_size=8),
-    min_size=1, max_size=4, unique=True,
-)  # fmt: skip
+    min_size=1,
+    max_size=4,
+    unique=True,
+)
 NUMBERS = st.floats(-1e300, 1e300).filter(lambda value: value == 0 or abs(value) >= 1e-300)
 
 

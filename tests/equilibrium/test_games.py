@@ -116,23 +116,28 @@ def test_missing_and_thin_cells_are_named_in_errors() -> None:
     assert game.without(["b", "c"]).payoffs() == [[16]]
 
 
-@pytest.mark.parametrize(("instances", "spread", "warning"), [
-    (24, 0.0, "24 instances per pair of strategies are few; intervals may be too narrow, and 25"),
-    (30, 0.0, ""),
-    (30, 1.0,
-    "30 instances per pair of strategies are few for payoffs as skewed as these; intervals"),
-])  # fmt: skip
-def test_few_instances_for_skewed_payoffs_give_a_warning(
-    instances: int, spread: float, warning: str
-) -> None:
-    draw = np.random.default_rng(3)
-    played = [
-        match(row, column, value, value, f"d{instance}")
-        for instance in range(instances)
-        for row, column in product("ab", repeat=2)
-        for value in (np.exp(spread * draw.normal()) if spread else draw.normal(),)
-    ]
-    assert EmpiricalGame.of_frame(frame(played)).few_instances.startswith(warning)
+def test_few_instances_for_skewed_payoffs_give_a_warning() -> None:
+    for instances, spread, warning in [
+        (
+            24,
+            0.0,
+            "24 instances per pair of strategies are few; intervals may be too narrow, and 25",
+        ),
+        (30, 0.0, ""),
+        (
+            30,
+            1.0,
+            "30 instances per pair of strategies are few for payoffs as skewed as these; intervals",
+        ),
+    ]:
+        draw = np.random.default_rng(3)
+        played = [
+            match(row, column, value, value, f"d{instance}")
+            for instance in range(instances)
+            for row, column in product("ab", repeat=2)
+            for value in (np.exp(spread * draw.normal()) if spread else draw.normal(),)
+        ]
+        assert EmpiricalGame.of_frame(frame(played)).few_instances.startswith(warning)
 
 
 def test_bimatrix_names_missing_cells() -> None:
@@ -214,9 +219,8 @@ def test_game_can_be_built_from_payoffs() -> None:
     assert_allclose(b, [[4, 5, 6]])
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
+def test_invalid_games_are_rejected() -> None:
+    for build, message in [
         (lambda: EmpiricalGame.of_payoffs([[1, 2]]), "square"),
         (lambda: EmpiricalGame.of_payoffs(np.array([[1, 2], [3, np.nan]])), "nan"),
         (lambda: EmpiricalGame.of_payoffs([[1, 2], [3, 4]], ["a", "a"]), 'are called "a"'),
@@ -235,11 +239,9 @@ def test_game_can_be_built_from_payoffs() -> None:
             ),
             "matches of 2 players, not of 3",
         ),
-    ],
-)  # fmt: skip
-def test_invalid_games_are_rejected(build: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        build()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            build()
 
 
 def test_payoffs_of_a_study_match_theory(played: Path) -> None:

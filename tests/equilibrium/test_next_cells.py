@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -54,17 +52,19 @@ def test_continuum_has_no_gradient() -> None:
         gradients(np.ones((2, 2)), "payoff")
 
 
-@pytest.mark.parametrize(("paired", "generosity"), [(False, 0.0), (True, 0.0), (True, 1.0)])
-def test_first_order_error_matches_the_bootstrap(paired: bool, generosity: float) -> None:
-    matches = simulate(MIXED, 200, np.random.default_rng(0), noise=0.5, generosity=generosity)
-    game = EmpiricalGame.of_frame(matches)
-    drawn = bootstrap_equilibrium(game, draws=2_000, paired=paired)
-    for target, values in (
-        ("payoff", drawn.payoff[:, None]), ("mixture", drawn.mixtures), ("regret", drawn.regrets),
-    ):  # fmt: skip
-        plan = propose_cells(game, 1, target=target, paired=paired)  # type: ignore[arg-type]
-        spread = np.sqrt(values.var(axis=0).sum())
-        assert plan.error == pytest.approx(spread, rel=0.06)
+def test_first_order_error_matches_the_bootstrap() -> None:
+    for paired, generosity in [(False, 0.0), (True, 0.0), (True, 1.0)]:
+        matches = simulate(MIXED, 200, np.random.default_rng(0), noise=0.5, generosity=generosity)
+        game = EmpiricalGame.of_frame(matches)
+        drawn = bootstrap_equilibrium(game, draws=2_000, paired=paired)
+        for target, values in (
+            ("payoff", drawn.payoff[:, None]),
+            ("mixture", drawn.mixtures),
+            ("regret", drawn.regrets),
+        ):
+            plan = propose_cells(game, 1, target=target, paired=paired)  # type: ignore[arg-type]
+            spread = np.sqrt(values.var(axis=0).sum())
+            assert plan.error == pytest.approx(spread, rel=0.06)
 
 
 def test_mixed_games_are_resampled_separately_and_planned_jointly() -> None:
@@ -106,24 +106,30 @@ def test_matches_go_to_cells_that_reduce_the_error() -> None:
     assert outside["add_matches"].sum() > 0
 
 
-@pytest.mark.parametrize("target", ["payoff", "regret"])
-def test_predicted_error_matches_the_error_after_play(target: Target) -> None:
+def test_predicted_error_matches_the_error_after_play() -> None:
     """On average over studies; all cells that receive new instances share them."""
-    total, cells = 160, [(0, 0), (0, 1), (2, 0)]
-    predicted, observed = [], []
-    for seed in range(120):
-        matches = simulate(MIXED, total, np.random.default_rng(seed), noise=0.5, generosity=2.0)
-        first = pl.col("instance").cast(pl.Int64) < 40
-        game = EmpiricalGame.of_frame(matches.filter(first))
-        pairs = [sorted(f"s{strategy}" for strategy in pair) for pair in cells]
-        more = pl.concat_list("player_first", "player_second").list.sort().is_in(pairs)
-        played = EmpiricalGame.of_frame(matches.filter(first | more))
-        added = np.array([total - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
-                          for key in game.samples[0].cells])  # fmt: skip
-        known = TargetVariance.of_game(game, gradients(game.payoffs(), target), paired=True)
-        predicted.append(known.error(added) ** 2)
-        observed.append(np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum())
-    assert np.mean(predicted) == pytest.approx(np.mean(observed), rel=0.35)
+    for target in ["payoff", "regret"]:
+        total, cells = 160, [(0, 0), (0, 1), (2, 0)]
+        predicted, observed = [], []
+        for seed in range(120):
+            matches = simulate(MIXED, total, np.random.default_rng(seed), noise=0.5, generosity=2.0)
+            first = pl.col("instance").cast(pl.Int64) < 40
+            game = EmpiricalGame.of_frame(matches.filter(first))
+            pairs = [sorted(f"s{strategy}" for strategy in pair) for pair in cells]
+            more = pl.concat_list("player_first", "player_second").list.sort().is_in(pairs)
+            played = EmpiricalGame.of_frame(matches.filter(first | more))
+            added = np.array(
+                [
+                    total - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
+                    for key in game.samples[0].cells
+                ]
+            )
+            known = TargetVariance.of_game(game, gradients(game.payoffs(), target), paired=True)
+            predicted.append(known.error(added) ** 2)
+            observed.append(
+                np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum()
+            )
+        assert np.mean(predicted) == pytest.approx(np.mean(observed), rel=0.35)
 
 
 def test_proposed_cells_share_new_instances() -> None:
@@ -208,11 +214,11 @@ def test_planned_design_is_more_precise_than_even_design() -> None:
     assert comparison.switched == 0
 
 
-@pytest.mark.parametrize("wrong", [{"pilot": 1}, {"studies": 0}])
-def test_too_small_designs_are_rejected(wrong: dict[str, Any]) -> None:
-    options = {"pilot": 20, "budget": 60, "studies": 2} | wrong
-    with pytest.raises(ValueError, match="pilot must be 2 or more"):
-        compare_designs(MIXED, 1.0, **options)
+def test_too_small_designs_are_rejected() -> None:
+    for wrong in [{"pilot": 1}, {"studies": 0}]:
+        options = {"pilot": 20, "budget": 60, "studies": 2} | wrong
+        with pytest.raises(ValueError, match="pilot must be 2 or more"):
+            compare_designs(MIXED, 1.0, **options)
 
 
 def test_known_target_and_empty_budget_are_rejected() -> None:

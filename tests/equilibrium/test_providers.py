@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -89,20 +87,17 @@ def test_value_given_requires_given() -> None:
         provider_game(drawn(1), NAMES).value_given()
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "names", "more", "message"),
-    [
+def test_invalid_input_is_rejected() -> None:
+    for payoffs, names, more, message in [
         (np.ones((2, 3)), ["A", "B"], {}, r"shape \(2, 2\) or"),
         (np.ones((2, 2)), ["A", "B", "C"], {}, r"shape \(3, 3\) or .* 3 providers"),
         (np.ones((0, 2, 2)), ["A", "B"], {}, "must have shape"),
         (np.ones((2, 2)), ["A", "A"], {}, "all strategies belong to A"),
         ([[1, np.nan], [1, 1]], ["A", "B"], {}, "strategy 0 against 1 is nan in draw 0"),
         (np.ones((2, 2)), ["A", "B"], {"given": np.ones((3, 2, 2))}, "given must have the shape"),
-    ],
-)
-def test_invalid_input_is_rejected(payoffs: Any, names: list[str], more: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        provider_game(payoffs, names, **more)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            provider_game(payoffs, names, **more)
 
 
 def test_inner_equilibria_with_regret_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,12 +86,10 @@ def test_alpha_sweep_finds_where_masses_settle() -> None:
         alpha_sweep(DILEMMA, alphas=[])
 
 
-@pytest.mark.parametrize(
-    "settings", [{"alpha": 0}, {"alpha": np.inf}, {"alpha": 1, "population": 1}]
-)
-def test_alpha_rank_rejects_values_out_of_range(settings: Any) -> None:
-    with pytest.raises(ValueError, match=r"alpha must|population must"):
-        alpha_rank(DILEMMA, **settings)
+def test_alpha_rank_rejects_values_out_of_range() -> None:
+    for settings in [{"alpha": 0}, {"alpha": np.inf}, {"alpha": 1, "population": 1}]:
+        with pytest.raises(ValueError, match=r"alpha must|population must"):
+            alpha_rank(DILEMMA, **settings)
 
 
 def test_unbalanced_flows_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,18 +118,18 @@ def test_nash_averaging_of_balduzzi_s_example() -> None:
     np.testing.assert_allclose(best.ratings, [-5, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("form", ["continuous", "discrete"])
-def test_replicator_dynamics_reach_stable_equilibria(form: Any) -> None:
-    starts = np.random.default_rng(0).dirichlet(np.ones(2), 40)
-    mixed = replicator_dynamics(HAWK_DOVE * 100, starts, form=form)
-    assert mixed.at_rest.all()
-    assert [point.share for point in mixed.rest_points] == [1]
-    np.testing.assert_allclose(mixed.rest_points[0].mixture, 0.5, atol=1e-6)
-    assert mixed.rest_points[0].regret < 1e-5
-    split = replicator_dynamics([[1, 0], [0, 1]], starts, form=form)
-    assert sum(point.share for point in split.rest_points) == pytest.approx(1)
-    to_first = next(point.share for point in split.rest_points if point.mixture[0] > 0.5)
-    assert to_first == pytest.approx((starts[:, 0] > 0.5).mean())
+def test_replicator_dynamics_reach_stable_equilibria() -> None:
+    for form in ["continuous", "discrete"]:
+        starts = np.random.default_rng(0).dirichlet(np.ones(2), 40)
+        mixed = replicator_dynamics(HAWK_DOVE * 100, starts, form=form)
+        assert mixed.at_rest.all()
+        assert [point.share for point in mixed.rest_points] == [1]
+        np.testing.assert_allclose(mixed.rest_points[0].mixture, 0.5, atol=1e-6)
+        assert mixed.rest_points[0].regret < 1e-5
+        split = replicator_dynamics([[1, 0], [0, 1]], starts, form=form)
+        assert sum(point.share for point in split.rest_points) == pytest.approx(1)
+        to_first = next(point.share for point in split.rest_points if point.mixture[0] > 0.5)
+        assert to_first == pytest.approx((starts[:, 0] > 0.5).mean())
 
 
 def test_cycles_are_reported_as_not_at_rest() -> None:
@@ -165,10 +161,10 @@ def test_unplayed_strategy_is_not_imitated() -> None:
         assert result.rest_points[0].regret == 2
 
 
-@pytest.mark.parametrize("starts", [[[0.5, 0.6]], [[1.5, -0.5]], [[1.0]], np.zeros((0, 2))])
-def test_invalid_starts_are_rejected(starts: Any) -> None:
-    with pytest.raises(ValueError, match="2 shares"):
-        replicator_dynamics(DILEMMA, starts)
+def test_invalid_starts_are_rejected() -> None:
+    for starts in [[[0.5, 0.6]], [[1.5, -0.5]], [[1.0]], np.zeros((0, 2))]:
+        with pytest.raises(ValueError, match="2 shares"):
+            replicator_dynamics(DILEMMA, starts)
 
 
 def test_time_must_be_positive() -> None:
@@ -219,18 +215,15 @@ def test_strengths_maximise_the_likelihood(with_ties: bool) -> None:
         assert fitted.tie == pytest.approx(best[5], abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("wins", "ties"),
-    [
+def test_lopsided_records_converge() -> None:
+    for wins, ties in [
         ([[0, 1, 0], [0, 0, 1e8], [1, 0, 0]], None),
         ([[0, 1e6, 1], [1, 0, 1e6], [1, 1, 0]], None),
         ([[0, 44113, 422], [0, 0, 1], [1, 0, 0]], [[0, 0, 2902], [0, 0, 36], [2902, 36, 0]]),
-    ],
-)
-def test_lopsided_records_converge(wins: Any, ties: Any) -> None:
-    fitted = bradley_terry(wins, ties)
-    assert fitted.misfit <= 1e-9 * (np.sum(wins) + np.sum(ties or 0) / 2)
-    assert fitted.strengths.sum() == pytest.approx(0, abs=1e-9)
+    ]:
+        fitted = bradley_terry(wins, ties)
+        assert fitted.misfit <= 1e-9 * (np.sum(wins) + np.sum(ties or 0) / 2)
+        assert fitted.strengths.sum() == pytest.approx(0, abs=1e-9)
 
 
 def test_incomparable_players_are_named() -> None:
@@ -246,20 +239,17 @@ def test_incomparable_players_are_named() -> None:
     assert len(bradley_terry(wins, names=names).strengths) == 4
 
 
-@pytest.mark.parametrize(
-    ("wins", "ties", "message"),
-    [
+def test_invalid_counts_are_rejected() -> None:
+    for wins, ties, message in [
         ([[0, 1]], None, "square"),
         ([[0]], None, "two players"),
         ([[0, -1], [1, 0]], None, "counts"),
         ([[1, 1], [1, 0]], None, "diagonal"),
         ([[0, 1], [1, 0]], [[0, 1], [2, 0]], "symmetric"),
         ([[0, 0], [0, 0]], [[0, 1], [1, 0]], "all games are ties"),
-    ],
-)
-def test_invalid_counts_are_rejected(wins: Any, ties: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        bradley_terry(wins, ties)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            bradley_terry(wins, ties)
 
 
 def test_number_of_names_must_match_players() -> None:

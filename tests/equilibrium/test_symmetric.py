@@ -68,9 +68,8 @@ def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
     )
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "mixture", "count"),
-    [
+def test_known_games_have_all_equilibria() -> None:
+    for payoffs, mixture, count in [
         ([[5]], [1], 1),
         (ROCK_PAPER_SCISSORS, [1 / 3, 1 / 3, 1 / 3], 1),
         ([[1, 0], [0, 1]], [1 / 2, 1 / 2], 3),
@@ -80,13 +79,11 @@ def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
         (np.diag([1, 2, 3]), [6 / 11, 3 / 11, 2 / 11], 7),
         ([[0, 0], [0, 1]], [0, 1], 2),  # the first is weakly dominated, and in equilibrium
         *((payoffs, [0, 0, 1], 1) for payoffs in SOFT_TOUGH_WALK.values()),
-    ],
-)
-def test_known_games_have_all_equilibria(payoffs: Any, mixture: list[float], count: int) -> None:
-    result = solve(np.array(payoffs, dtype=float))
-    assert len(result.components) == count
-    assert all(component.isolated for component in result.components)
-    np.testing.assert_allclose(result.mene.mixture, mixture, atol=1e-12)
+    ]:
+        result = solve(np.array(payoffs, dtype=float))
+        assert len(result.components) == count
+        assert all(component.isolated for component in result.components)
+        np.testing.assert_allclose(result.mene.mixture, mixture, atol=1e-12)
 
 
 def test_every_mixture_is_an_equilibrium_of_equal_payoffs() -> None:
@@ -104,15 +101,13 @@ def test_rounding_errors_do_not_change_equilibria() -> None:
     assert len(component.vertices) == 6
 
 
-@pytest.mark.parametrize(("lead", "played"), [(1e-9, {0}), (1e-7, {0}), (1e-5, {0, 1})])
-def test_equilibria_and_best_responses_use_the_same_tolerance(
-    lead: float, played: set[int]
-) -> None:
-    game = np.array([[1000, 3], [1000 + lead, 2]])  # the mixture plays 1 with share lead
-    result = symmetric_equilibria(game)
-    assert {strategy for point in result.equilibria for strategy in point.support} == played
-    assert result.mene.regret <= 1e-9 * game.max()
-    np.testing.assert_allclose(mene_mixtures(game[None])[0], result.mene.mixture)
+def test_equilibria_and_best_responses_use_the_same_tolerance() -> None:
+    for lead, played in [(1e-9, {0}), (1e-7, {0}), (1e-5, {0, 1})]:
+        game = np.array([[1000, 3], [1000 + lead, 2]])  # the mixture plays 1 with share lead
+        result = symmetric_equilibria(game)
+        assert {strategy for point in result.equilibria for strategy in point.support} == played
+        assert result.mene.regret <= 1e-9 * game.max()
+        np.testing.assert_allclose(mene_mixtures(game[None])[0], result.mene.mixture)
 
 
 def test_copies_of_a_strategy_share_its_probability() -> None:
@@ -139,16 +134,17 @@ def test_degenerate_games_match_exact_arithmetic(game: list[list[int]]) -> None:
     assert corners(solve(np.array(game, dtype=float))) == sorted(expected)
 
 
-@pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_regular_games_match_exact_arithmetic(size: int) -> None:
-    rng = np.random.default_rng(size)
-    for _ in range(200 // 4**size + 8):
-        game = rng.integers(-1000, 1000, (size, size))
-        expected = [
-            [tuple(map(float, point)) for point in part] for part in exact_components(game.tolist())
-        ]
-        got = sorted(tuple(point.mixture) for point in solve(game.astype(float)).equilibria)
-        np.testing.assert_allclose(got, sorted(point for (point,) in expected), atol=1e-9)
+def test_regular_games_match_exact_arithmetic() -> None:
+    for size in [2, 3, 4, 5]:
+        rng = np.random.default_rng(size)
+        for _ in range(200 // 4**size + 8):
+            game = rng.integers(-1000, 1000, (size, size))
+            expected = [
+                [tuple(map(float, point)) for point in part]
+                for part in exact_components(game.tolist())
+            ]
+            got = sorted(tuple(point.mixture) for point in solve(game.astype(float)).equilibria)
+            np.testing.assert_allclose(got, sorted(point for (point,) in expected), atol=1e-9)
 
 
 @given(games)
@@ -223,36 +219,38 @@ def most_entropy_by_program(payoffs: Any) -> Any:
     return milp(costs, integrality=kinds, bounds=(low, high), constraints=rows).x[:size]
 
 
-@pytest.mark.parametrize("size", [3, 5, 8])
-def test_entropy_is_at_least_that_of_a_mixed_integer_program(size: int) -> None:
-    rng = np.random.default_rng(size)
-    for _ in range(4):
-        payoffs = 300 + rng.normal(0, 20, (size, size))
-        mixture = np.maximum(most_entropy_by_program(payoffs), 0)
-        mixture /= mixture.sum()
-        mene = solve(payoffs).mene
-        assert (
-            regret(payoffs, mixture) > 1e-9 * np.ptp(payoffs)
-            or mene.entropy >= float(entropy(mixture)) - 1e-9
-        )
-        assert mene.entropy == pytest.approx(float(entropy(mixture)), abs=5e-3)
+def test_entropy_is_at_least_that_of_a_mixed_integer_program() -> None:
+    for size in [3, 5, 8]:
+        rng = np.random.default_rng(size)
+        for _ in range(4):
+            payoffs = 300 + rng.normal(0, 20, (size, size))
+            mixture = np.maximum(most_entropy_by_program(payoffs), 0)
+            mixture /= mixture.sum()
+            mene = solve(payoffs).mene
+            assert (
+                regret(payoffs, mixture) > 1e-9 * np.ptp(payoffs)
+                or mene.entropy >= float(entropy(mixture)) - 1e-9
+            )
+            assert mene.entropy == pytest.approx(float(entropy(mixture)), abs=5e-3)
 
 
-@pytest.mark.parametrize("size", [3, 6, 9])
-def test_equilibria_are_invariant_to_units_and_labels(size: int) -> None:
-    rng = np.random.default_rng(size)
-    for _ in range(10):
-        payoffs = rng.normal(size=(size, size))
-        mixtures = sorted(tuple(point.mixture) for point in solve(payoffs).equilibria)
-        moved = 250 + 37 * payoffs + rng.normal(0, 20, size)  # incentives are unchanged
-        assert len(solve(moved).equilibria) == len(mixtures)
-        np.testing.assert_allclose(
-            sorted(tuple(point.mixture) for point in solve(moved).equilibria), mixtures, atol=1e-9
-        )
-        order = rng.permutation(size)
-        shuffled = solve(payoffs[np.ix_(order, order)])
-        back = sorted(tuple(point.mixture[np.argsort(order)]) for point in shuffled.equilibria)
-        np.testing.assert_allclose(back, mixtures, atol=1e-9)
+def test_equilibria_are_invariant_to_units_and_labels() -> None:
+    for size in [3, 6, 9]:
+        rng = np.random.default_rng(size)
+        for _ in range(10):
+            payoffs = rng.normal(size=(size, size))
+            mixtures = sorted(tuple(point.mixture) for point in solve(payoffs).equilibria)
+            moved = 250 + 37 * payoffs + rng.normal(0, 20, size)  # incentives are unchanged
+            assert len(solve(moved).equilibria) == len(mixtures)
+            np.testing.assert_allclose(
+                sorted(tuple(point.mixture) for point in solve(moved).equilibria),
+                mixtures,
+                atol=1e-9,
+            )
+            order = rng.permutation(size)
+            shuffled = solve(payoffs[np.ix_(order, order)])
+            back = sorted(tuple(point.mixture[np.argsort(order)]) for point in shuffled.equilibria)
+            np.testing.assert_allclose(back, mixtures, atol=1e-9)
 
 
 def test_dominated_strategies_do_not_change_equilibria() -> None:
@@ -313,19 +311,19 @@ def test_truncated_search_reports_a_bound() -> None:
     assert "perhaps others" in str(result)
 
 
-@pytest.mark.parametrize("size", [3, 12, 48])
-def test_truncated_search_finds_an_equilibrium_by_pivoting(size: int) -> None:
-    game = np.random.default_rng(size).random((size, size))
-    reports: list[float] = []
-    result = symmetric_equilibria(game, limit=1, progress=reports.append)
-    assert result.components
-    assert reports[-1] == 1
-    for equilibrium in result.equilibria:
-        assert regret(game, equilibrium.mixture) < 1e-9
-    if size == 12:
-        every = [equilibrium.mixture for equilibrium in symmetric_equilibria(game).equilibria]
+def test_truncated_search_finds_an_equilibrium_by_pivoting() -> None:
+    for size in [3, 12, 48]:
+        game = np.random.default_rng(size).random((size, size))
+        reports: list[float] = []
+        result = symmetric_equilibria(game, limit=1, progress=reports.append)
+        assert result.components
+        assert reports[-1] == 1
         for equilibrium in result.equilibria:
-            assert np.abs(np.array(every) - equilibrium.mixture).max(axis=1).min() < 1e-7
+            assert regret(game, equilibrium.mixture) < 1e-9
+        if size == 12:
+            every = [equilibrium.mixture for equilibrium in symmetric_equilibria(game).equilibria]
+            for equilibrium in result.equilibria:
+                assert np.abs(np.array(every) - equilibrium.mixture).max(axis=1).min() < 1e-7
 
 
 def test_progress_increases_to_one() -> None:
@@ -346,9 +344,8 @@ def test_printing_lists_equilibria_and_continua() -> None:
     assert str(symmetric_equilibria(np.eye(5))).endswith("and 11 more")
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "message"),
-    [
+def test_invalid_payoffs_are_rejected() -> None:
+    for payoffs, message in [
         ([[1, 2, 3], [4, 5, 6]], r"square matrix, not shape \(2, 3\)"),
         ([], "square matrix"),
         ([[1, float("nan")], [0, 1]], "strategy 0 against strategy 1 is nan"),
@@ -356,11 +353,9 @@ def test_printing_lists_equilibria_and_continua() -> None:
         ([[1, 0], [1e301, 1]], r"is 1e\+301; the maximum size is 1e\+300; divide all payoffs"),
         ([["1,234.50", "x"], ["2", "3"]], "must be a matrix of numbers"),
         ([[1, 2], [3]], "must be a matrix of numbers"),
-    ],
-)
-def test_invalid_payoffs_are_rejected(payoffs: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        symmetric_equilibria(payoffs)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            symmetric_equilibria(payoffs)
 
 
 def test_invalid_batches_are_rejected() -> None:
@@ -372,10 +367,10 @@ def test_invalid_batches_are_rejected() -> None:
         mene_mixtures(batch)
 
 
-@pytest.mark.parametrize("mixture", [[0.5, 0.6], [1.5, -0.5], [1, 0, 0]])
-def test_invalid_mixtures_are_rejected(mixture: list[float]) -> None:
-    with pytest.raises(ValueError, match="mixture"):
-        regret(np.eye(2), mixture)
+def test_invalid_mixtures_are_rejected() -> None:
+    for mixture in [[0.5, 0.6], [1.5, -0.5], [1, 0, 0]]:
+        with pytest.raises(ValueError, match="mixture"):
+            regret(np.eye(2), mixture)
 
 
 def test_more_than_48_strategies_are_rejected() -> None:
@@ -405,18 +400,23 @@ def test_maximum_entropy_satisfies_the_constraints() -> None:
     assert tight[0] ** (1 / 3) * tight[1] ** (2 / 3) == pytest.approx(even)
 
 
-@pytest.mark.parametrize(
-    "successes",
-    [
-        ["11002100", "21011002", "01201201", "02202021", "11120101", "00112112", "11111101",
-         "00100020"],
-        ["0122022", "1320120", "1011111", "0100211", "0100212", "2102122", "2111112"],
-    ],
-)  # fmt: skip
-def test_thin_components_are_proven(successes: list[str]) -> None:
+def test_thin_components_are_proven() -> None:
     """The entropy of components thinner than rounding errors used to be known to 5e-08 nats."""
-    payoffs = np.array([[int(count) for count in row] for row in successes]) / 3
-    assert all(point.regret <= 1e-9 for point in symmetric_equilibria(payoffs).equilibria)
+    for successes in [
+        [
+            "11002100",
+            "21011002",
+            "01201201",
+            "02202021",
+            "11120101",
+            "00112112",
+            "11111101",
+            "00100020",
+        ],
+        ["0122022", "1320120", "1011111", "0100211", "0100212", "2102122", "2111112"],
+    ]:
+        payoffs = np.array([[int(count) for count in row] for row in successes]) / 3
+        assert all(point.regret <= 1e-9 for point in symmetric_equilibria(payoffs).equilibria)
 
 
 def test_unproven_entropy_raises_error() -> None:
@@ -433,17 +433,14 @@ def test_large_faces_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     assert [corners(solve(payoffs)) for payoffs in tied] == expected
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "message"),
-    [
+def test_non_numeric_payoffs_are_located() -> None:
+    for payoffs, message in [
         ([[1, 2], [3]], "row 0 has 2 payoffs, and row 1 has 1"),
         ([[1, "x"], [3, 4]], "'x' is not a number"),
         ([[[1], [2, 3]], [[4], [5, 6]]], "is not a number"),
-    ],
-)
-def test_non_numeric_payoffs_are_located(payoffs: list[Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        symmetric_equilibria(payoffs)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            symmetric_equilibria(payoffs)
 
 
 def test_labels_are_printed_and_checked() -> None:

@@ -24,10 +24,13 @@ def frame(
 def test_higher_payoff_wins_in_either_seat() -> None:
     result = tally(
         frame(
-            ("a", "b", 3.0, 1.0), ("b", "a", 1.0, 3.0), ("b", "a", 2.0, 1.0),
-            ("b", "c", 0.3, 0.1 + 0.2), ("c", "c", 5.0, 1.0),
+            ("a", "b", 3.0, 1.0),
+            ("b", "a", 1.0, 3.0),
+            ("b", "a", 2.0, 1.0),
+            ("b", "c", 0.3, 0.1 + 0.2),
+            ("c", "c", 5.0, 1.0),
         )
-    )  # fmt: skip
+    )
     assert result.names == ("a", "b", "c")
     assert result.wins.tolist() == [[0, 2, 0], [1, 0, 0], [0, 0, 0]]
     assert result.ties.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
@@ -36,11 +39,14 @@ def test_higher_payoff_wins_in_either_seat() -> None:
 
 def test_only_scored_matches_of_selected_players_count() -> None:
     matches = frame(
-        ("a", "b", 3.0, 1.0), ("a", "b", 0.0, 1.0), ("a", "b", 0.0, 1.0), ("c", "a", 1.0, 0.0),
+        ("a", "b", 3.0, 1.0),
+        ("a", "b", 0.0, 1.0),
+        ("a", "b", 0.0, 1.0),
+        ("c", "a", 1.0, 0.0),
         ("a", "b", None, None),
         status=["finished", "failed", "finished", "finished", "finished"],
         dropped=[False, False, True, False, False],
-    )  # fmt: skip
+    )
     result = tally(matches, ["b", "a"])
     assert result.wins.tolist() == [[0, 0], [1, 0]]
     assert len(result.scores) == 1
@@ -70,9 +76,13 @@ def test_mean_elo_is_the_mean_of_elo_over_orders() -> None:
 
 def test_seat_metrics_are_converted_to_row_and_column() -> None:
     matches = frame(
-        ("a", "b", 0.0, 0.0), ("b", "a", 0.0, 0.0), ("a", "a", 0.0, 0.0), ("b", "b", 0.0, 0.0),
-        given_p=[1.0, 2.0, 3.0, None], given_q=[10.0, 20.0, 5.0, 7.0],
-    )  # fmt: skip
+        ("a", "b", 0.0, 0.0),
+        ("b", "a", 0.0, 0.0),
+        ("a", "a", 0.0, 0.0),
+        ("b", "b", 0.0, 0.0),
+        given_p=[1.0, 2.0, 3.0, None],
+        given_q=[10.0, 20.0, 5.0, 7.0],
+    )
     table = sided(matches, "given", "value")
     row, column = (table[name].to_list() for name in names_of("value"))
     assert row == [1, 20, 4, 7]

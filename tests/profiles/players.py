@@ -164,6 +164,13 @@ def tires(request: ct.DecisionRequest) -> ct.rules.Action:
     return answer(True) if late and isinstance(request.event, OfferMade) else pie(request)
 
 
+def tires_haggling(request: ct.DecisionRequest) -> ct.rules.Action:
+    """Accept any price from the fifth round on."""
+    late = getattr(request.event, "stage", 0) >= 5
+    yields = late and isinstance(request.event, PricePosted)
+    return reply(request, "accept") if yields else market(request)
+
+
 def tired_pie(request: ct.DecisionRequest) -> ct.rules.Action:
     """Accept anything after two hundred decisions over all matches."""
     MADE[0] += 1
@@ -198,7 +205,7 @@ TELLS_IN_PIE = {"bargaining": {"strategy": tells_in_pie, "pattern": "supervisor"
 TELLS_IN_MARKET = {"negotiation": {"strategy": tells_in_market, "pattern": "supervisor"}}
 FAULTY: dict[str, dict[str, Any]] = {
     "sound": SOUND,
-    **{f"vain in {game}": SOUND | {game: VAIN[game]} for game in VAIN},
+    **{f"vain_{game}": SOUND | {game: VAIN[game]} for game in VAIN},
     "impatient": SOUND | TELLS_IN_PIE,
     "leaky": SOUND | TELLS_IN_MARKET,
     "credulous": SOUND | TELLS_IN_PIE | TELLS_IN_MARKET,
@@ -229,7 +236,7 @@ FAULTY: dict[str, dict[str, Any]] = {
     },
     "conceder": SOUND | {"bargaining": "conceder", "negotiation": "conceder"},
     "torn": SOUND | {"bargaining": torn, "negotiation": torn_haggler},
-    "late": SOUND | {"bargaining": tires},
+    "late": SOUND | {"bargaining": tires, "negotiation": tires_haggling},
     "fatigue": SOUND | {"bargaining": tired_pie, "negotiation": tired_market},
     "noisy": SOUND | {"bargaining": noisy_pie, "negotiation": noisy_market},
 }

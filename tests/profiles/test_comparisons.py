@@ -26,26 +26,46 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import Estimate
 
-BATTERY = Battery.model_validate({
-    "name": "short-1",
-    "sizes": {"small": 2},
-    "panel": {
-        "fair": {"meaning": "offers half", "player": "equal_split"},
-        "hard": {"meaning": "gives way late", "player": {"strategies": {"bargaining": "boulware"}}},
-    },
-    "talkers": {
-        "silent": {"strategy": "talker", "manner": "silent"},
-        "deadline": {"strategy": "talker", "manner": "deadline"},
-    },
-    "parts": {"pie": {"title": "A pie", "game": "bargaining",
-                      "fixed": {"money": 100, "horizon": 3, "messages": False}}},
-    "words": {"pie-words": {"title": "A pie, with words", "game": "bargaining",
-                            "fixed": {"money": 200, "horizon": 3, "messages": True}}},
-    "anew": {"pie-anew": {"title": "A pie, asked anew", "game": "bargaining",
-                          "fixed": {"money": 300, "horizon": 3, "messages": False}, "instances": 2,
-                          "ways": {"words": {"style": "reworded"},
-                                   "scale": {"fixed": {"money": 900_000}}}}},
-})  # fmt: skip
+BATTERY = Battery.model_validate(
+    {
+        "name": "short-1",
+        "sizes": {"small": 2},
+        "panel": {
+            "fair": {"meaning": "offers half", "player": "equal_split"},
+            "hard": {
+                "meaning": "gives way late",
+                "player": {"strategies": {"bargaining": "boulware"}},
+            },
+        },
+        "talkers": {
+            "silent": {"strategy": "talker", "manner": "silent"},
+            "deadline": {"strategy": "talker", "manner": "deadline"},
+        },
+        "parts": {
+            "pie": {
+                "title": "A pie",
+                "game": "bargaining",
+                "fixed": {"money": 100, "horizon": 3, "messages": False},
+            }
+        },
+        "words": {
+            "pie-words": {
+                "title": "A pie, with words",
+                "game": "bargaining",
+                "fixed": {"money": 200, "horizon": 3, "messages": True},
+            }
+        },
+        "anew": {
+            "pie-anew": {
+                "title": "A pie, asked anew",
+                "game": "bargaining",
+                "fixed": {"money": 300, "horizon": 3, "messages": False},
+                "instances": 2,
+                "ways": {"words": {"style": "reworded"}, "scale": {"fixed": {"money": 900_000}}},
+            }
+        },
+    }
+)
 """A battery with all kinds of matches, some of which differ only in presentation."""
 
 
@@ -108,9 +128,10 @@ def test_changes_equal_a_loop_over_exported_values(
         pairs = []
         for row in rows:
             twins = [
-                other for other in before["values"]["rows"].get(key, [])
+                other
+                for other in before["values"]["rows"].get(key, [])
                 if all(row[n] == other[n] for n, name in enumerate(columns) if name != "value")
-            ]  # fmt: skip
+            ]
             assert len(twins) <= 1
             pairs += [(twin[-1], row[-1]) for twin in twins]
         if not pairs:
@@ -135,25 +156,46 @@ def test_changes_equal_a_loop_over_exported_values(
 
 
 def synthetic(
-    name: str, numbers: dict[str, np.ndarray[Any, Any]], *, draws: bool = True, strata: int = 1,
+    name: str,
+    numbers: dict[str, np.ndarray[Any, Any]],
+    *,
+    draws: bool = True,
+    strata: int = 1,
     unit: str = "share",
-) -> Profile:  # fmt: skip
+) -> Profile:
     """Return a profile with given values, one match and cluster each, in strata of equal size."""
     made = {}
     for key, values in numbers.items():
         n = len(values)
-        frame = pl.DataFrame({
-            "player": [name] * n, "other": "fair", "seat": "alice", "match_id": map(str, range(n)),
-            "game": "bargaining", "configuration": "c", "instance": [str(at) for at in range(n)],
-            "way": "", "repeat": [0] * n, "draws": draws,
-            "stratum": [str(at * strata // n) for at in range(n)],
-            "cluster": [str(at) for at in range(n)], "value": values,
-        })  # fmt: skip
+        frame = pl.DataFrame(
+            {
+                "player": [name] * n,
+                "other": "fair",
+                "seat": "alice",
+                "match_id": map(str, range(n)),
+                "game": "bargaining",
+                "configuration": "c",
+                "instance": [str(at) for at in range(n)],
+                "way": "",
+                "repeat": [0] * n,
+                "draws": draws,
+                "stratum": [str(at * strata // n) for at in range(n)],
+                "cluster": [str(at) for at in range(n)],
+                "value": values,
+            }
+        )
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
-    seats = pl.DataFrame({"player": [name], "match_id": ["0"], "tokens": [0],
-                          **{count: [0] for count in COUNTED},
-                          "dollars": [0.0], "draws": [draws]})  # fmt: skip
+    seats = pl.DataFrame(
+        {
+            "player": [name],
+            "match_id": ["0"],
+            "tokens": [0],
+            **{count: [0] for count in COUNTED},
+            "dollars": [0.0],
+            "draws": [draws],
+        }
+    )
     return Profile(name, BATTERY, "small", "study", seats, made)
 
 
@@ -185,10 +227,11 @@ def test_equal_players_rarely_show_changes() -> None:
     false = 0
     for _ in range(25):
         before, after = (
-            synthetic(name, {f"n{key}": (chance.random(8) < 0.5).astype(float)
-                             for key in range(10)})
+            synthetic(
+                name, {f"n{key}": (chance.random(8) < 0.5).astype(float) for key in range(10)}
+            )
             for name in ("one", "two")
-        )  # fmt: skip
+        )
         written = json.loads(json.dumps(before.as_json()))
         false += any(change.significant for change in changes(after, written))
     assert false <= 3
@@ -199,55 +242,60 @@ def test_real_change_is_reported_among_unchanged_metrics() -> None:
     stayed = {f"n{key}": chance.random(40) for key in range(12)}
     low, high = chance.random(40) * 0.5, 0.4 + chance.random(40) * 0.5
     before = synthetic("one", {**stayed, "moved": low})
-    after = synthetic("two", {**{key: chance.permutation(values) for key, values in stayed.items()},
-                              "moved": high})  # fmt: skip
+    after = synthetic(
+        "two",
+        {**{key: chance.permutation(values) for key, values in stayed.items()}, "moved": high},
+    )
     compared = changes(after, json.loads(json.dumps(before.as_json())))
     assert [change.key for change in compared if change.significant] == ["moved"]
 
 
-@pytest.mark.parametrize(
-    ("draws", "instances", "significant"),
-    [(True, 5, False), (True, 6, True), (False, 1, False), (False, 2, True)],
-)
-def test_constant_change_needs_six_instances_of_random_players(
-    *, draws: bool, instances: int, significant: bool
-) -> None:
-    before, after = (
-        synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
-        for name, value in (("one", 0.25), ("two", 0.5))
-    )
-    (change,) = changes(after, json.loads(json.dumps(before.as_json())))
-    assert (change.significant, change.change.error) == (significant, None)
+def test_constant_change_needs_six_instances_of_random_players() -> None:
+    for draws, instances, significant in [
+        (True, 5, False),
+        (True, 6, True),
+        (False, 1, False),
+        (False, 2, True),
+    ]:
+        before, after = (
+            synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
+            for name, value in (("one", 0.25), ("two", 0.5))
+        )
+        (change,) = changes(after, json.loads(json.dumps(before.as_json())))
+        assert (change.significant, change.change.error) == (significant, None)
 
 
-@pytest.mark.parametrize(
-    ("error", "verdict", "why"),
-    [
+def test_gate_is_decided_only_by_true_constants() -> None:
+    for error, verdict, why in [
         (
             None,
             Verdict.OPEN,
             "the metric never varied within a configuration, so its variation is unknown",
         ),
         (0.0, Verdict.PASS, ""),
-    ],
-)
-def test_gate_is_decided_only_by_true_constants(
-    error: float | None, verdict: Verdict, why: str
-) -> None:
-    made = synthetic("one", {"earned": np.full(4, 0.5)})
-    earned = made.numbers["earned"]._replace(own=Estimate(0.5, error=error, clusters=4))
-    profile = Profile("one", BATTERY, "small", "study", made.seats, {"earned": earned})
-    decision = decide(profile, gate("earned >= 0.4"))
-    assert (decision.verdict, decision.why) == (verdict, why)
+    ]:
+        made = synthetic("one", {"earned": np.full(4, 0.5)})
+        earned = made.numbers["earned"]._replace(own=Estimate(0.5, error=error, clusters=4))
+        profile = Profile("one", BATTERY, "small", "study", made.seats, {"earned": earned})
+        decision = decide(profile, gate("earned >= 0.4"))
+        assert (decision.verdict, decision.why) == (verdict, why)
 
 
 def test_comparison_lists_new_and_vanished_findings() -> None:
     def examined(*keys: str) -> Profile:
         weaknesses = [
-            Weakness(key, f"does {key}", 12, "matches", f"{9 * (key in keys)} of 12",
-                     Estimate(0.5), p=0.001, found=key in keys)
+            Weakness(
+                key,
+                f"does {key}",
+                12,
+                "matches",
+                f"{9 * (key in keys)} of 12",
+                Estimate(0.5),
+                p=0.001,
+                found=key in keys,
+            )
             for key in ("kept", "gone", "come")
-        ]  # fmt: skip
+        ]
         made = synthetic("one", {"n": np.array([0.0, 1.0])})
         return replace(made, examination=Examination(weaknesses))
 
@@ -277,8 +325,9 @@ def test_chart_marks_only_significant_changes() -> None:
     (charts,) = [chart for chart in part.make(NO_EVIDENCE) if isinstance(chart, Charts)]
     drawn = {
         layer.shape: [mark.y for mark in layer.marks]
-        for layer in charts.panels[0].layers if isinstance(layer, Points)
-    }  # fmt: skip
+        for layer in charts.panels[0].layers
+        if isinstance(layer, Points)
+    }
     by_key = {change.key: change for change in compared}
     assert (by_key["earned"].change.low or 0) > 0
     assert drawn["dot"] == ["moved"]

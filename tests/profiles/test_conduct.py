@@ -9,7 +9,7 @@ from cheaptalk.games import Persuasion
 from cheaptalk.games.alternating_offers import Turn, first_lapse
 from cheaptalk.games.persuasion.rules import Pitch, Purchase
 from cheaptalk.profiles.conduct import course
-from cheaptalk.rules import Chance, Result, get_game, play
+from cheaptalk.rules import Chance, get_game, play
 from tests.fakes import study
 
 
@@ -45,9 +45,8 @@ def offers(*shares: float) -> list[Turn]:
     return [Turn(2 * number + 1, share, None) for number, share in enumerate(shares)]
 
 
-@pytest.mark.parametrize(
-    ("turns", "stage"),
-    [
+def test_only_sudden_large_concessions_are_lapses() -> None:
+    for turns, stage in [
         (offers(0.9, 0.6, 0.35, 0.2, 0.05), None),
         (offers(0.8, 0.75, 0.1), 5),
         (offers(0.8, 0.1), 3),
@@ -55,26 +54,25 @@ def offers(*shares: float) -> list[Turn]:
         ([*offers(0.2), Turn(2, 0.05, True)], None),
         ([*offers(0.9), Turn(2, 0.5, True)], None),
         ([*offers(0.8), Turn(9, 0.05, True)], None),
-    ],
-    ids=["step by step", "sudden", "early", "accepted", "near", "a compromise", "at the end"],
-)
-def test_only_sudden_large_concessions_are_lapses(turns: list[Turn], stage: int | None) -> None:
-    assert first_lapse(turns, 10) == stage
+    ]:
+        assert first_lapse(turns, 10) == stage
 
 
-@pytest.mark.parametrize(("seller", "share"), [("honest", 0), ("always_recommend", 1)])
-def test_seller_lies_only_about_low_quality_products(seller: str, share: int) -> None:
-    game_spec = get_game("persuasion")
-    game = Persuasion(signal="binary", horizon=10)
-    instance = game.draw_instance(Chance("lies"))
-    players = {seat: game_spec.strategies[name].with_settings()
-               for seat, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip
-    table = play(game, instance, "lies", players)
-    result = Result(game, instance, table.outcome, lambda: table.given)
-    metrics = game_spec.assessment.conduct(result, "alice")
-    low = instance.qualities.count(False)
-    assert 0 < low < 10
-    assert (metrics.tempted, metrics.deceived) == (low, share * low)
+def test_seller_lies_only_about_low_quality_products() -> None:
+    for seller, share in [("honest", 0), ("always_recommend", 1)]:
+        game_spec = get_game("persuasion")
+        game = Persuasion(signal="binary", horizon=10)
+        instance = game.draw_instance(Chance("lies"))
+        players = {
+            seat: game_spec.strategies[name].with_settings()
+            for seat, name in (("alice", seller), ("bob", "trusting"))
+        }
+        table = play(game, instance, "lies", players)
+        result = table.result()
+        metrics = game_spec.assessment.conduct(result, "alice")
+        low = instance.qualities.count(False)
+        assert 0 < low < 10
+        assert (metrics.tempted, metrics.deceived) == (low, share * low)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,7 @@ def test_pitch_for_bad_product_is_a_lie_or_unread(pitch: str, counts: tuple[int,
     instance = game.draw_instance(Chance("lies"))
     players = {"alice": lambda _: Pitch(message=pitch), "bob": lambda _: Purchase(decision="no")}
     table = play(game, instance, "lies", players)
-    result = Result(game, instance, table.outcome, lambda: table.given)
+    result = table.result()
     metrics = get_game("persuasion").assessment.conduct(result, "alice")
     low = instance.qualities.count(False)
     assert 0 < low < 10

@@ -16,22 +16,25 @@ from cheaptalk.rules.bounds import COUNT
 from cheaptalk.statistics import mean_intervals
 
 SIZES = {"small": 1, "standard": 5, "large": 25}
-BATTERY = Battery.model_validate({
-    "name": "sized-1",
-    "sizes": SIZES,
-    "panel": {"fair": {"meaning": "offers half", "player": "equal_split"}},
-    "parts": {"pie": {"title": "A pie", "game": "bargaining", "fixed": {"money": 100}}},
-})  # fmt: skip
+BATTERY = Battery.model_validate(
+    {
+        "name": "sized-1",
+        "sizes": SIZES,
+        "panel": {"fair": {"meaning": "offers half", "player": "equal_split"}},
+        "parts": {"pie": {"title": "A pie", "game": "bargaining", "fixed": {"money": 100}}},
+    }
+)
 
 
 def decision_on(values: list[float], size: str, written: str) -> Decision:
     """Return the decision on a gate on a share with a value per instance."""
     frame = pl.DataFrame({"value": values, "cluster": range(len(values))})
-    row = mean_intervals(
-        frame, ["value"], cluster=["cluster"], bounds={"value": (0.0, 1.0)}
-    ).row(0, named=True)  # fmt: skip
-    estimate = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"],
-                        row["clusters"], row["wanted"])  # fmt: skip
+    row = mean_intervals(frame, ["value"], cluster=["cluster"], bounds={"value": (0.0, 1.0)}).row(
+        0, named=True
+    )
+    estimate = Estimate(
+        row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"], row["wanted"]
+    )
     of = Quantity("earned", "earned", "Earned", "share", "more", "", frame, (0.0, 1.0))
     seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
     number = Number(of, estimate, {}, freedom=row["freedom"])
@@ -44,21 +47,28 @@ def spread(count: int, mean: float, deviation: float) -> list[float]:
     return [*(mean + deviation * signs)]
 
 
-@pytest.mark.parametrize(
-    ("size", "cure"),
-    [
-        ("small", ("small has too few instances to estimate which size can decide this gate; "
-                  "try --size standard")),
-        ("large", ("large has too few instances to estimate which size can decide this gate, and "
-                  "no size has more")),
-    ],
-)  # fmt: skip
-def test_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:
-    decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
-    assert decision.verdict is Verdict.OPEN
-    assert decision.held is not None
-    assert decision.held.wanted is not None
-    assert decision.cure == cure
+def test_interval_of_few_instances_is_not_extrapolated() -> None:
+    for size, cure in [
+        (
+            "small",
+            (
+                "small has too few instances to estimate which size can decide this gate; "
+                "try --size standard"
+            ),
+        ),
+        (
+            "large",
+            (
+                "large has too few instances to estimate which size can decide this gate, and "
+                "no size has more"
+            ),
+        ),
+    ]:
+        decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
+        assert decision.verdict is Verdict.OPEN
+        assert decision.held is not None
+        assert decision.held.wanted is not None
+        assert decision.cure == cure
 
 
 def test_few_binary_values_are_not_extrapolated() -> None:
@@ -68,18 +78,18 @@ def test_few_binary_values_are_not_extrapolated() -> None:
     assert "too few instances" in decision.cure
 
 
-@pytest.mark.parametrize("deviation", [0.09, 0.19, 0.24, 0.49])
-def test_suggested_size_is_the_smallest_that_decides(deviation: float) -> None:
-    wanted = "earned >= 0.49"
-    decision = decision_on(spread(30, 0.5, deviation), "small", wanted)
-    assert decision.verdict is Verdict.OPEN
-    larger = {
-        size: decision_on(spread(30 * SIZES[size], 0.5, deviation), size, wanted).verdict
-        for size in ("standard", "large")
-    }
-    deciding = [size for size, verdict in larger.items() if verdict is Verdict.PASS]
-    assert decision.size == next(iter(deciding), None)
-    assert re.search("no size|--size", decision.cure)
+def test_suggested_size_is_the_smallest_that_decides() -> None:
+    for deviation in [0.09, 0.19, 0.24, 0.49]:
+        wanted = "earned >= 0.49"
+        decision = decision_on(spread(30, 0.5, deviation), "small", wanted)
+        assert decision.verdict is Verdict.OPEN
+        larger = {
+            size: decision_on(spread(30 * SIZES[size], 0.5, deviation), size, wanted).verdict
+            for size in ("standard", "large")
+        }
+        deciding = [size for size, verdict in larger.items() if verdict is Verdict.PASS]
+        assert decision.size == next(iter(deciding), None)
+        assert re.search("no size|--size", decision.cure)
 
 
 def test_constant_value_is_extrapolated_to_the_deciding_size() -> None:
@@ -94,10 +104,16 @@ def test_constant_value_is_extrapolated_to_the_deciding_size() -> None:
 def test_count_constant_within_configurations_decides() -> None:
     """Regression: six ones in two configurations and 82 zeros in others counted as constant."""
     values = [0.0] * 82 + [1.0] * 6
-    frame = pl.DataFrame({
-        "player": "one", "configuration": "c", "seat": "alice", "value": values, "stratum":
-        [str(at // 2) for at in range(88)], "cluster": [str(at) for at in range(88)],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "player": "one",
+            "configuration": "c",
+            "seat": "alice",
+            "value": values,
+            "stratum": [str(at // 2) for at in range(88)],
+            "cluster": [str(at) for at in range(88)],
+        }
+    )
     of = Quantity("losses", "mistakes", "Losses", "times a match", "less", "", frame, COUNT)
     number = _number(of, "one", BATTERY, frame.select("player", "seat", "configuration"))
     assert number is not None
@@ -116,10 +132,8 @@ def test_extrapolation_narrows_the_quantile_too() -> None:
     assert decision_on(values, "small", f"earned >= {0.5 - 0.41 * reach}").size == "large"
 
 
-@pytest.mark.parametrize(
-    ("written", "result"), [("findings >= 0", "pass"), ("findings <= -1", "fail")]
-)
-def test_trivial_gate_on_findings_is_rejected(written: str, result: str) -> None:
-    with pytest.raises(CheaptalkError, match=f"would always {result}.*write findings <= 0"):
-        gate(written)
-    assert gate("findings <= 3").limit == 3
+def test_trivial_gate_on_findings_is_rejected() -> None:
+    for written, result in [("findings >= 0", "pass"), ("findings <= -1", "fail")]:
+        with pytest.raises(CheaptalkError, match=f"would always {result}.*write findings <= 0"):
+            gate(written)
+        assert gate("findings <= 3").limit == 3

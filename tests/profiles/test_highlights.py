@@ -11,7 +11,7 @@ from cheaptalk.rules import get_game
 from tests.profiles.players import BRIEF, FAULTY, SOUND
 
 BAD = SOUND | {
-    "bargaining": FAULTY["vain in bargaining"]["bargaining"],
+    "bargaining": FAULTY["vain_bargaining"]["bargaining"],
     "negotiation": FAULTY["leaky"]["negotiation"],
     "deal_or_no_deal": "liar",
     "persuasion": {"alice": "always_recommend", "bob": "trusting"},

@@ -43,16 +43,19 @@ class UltimatumAssessment(Assessment):
 
 def profile(path: Path) -> Profile:
     """Return the profile of a proposer that claims that the sum is small."""
-    battery = Battery.model_validate({
-        "name": "ultimatum", "sizes": {"small": 12},
-        "panel": {
-            "fair": {"meaning": "offers half", "player": {"strategy": "fair"}},
-            "chance": {"meaning": "plays at random", "player": {"strategy": "random"}},
-        },
-        "talkers": {"silent": {"strategy": "fair", "share": 0.4}},
-        "parts": {"sums": {"title": "Sums", "game": "ultimatum"}},
-        "words": {"talk": {"title": "Talk", "game": "ultimatum", "fixed": {"pies": [10, 30]}}},
-    })  # fmt: skip
+    battery = Battery.model_validate(
+        {
+            "name": "ultimatum",
+            "sizes": {"small": 12},
+            "panel": {
+                "fair": {"meaning": "offers half", "player": {"strategy": "fair"}},
+                "chance": {"meaning": "plays at random", "player": {"strategy": "random"}},
+            },
+            "talkers": {"silent": {"strategy": "fair", "share": 0.4}},
+            "parts": {"sums": {"title": "Sums", "game": "ultimatum"}},
+            "words": {"talk": {"title": "Talk", "game": "ultimatum", "fixed": {"pies": [10, 30]}}},
+        }
+    )
     entry = RosterEntry.model_validate(
         {"strategies": {"ultimatum": {"proposer": "poor", "responder": "random"}}}
     )

@@ -9,13 +9,24 @@ from cheaptalk.profiles.weaknesses.presentation import presentation_trials
 def matches(demands: dict[str, float], offers: dict[str, float]) -> pl.DataFrame:
     """Return matches of a division, with demands and offers by order of the options."""
     rows = [
-        {"part": "division-anew", "number": number, "seat": place, "other": "hard",
-         "instance": str(instance), "way": way, "match_id": f"{number}{place}{instance}{way}",
-         "reads": True,
-         "asked": demands[way], "offered": offers[way], "earned": 0.7 if way else 0.1}
-        for number in range(2) for place in ("player_1", "player_2") for instance in range(4)
+        {
+            "part": "division-anew",
+            "number": number,
+            "seat": place,
+            "other": "hard",
+            "instance": str(instance),
+            "way": way,
+            "match_id": f"{number}{place}{instance}{way}",
+            "reads": True,
+            "asked": demands[way],
+            "offered": offers[way],
+            "earned": 0.7 if way else 0.1,
+        }
+        for number in range(2)
+        for place in ("player_1", "player_2")
+        for instance in range(4)
         for way in demands
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows)
 
 

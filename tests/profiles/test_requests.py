@@ -19,8 +19,10 @@ GOOD = {"text": "{}", "seconds": 1.0}
 
 def match_of(*replies: dict[str, Any], model: str = "agent/me@http://host/act") -> MatchRecord:
     """Return a match in which Alice answered one request per reply, with one call each."""
-    answers = [SimpleNamespace(request=number, actor="alice", calls=[{"reply": reply}])
-               for number, reply in enumerate(replies)]  # fmt: skip
+    answers = [
+        SimpleNamespace(request=number, actor="alice", calls=[{"reply": reply}])
+        for number, reply in enumerate(replies)
+    ]
     seats = {"alice": {"spec": {"model": model}}}
     record = SimpleNamespace(
         calls=len(replies), answers=answers, seats=seats, seat_of=lambda seat: seat

@@ -149,8 +149,9 @@ def test_studies_on_one_store_can_be_awaited_together(tmp_path: Path) -> None:
     with ct.Store.open(path) as store:
         assert store.unresolved() == []
         assert {summary.name: summary.counts for summary in store.studies()} == {
-            "small": {"finished": 6}, "second": {"finished": 6},
-        }  # fmt: skip
+            "small": {"finished": 6},
+            "second": {"finished": 6},
+        }
 
 
 def test_nested_run_on_same_store_is_rejected(tmp_path: Path) -> None:

@@ -148,9 +148,11 @@ def test_provider_settings_and_keys_are_sent_to_machines(monkeypatch: pytest.Mon
             return []
 
     variables = {
-        "AZURE_OPENAI_API_KEY": "key", "AZURE_OPENAI_ENDPOINT": "https://lab.openai.azure.com",
-        "LAB_KEY": "secret", "LAB_HOST": "https://lab.example.org",
-    }  # fmt: skip
+        "AZURE_OPENAI_API_KEY": "key",
+        "AZURE_OPENAI_ENDPOINT": "https://lab.openai.azure.com",
+        "LAB_KEY": "secret",
+        "LAB_HOST": "https://lab.example.org",
+    }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("UNRELATED", "stays here")
@@ -217,11 +219,14 @@ def test_run_survives_lost_machine_and_database_restart(
 ) -> None:
     """All matches end, none is stored twice, and the cost is that of the model's answers."""
     monkeypatch.setattr(CHUNK, 64)
-    made = study(**{
-        **spec(games=[{"game": "bargaining", "fixed": {"horizon": 12}}]),
-        "players": {"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
-        "pairing": "all", "instances": 2_000,
-    })  # fmt: skip
+    made = study(
+        **{
+            **spec(games=[{"game": "bargaining", "fixed": {"horizon": 12}}]),
+            "players": {"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
+            "pairing": "all",
+            "instances": 2_000,
+        }
+    )
     disturbed, door = Event(), CallGate(1)
     with Server(handler=door) as server, serving() as database:
         live = study(**with_model(server.url) | {"instances": 40, "name": "live"})

@@ -65,10 +65,16 @@ def within(value: float, range_: Range) -> bool:
 @pytest.mark.parametrize(
     "game",
     [
-        "bargaining", "negotiation", "persuasion", "deal_or_no_deal", "item_bargaining",
-        "chip_trading", "guess_the_average", "pirate_game",
+        "bargaining",
+        "negotiation",
+        "persuasion",
+        "deal_or_no_deal",
+        "item_bargaining",
+        "chip_trading",
+        "guess_the_average",
+        "pirate_game",
     ],
-)  # fmt: skip
+)
 def test_actual_usage_is_within_estimated_range(store: Store, game: str) -> None:
     instances = 2 if game in ("chip_trading", "guess_the_average") else 10
     planned = ct.studies.plan(build(game, instances=instances))
@@ -257,17 +263,14 @@ def test_rehearsals_do_not_compute_best_responses(
     assert estimate(planned, PRICES).total.calls.low > 0
 
 
-@pytest.mark.parametrize(
-    ("game", "settings"),
-    [
+def test_explicit_reasoning_raises_output_estimate() -> None:
+    for game, settings in [
         ("bargaining", {"chain_of_thought": "first"}),
         ("bargaining", {"answers": "text"}),
         ("item_bargaining", {"style": "circle_0"}),
-    ],
-)
-def test_explicit_reasoning_raises_output_estimate(game: str, settings: dict[str, Any]) -> None:
-    total = estimate(ct.studies.plan(build(game, model=settings)), PRICES).total
-    assert total.output_tokens.high > 1_000 * total.calls.high
+    ]:
+        total = estimate(ct.studies.plan(build(game, model=settings)), PRICES).total
+        assert total.output_tokens.high > 1_000 * total.calls.high
 
 
 def test_messages_add_output_and_input_tokens() -> None:

@@ -50,14 +50,16 @@ def test_crossed_models_have_readable_labels_and_named_levels() -> None:
     }
     study = ct.Study(name="x", games=[{"game": "bargaining"}], players={"m": {"cross": cross}})
     assert list(study.players) == [
-        "m/gpt-4o/gain", "m/gpt-4o/none", "m/gpt-4o-mini/gain", "m/gpt-4o-mini/none",
-    ]  # fmt: skip
+        "m/gpt-4o/gain",
+        "m/gpt-4o/none",
+        "m/gpt-4o-mini/gain",
+        "m/gpt-4o-mini/none",
+    ]
     assert study.players["m/gpt-4o/gain"].form.written()["persona"] == "You sell."
 
 
-@pytest.mark.parametrize(
-    ("cross", "message"),
-    [
+def test_malformed_cross_raises_one_line_error() -> None:
+    for cross, message in [
         ([1], "players.a.cross: [1] is not a mapping from factors to levels; write, for"),
         ({"share": 0.5}, "players.a.cross.share: 0.5 is not a list of at least two levels; write"),
         ({"share": [0.5]}, "players.a.cross.share: [0.5] is not a list of at least two levels"),
@@ -74,18 +76,15 @@ def test_crossed_models_have_readable_labels_and_named_levels() -> None:
             'players.a.cross.x: "share" is also set by the factor share; set one',
         ),
         ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players exceed"),
-    ],
-)
-def test_malformed_cross_raises_one_line_error(cross: Any, message: str) -> None:
-    players = {"a": {"strategy": "fixed_demand", "cross": cross}}
-    with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
-        ct.studies.parse_study(spec(players=players, pairing="all"), "x")
-    assert "\n" not in str(caught.value)
+    ]:
+        players = {"a": {"strategy": "fixed_demand", "cross": cross}}
+        with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
+            ct.studies.parse_study(spec(players=players, pairing="all"), "x")
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("players", "message"),
-    [
+def test_levels_outside_cross_raise_error_with_correct_form() -> None:
+    for players, message in [
         (
             {"model": ["a/b", "a/c"], "framing": ["x", "y"]},
             "; to cross factors, write LABEL: {cross: {model: [a/b, a/c], framing: [x, y]}}",
@@ -109,12 +108,10 @@ def test_malformed_cross_raises_one_line_error(cross: Any, message: str) -> None
                 "framing: {x: {SETTING: VALUE}, y: {SETTING: VALUE}}"
             ),
         ),
-    ],
-)
-def test_levels_outside_cross_raise_error_with_correct_form(players: Any, message: str) -> None:
-    with pytest.raises(ct.StudyError) as caught:
-        ct.plan(ct.studies.parse_study(spec(players=players, pairing="all"), "x"))
-    assert str(caught.value).endswith(message)
+    ]:
+        with pytest.raises(ct.StudyError) as caught:
+            ct.plan(ct.studies.parse_study(spec(players=players, pairing="all"), "x"))
+        assert str(caught.value).endswith(message)
 
 
 def test_list_setting_gets_no_advice_about_cross() -> None:
@@ -151,19 +148,16 @@ def test_factors_of_unknown_player_raise_error() -> None:
         ct.studies.parse_study(spec(factors={"b": {"x": "y"}}), "x")
 
 
-@pytest.mark.parametrize(
-    ("factors", "message"),
-    [
+def test_factors_that_contradict_cross_are_rejected() -> None:
+    for factors, message in [
         (
             {"seller/0.5/plain": {"share": "9"}},
             r"factors\.seller/0\.5/plain: cross already sets the levels",
         ),
         (3, "factors: should be a mapping"),
-    ],
-)
-def test_factors_that_contradict_cross_are_rejected(factors: Any, message: str) -> None:
-    with pytest.raises(ct.StudyError, match=message):
-        crossed(factors=factors)
+    ]:
+        with pytest.raises(ct.StudyError, match=message):
+            crossed(factors=factors)
 
 
 def test_frames_have_a_column_for_each_factor_of_a_seat(tmp_path: Path) -> None:

@@ -31,9 +31,14 @@ async def legal_reply(call: PersonCall) -> Reply:
 
 
 def plan_later(store: Store, **changes: Any) -> ct.studies.Plan:
-    usual = {"name": "later", "games": [], "instances_from": "earlier", "pairing": "all",
-    "seed": 99,
-             "players": {"luck": LUCK, "plain": PLAIN}}  # fmt: skip
+    usual = {
+        "name": "later",
+        "games": [],
+        "instances_from": "earlier",
+        "pairing": "all",
+        "seed": 99,
+        "players": {"luck": LUCK, "plain": PLAIN},
+    }
     return lay_out(study(**(usual | changes)), store)
 
 

@@ -59,9 +59,8 @@ def test_stored_study_is_complete_and_round_trips() -> None:
 CLAUDE = {"model": "anthropic/claude-opus-4-1"}
 
 
-@pytest.mark.parametrize(
-    ("models", "settings", "message"),
-    [
+def test_error_path_points_at_the_invalid_setting() -> None:
+    for models, settings, message in [
         (
             {"tries": 3, "seed": 7},
             {},
@@ -78,19 +77,14 @@ CLAUDE = {"model": "anthropic/claude-opus-4-1"}
         ({"temperature": 1}, {"reasoning": "high"}, "models.temperature: anthropic/claude-opus"),
         ({"style": "odd"}, {}, 'models: unknown style of bargaining "odd"'),
         ({"style": "odd"}, {"style": "old"}, 'players.c: unknown style of bargaining "old"'),
-    ],
-)
-def test_error_path_points_at_the_invalid_setting(
-    models: dict[str, Any], settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ct.StudyError) as caught:
-        ct.plan(study(players={"c": CLAUDE | settings}, models=models, pairing="self"))
-    assert str(caught.value).removeprefix("small.yaml: ").startswith(message)
+    ]:
+        with pytest.raises(ct.StudyError) as caught:
+            ct.plan(study(players={"c": CLAUDE | settings}, models=models, pairing="self"))
+        assert str(caught.value).removeprefix("small.yaml: ").startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_invalid_roster_or_models_raise_clear_error() -> None:
+    for changes, message in [
         ({"roster": "gle"}, 'roster: unknown roster "gle" (did you mean "glee"?)'),
         ({"roster": "glee:gpt"}, 'roster: glee: unknown player "gpt"'),
         ({"roster": ["glee", "glee:gpt-4o"]}, '"gpt-4o" is in two rosters'),
@@ -102,19 +96,19 @@ def test_error_path_points_at_the_invalid_setting(
         ({"models": {"temprature": 1}}, 'models: unknown key "temprature"'),
         ({"models": {"model": "vllm/x"}}, 'models: unknown key "model"'),
         ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "models.tries: should"),
-    ],
-)
-def test_invalid_roster_or_models_raise_clear_error(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ct.StudyError) as caught:
-        study(**changes)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("small.yaml: ")
+    ]:
+        with pytest.raises(ct.StudyError) as caught:
+            study(**changes)
+        assert message in str(caught.value)
+        assert str(caught.value).startswith("small.yaml: ")
 
 
 MANY_CALLS = {
-    "horizon": 6, "model": "script/legal", "history": "summary",
+    "horizon": 6,
+    "model": "script/legal",
+    "history": "summary",
     "refine": {"candidates": 2, "apart": True},
-}  # fmt: skip
+}
 
 
 def study_with_summaries(**changes: Any) -> ct.Study:
@@ -152,7 +146,8 @@ def test_missing_summary_forfeits_as_unparsable(tmp_path: Any) -> None:
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(study_with_summaries(models={"tries": 2}), store, models=Canned(silent))
         kinds = {
-            answer["kind"] for record in store.records("small", bodies=True)
+            answer["kind"]
+            for record in store.records("small", bodies=True)
             for answer in record.as_json()["answers"]
-        }  # fmt: skip
+        }
     assert "unparsable" in kinds

@@ -195,8 +195,11 @@ def test_simultaneous_answers_are_recorded_each(store: Store, toys: None, no_wai
     assert sorted(requests) == [["0", "right"], ["1", "left"], ["1", "right"]]
     (record,) = records(store)
     assert [(answer.request, answer.actor) for answer in record.answers] == [
-        (0, "left"), (0, "right"), (1, "left"), (1, "right"),
-    ]  # fmt: skip
+        (0, "left"),
+        (0, "right"),
+        (1, "left"),
+        (1, "right"),
+    ]
 
 
 def test_timeout_accepted_by_the_rules_is_final(store: Store, toys: None, no_waits: None) -> None:
@@ -251,8 +254,9 @@ def test_failing_strategy_fails_only_its_match(
         raise KeyError("lost")
 
     assert isinstance(SPEC.strategies, dict)
-    failing = SPEC.strategies["random"].__class__("random", ("left", "right"), fail,
-                                                    SPEC.strategies["random"].settings)  # fmt: skip
+    failing = SPEC.strategies["random"].__class__(
+        "random", ("left", "right"), fail, SPEC.strategies["random"].settings
+    )
     monkeypatch.setitem(SPEC.strategies, "random", failing)
     made = GUESSING | {"pairing": [["tiny", "luck"], ["tiny", "tiny"]]}
     progress = ct.run(study(**made), store, models=Canned(lambda call, number: GUESS))

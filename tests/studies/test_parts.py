@@ -20,9 +20,11 @@ GRID = [
     {"game": "persuasion", "fixed": {"horizon": 2}, "pairing": [["honest", "luck"]]},
 ]
 SEVERAL = {
-    "games": GRID, "players": ROSTER | {"honest": {"strategy": "honest"}},
-    "pairing": [[label, other] for label in ROSTER for other in ROSTER], "instances": 2,
-}  # fmt: skip
+    "games": GRID,
+    "players": ROSTER | {"honest": {"strategy": "honest"}},
+    "pairing": [[label, other] for label in ROSTER for other in ROSTER],
+    "instances": 2,
+}
 
 
 def limited(limit: int) -> Plan:

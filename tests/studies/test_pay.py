@@ -23,13 +23,17 @@ def journey(*cents: int, **pay: object) -> Journey:
 
 def test_base_pay_after_first_visit_is_paid_as_bonus() -> None:
     assert dues(journey(30, 40), "seed") == [
-        Due("base/1", "base", 100), Due("game/1", "bonus", 30),
-        Due("base/2", "bonus", 100), Due("game/2", "bonus", 40),
-    ]  # fmt: skip
+        Due("base/1", "base", 100),
+        Due("game/1", "bonus", 30),
+        Due("base/2", "bonus", 100),
+        Due("game/2", "bonus", 40),
+    ]
 
 
 def test_max_bonus_excludes_base_pay() -> None:
     assert dues(journey(30, 40, max=0.5), "seed") == [
-        Due("base/1", "base", 100), Due("game/1", "bonus", 30),
-        Due("base/2", "bonus", 100), Due("game/2", "bonus", 20),
-    ]  # fmt: skip
+        Due("base/1", "base", 100),
+        Due("game/1", "bonus", 30),
+        Due("base/2", "bonus", 100),
+        Due("game/2", "bonus", 20),
+    ]

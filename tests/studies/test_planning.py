@@ -41,8 +41,11 @@ def test_listed_seatings_keep_order_unless_swapped() -> None:
     listed = {"players": ROSTER, "pairing": [["fair", "luck"], ["luck", "firm"]]}
     assert seatings(small(**listed)) == [("fair", "luck"), ("luck", "firm")]
     assert seatings(small(**listed, swap=True)) == [
-        ("fair", "luck"), ("luck", "fair"), ("luck", "firm"), ("firm", "luck"),
-    ]  # fmt: skip
+        ("fair", "luck"),
+        ("luck", "fair"),
+        ("luck", "firm"),
+        ("firm", "luck"),
+    ]
 
 
 def test_listed_swap_is_played_once() -> None:
@@ -57,8 +60,11 @@ def test_game_can_override_pairing_and_instances() -> None:
     ]
     planned = small(players=ROSTER, pairing="self", games=games, instances=2)
     assert Counter(seatings(planned)) == {
-        ("fair", "firm"): 3, ("fair", "fair"): 2, ("firm", "firm"): 2, ("luck", "luck"): 2,
-    }  # fmt: skip
+        ("fair", "firm"): 3,
+        ("fair", "fair"): 2,
+        ("firm", "firm"): 2,
+        ("luck", "luck"): 2,
+    }
 
 
 def test_matches_multiply_games_instances_seatings_and_repeats() -> None:
@@ -73,8 +79,10 @@ def test_matches_multiply_games_instances_seatings_and_repeats() -> None:
 
 def test_seatings_and_repeats_share_instances() -> None:
     games = [{"game": "persuasion", "fixed": {"horizon": 12}}]
-    players = {"luck": {"strategy": "random"}, "plain": {"strategies": {
-        "persuasion": {"alice": "honest", "bob": "trusting"}}}}  # fmt: skip
+    players = {
+        "luck": {"strategy": "random"},
+        "plain": {"strategies": {"persuasion": {"alice": "honest", "bob": "trusting"}}},
+    }
     planned = small(games=games, players=players, pairing="all", instances=5, repeats=2)
     instances: dict[str, set[Any]] = {}
     for match in planned.matches:
@@ -99,27 +107,31 @@ def test_match_ids_survive_growth_and_renaming() -> None:
     grown = small(
         name="other",
         description="more",
-        players={"even": {"strategy": "equal_split"}, "firm": {"strategy": "fixed_demand"},
-                 "luck": {"strategy": "random"}},
+        players={
+            "even": {"strategy": "equal_split"},
+            "firm": {"strategy": "fixed_demand"},
+            "luck": {"strategy": "random"},
+        },
         pairing="all",
         games=[{"game": "negotiation"} | {"pairing": [["luck", "luck"]]}, *spec()["games"]],
         instances=2,
-    )  # fmt: skip
+    )
     assert before < {match.id for match in grown.matches}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_seed_parameters_and_settings_change_match_ids() -> None:
+    for changes in [
         {"seed": 1},
         {"games": [{"game": "bargaining", "fixed": {"horizon": 3}}]},
-        {"players": {"fair": {"strategy": "equal_split"},
-                     "firm": {"strategy": "fixed_demand", "share": 0.7}}},
-    ],
-)  # fmt: skip
-def test_seed_parameters_and_settings_change_match_ids(changes: dict[str, Any]) -> None:
-    before = {match.id for match in small().matches}
-    assert before.isdisjoint(match.id for match in small(**changes).matches)
+        {
+            "players": {
+                "fair": {"strategy": "equal_split"},
+                "firm": {"strategy": "fixed_demand", "share": 0.7},
+            }
+        },
+    ]:
+        before = {match.id for match in small().matches}
+        assert before.isdisjoint(match.id for match in small(**changes).matches)
 
 
 def test_match_ids_are_stable(toys: None) -> None:
@@ -143,12 +155,12 @@ SAMPLED = {
 }
 
 
-@pytest.mark.parametrize("number", [1, 3, 7, 50, 107, 108])
-def test_sample_is_spread_evenly_over_configurations(number: int) -> None:
-    planned = small(**SAMPLED, pairing={"sample": number})
-    assert len(planned.matches) == len({match.id for match in planned.matches}) == number
-    counts = Counter(match.configuration.digest for match in planned.matches).values()
-    assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
+def test_sample_is_spread_evenly_over_configurations() -> None:
+    for number in [1, 3, 7, 50, 107, 108]:
+        planned = small(**SAMPLED, pairing={"sample": number})
+        assert len(planned.matches) == len({match.id for match in planned.matches}) == number
+        counts = Counter(match.configuration.digest for match in planned.matches).values()
+        assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
 
 
 def test_sample_is_a_reproducible_subset_of_all_matches() -> None:
@@ -198,9 +210,8 @@ DOUBLE = (
 HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_invalid_plan_raises_error() -> None:
+    for changes, message in [
         (
             {"players": ROSTER | {"n": {"strategies": {"negotiation": "linear"}}}},
             "players.n: the player cannot play bargaining",
@@ -238,12 +249,10 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
             {"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"},
             DOUBLE,
         ),
-    ],
-)
-def test_invalid_plan_raises_error(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ct.StudyError) as caught:
-        small(**changes)
-    assert str(caught.value) == message
+    ]:
+        with pytest.raises(ct.StudyError) as caught:
+            small(**changes)
+        assert str(caught.value) == message
 
 
 def test_listed_seating_is_skipped_in_games_it_does_not_fit() -> None:

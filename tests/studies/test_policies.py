@@ -18,9 +18,8 @@ from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
 KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
 
 
-@pytest.mark.parametrize(
-    ("policies", "kinds", "policy"),
-    [
+def test_strictest_policy_applies() -> None:
+    for policies, kinds, policy in [
         ({}, {"alice": {"refused": 1, "illegal": 2}}, "keep"),
         ({"refused": "drop"}, {"alice": {"refused": 1}}, "drop"),
         ({"refused": "drop"}, {"alice": {"refused": 0, "ok": 4}, "bob": {"illegal": 1}}, "keep"),
@@ -28,12 +27,8 @@ KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out
         ({"refused": "replace", "illegal": "drop"}, {"a": {"illegal": 1, "refused": 1}}, "replace"),
         ({"refused": "drop", "illegal": "keep"}, {"a": {"illegal": 1, "refused": 1}}, "drop"),
         ({"refused": "replace"}, {}, "keep"),
-    ],
-)
-def test_strictest_policy_applies(
-    policies: dict[str, Any], kinds: dict[str, dict[str, int]], policy: str
-) -> None:
-    assert Unanswered(**policies).of(kinds) == policy
+    ]:
+        assert Unanswered(**policies).of(kinds) == policy
 
 
 def test_all_unanswered_kinds_have_a_policy() -> None:
@@ -52,9 +47,8 @@ def test_policies_round_trip() -> None:
     assert policies_of({"imported": "glee"}) == Unanswered()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_invalid_policy_raises_error() -> None:
+    for changes, message in [
         ({"unanswered": {"refusd": "drop"}}, r'unanswered: unknown key "refusd".*"refused"'),
         ({"unanswered": {"refused": "forget"}}, "unanswered.refused: should be 'keep', 'drop' or"),
         ({"unanswered": {"provider_error": "drop"}}, "unknown key"),
@@ -66,11 +60,9 @@ def test_policies_round_trip() -> None:
             {"games": [], "instances_from": "other", "unanswered": {"refused": "replace"}},
             "replace cannot be combined with instances_from",
         ),
-    ],
-)
-def test_invalid_policy_raises_error(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ct.StudyError, match=message):
-        study(**changes)
+    ]:
+        with pytest.raises(ct.StudyError, match=message):
+            study(**changes)
 
 
 def test_replacement_instances_are_distinct_and_deterministic() -> None:
@@ -109,8 +101,9 @@ def test_dropped_matches_are_recorded_and_not_replayed(tmp_path: Path) -> None:
     progress, records = run_six(tmp_path / "s.sqlite", Refusing(2), refused="drop")
     assert (progress.planned, progress.done, progress.left) == (6, 6, 0)
     assert Counter(record.status for record in records) == {
-        Status.FINISHED: 4, Status.FORFEITED: 2,
-    }  # fmt: skip
+        Status.FINISHED: 4,
+        Status.FORFEITED: 2,
+    }
     tiny = progress.kinds["tiny"]
     assert tiny["refused"] == 2
     assert tiny["ok"] == sum(

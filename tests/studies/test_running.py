@@ -137,9 +137,11 @@ def test_failing_strategy_fails_only_its_matches(store: Store, mood: Mood) -> No
     assert progress.problems == {
         f'guessing, {seating}: "{seat}" failed in request 0, by moody: {why}': 1
         for seating, seat in (
-            ("card / moody", "right"), ("moody / card", "left"), ("moody / moody", "left"),
+            ("card / moody", "right"),
+            ("moody / card", "left"),
+            ("moody / moody", "left"),
         )
-    }  # fmt: skip
+    }
     failed = [match for match in records(store) if match.status is Status.FAILED]
     fields = {(match.outcome, match.payoffs, str(match.kinds)) for match in failed}
     assert fields == {(None, None, "{}")}

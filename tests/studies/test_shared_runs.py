@@ -241,9 +241,11 @@ def test_new_run_finds_all_shares_while_last_run_leaves(url: str) -> None:
             return shares.take("kind")
 
     with (
-        Store.open(url, create=True) as store, Store.open(url) as other,
-        ThreadPoolExecutor(2) as pool, ExitStack() as last,
-    ):  # fmt: skip
+        Store.open(url, create=True) as store,
+        Store.open(url) as other,
+        ThreadPoolExecutor(2) as pool,
+        ExitStack() as last,
+    ):
         offer(last.enter_context(store.sharing("this")))
         with slowed(store) as waiting:
             closing = pool.submit(last.close)
@@ -256,9 +258,11 @@ def test_new_run_finds_all_shares_while_last_run_leaves(url: str) -> None:
 
 def test_leases_survive_crash_of_a_server_process(url: str) -> None:
     with (
-        Store.open(url, create=True) as store, Store.open(url) as other,
-        store.sharing("this"), other.sharing("this") as shares,
-    ):  # fmt: skip
+        Store.open(url, create=True) as store,
+        Store.open(url) as other,
+        store.sharing("this"),
+        other.sharing("this") as shares,
+    ):
         with suppress(sa.exc.OperationalError), other.engine.connect() as connection:
             os.kill(connection.scalar(sa.text("select pg_backend_pid()")) or 0, SIGKILL)
         assert shares.take("none") is None
@@ -283,9 +287,12 @@ def test_shared_writer_waits_for_a_long_transaction(
 ) -> None:
     monkeypatch.setattr("cheaptalk.records.store.postgres.LOCK_TIMEOUT", "1ms")
     with (
-        Store.open(url, create=True) as store, Store.open(url) as other,
-        store.sharing("this"), other.sharing("this"), ThreadPoolExecutor(1) as pool,
-    ):  # fmt: skip
+        Store.open(url, create=True) as store,
+        Store.open(url) as other,
+        store.sharing("this"),
+        other.sharing("this"),
+        ThreadPoolExecutor(1) as pool,
+    ):
         with store.transaction() as connection:
             registration = pool.submit(other.register_study, "mine", {})
             wait_until(lambda: connection.scalar(WAITING) == 1)
@@ -295,9 +302,11 @@ def test_shared_writer_waits_for_a_long_transaction(
 
 def test_reading_lease_holders_does_not_keep_dead_lease(url: str) -> None:
     with (
-        Store.open(url, create=True) as store, Store.open(url) as other,
-        store.sharing("this") as killed, other.engine.connect() as looking,
-    ):  # fmt: skip
+        Store.open(url, create=True) as store,
+        Store.open(url) as other,
+        store.sharing("this") as killed,
+        other.engine.connect() as looking,
+    ):
         assert isinstance(killed, leases.Lease)
         killed._drop()
         wait_until(lambda: not leases.holders(looking))
@@ -351,9 +360,11 @@ def test_other_cheaptalk_version_is_rejected(url: str, monkeypatch: pytest.Monke
 
 def test_stop_order_reaches_all_shared_runs(url: str) -> None:
     with (
-        Store.open(url, create=True) as store, Store.open(url) as other,
-        store.sharing("this") as first, other.sharing("this") as second,
-    ):  # fmt: skip
+        Store.open(url, create=True) as store,
+        Store.open(url) as other,
+        store.sharing("this") as first,
+        other.sharing("this") as second,
+    ):
         assert (first.first, second.first) == (True, False)
         other.backend.mailbox.write_state("by the second")
         store.backend.mailbox.write_state("by the first")

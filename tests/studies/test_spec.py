@@ -109,8 +109,10 @@ INVALID: list[tuple[dict[str, Any], str]] = [
         'games.0: "money" is set more than once in fixed, cases and grid',
     ),
     (spec(**game(instances=0)), "games.0.instances: should be greater than or equal to 1, not 0"),
-    (spec(**game(pairing="al")),
-    'games.0.pairing: "al" is not a pairing; write all, self, lists of'),
+    (
+        spec(**game(pairing="al")),
+        'games.0.pairing: "al" is not a pairing; write all, self, lists of',
+    ),
     (spec(players={}), "players: write each player as LABEL: {strategy: NAME} or another entry"),
     (spec(players={"": {"strategy": "linear"}}), "players: a player has no name; write LABEL: be"),
     (spec(players={True: {"strategy": "linear"}}), "players: YAML reads a label as true; put it i"),
@@ -146,28 +148,25 @@ INVALID: list[tuple[dict[str, Any], str]] = [
         spec(pairing="all", swap=True),
         "swap: requires listed pairs, such as [[A, B]]; other pairings include both orders",
     ),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("data", "message"), INVALID)
-def test_invalid_study_error_names_key_and_fix(
-    data: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "wrong.yaml"
-    path.write_text(yaml.safe_dump(data))
-    with pytest.raises(ct.StudyError) as caught:
-        ct.load_study(path)
-    error = str(caught.value)
-    assert error.startswith(f"{path}: {message}")
-    assert "\n" not in error
-    with pytest.raises(ct.StudyError) as model_error:
-        ct.Study.model_validate(data)
-    assert error == f"{path}: {model_error.value}"
+def test_invalid_study_error_names_key_and_fix(tmp_path: Path) -> None:
+    for data, message in INVALID:
+        path = tmp_path / "wrong.yaml"
+        path.write_text(yaml.safe_dump(data))
+        with pytest.raises(ct.StudyError) as caught:
+            ct.load_study(path)
+        error = str(caught.value)
+        assert error.startswith(f"{path}: {message}")
+        assert "\n" not in error
+        with pytest.raises(ct.StudyError) as model_error:
+            ct.Study.model_validate(data)
+        assert error == f"{path}: {model_error.value}"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_invalid_file_raises_error_with_line(tmp_path: Path) -> None:
+    for text, message in [
         ("", "a study file must be a mapping with a name, games and players"),
         ("- name", "a study file must be a mapping"),
         ("name: [a", "line 1, column 9: a bracket or quote is not closed"),
@@ -177,15 +176,13 @@ def test_invalid_study_error_names_key_and_fix(
         ("name: a\nseed: 1\nname: b", 'line 3, column 1: duplicate key "name"'),
         ("players: {a: {strategy: x}, a: {strategy: y}}", 'duplicate key "a"'),
         ("name: !!python/object:os.system x", "as YAML: line 1, column 7: could not determine"),
-    ],
-)
-def test_invalid_file_raises_error_with_line(text: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "wrong.yaml"
-    path.write_text(text)
-    with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
-        ct.load_study(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "\n" not in str(caught.value)
+    ]:
+        path = tmp_path / "wrong.yaml"
+        path.write_text(text)
+        with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
+            ct.load_study(path)
+        assert str(caught.value).startswith(f"{path}: ")
+        assert "\n" not in str(caught.value)
 
 
 def test_unreadable_file_raises_error(tmp_path: Path) -> None:
@@ -240,11 +237,11 @@ def test_grid_combines_cases_and_values_in_order() -> None:
     assert [config.get("reminders", True) for config in made] == [True, False] * 4
 
 
-@pytest.mark.parametrize("name", ct.studies.preset_names())
-def test_written_studies_round_trip(name: str) -> None:
-    made = ct.preset(name)
-    assert made is not None
-    assert ct.studies.parse_study(made.written(), name) == made
+def test_written_studies_round_trip() -> None:
+    for name in ct.studies.preset_names():
+        made = ct.preset(name)
+        assert made is not None
+        assert ct.studies.parse_study(made.written(), name) == made
 
 
 def test_unknown_strategy_error_is_the_same_in_python_and_yaml() -> None:

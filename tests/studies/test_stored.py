@@ -1,6 +1,7 @@
 """Stores and studies are accepted in several forms; other types raise a clear error."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +12,15 @@ import cheaptalk as ct
 from tests.fakes import spec, study
 
 
-@pytest.mark.parametrize("store_as", ["object", "path", "text", "url"])
-@pytest.mark.parametrize("study_as", ["object", "path", "file", "name"])
-def test_stored_study_is_read_by_object_path_or_name(
-    tmp_path: Path, store_as: str, study_as: str
-) -> None:
+def test_stored_study_is_read_by_object_path_or_name(tmp_path: Path) -> None:
     path, file = tmp_path / "store.sqlite", tmp_path / "small.yaml"
     file.write_text(yaml.safe_dump(spec()))
     ct.run(file, path)
     with ct.Store.open(path) as store:
-        stores: dict[str, Any] = {
-            "object": store,
-            "path": path,
-            "text": str(path),
-            "url": f"sqlite:///{path}",
-        }
-        studies: dict[str, Any] = {
-            "object": study(),
-            "path": file,
-            "file": str(file),
-            "name": "small",
-        }
-        frames = ct.frames.match_frames(stores[store_as], studies[study_as])
-        assert len(frames["bargaining"]) == 2
+        stores: list[Any] = [store, path, str(path), f"sqlite:///{path}"]
+        studies: list[Any] = [study(), file, str(file), "small"]
+        for store_as, study_as in product(stores, studies):
+            assert len(ct.frames.match_frames(store_as, study_as)["bargaining"]) == 2
         assert len(store.study("small").spec["players"]) == 2  # an open store stays open
 
 
@@ -62,47 +49,45 @@ KIND: Any = type(GAME)
 LINEAR = ct.get_game("bargaining").strategies["linear"]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: ct.run(FIVE, "x.sqlite"),
-            "expected a study, a preset's name or a study file, not 5",
-        ),
-        (lambda: ct.plan(NOTHING), "expected a study, a preset's name or a study file, not null"),
-        (lambda: ct.run("quickstart", FIVE), "expected a store, its file or its URL, not 5"),
-        (
-            lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None),
-            "a study, a preset's name",
-        ),
-        (
-            lambda: ct.frames.match_frames(FIVE, "small"),
-            "expected a store, its file or its URL, no",
-        ),
-        (
-            lambda: ct.reports.report("no.sqlite", "small", "x.html"),
-            "no store at no.sqlit",
-        ),
-        (lambda: ct.register(5), "5 has no name; pass name=..."),
-        (lambda: ct.play(TEXT, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
-        (lambda: ct.play(KIND, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
-        (
-            lambda: ct.Table(GAME, TEXT, "a"),
-            "an instance, such as game.draw_instance(ct.Chance(SEED)), not",
-        ),
-        (
-            lambda: ct.play(GAME, INSTANCE, "a", {"alice": LINEAR}),
-            '"bob" has no player; pass a function f',
-        ),
-        (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), 'strategies, not "bargaining"'),
-    ],
-)
-def test_wrong_type_raises_one_line_error(
-    call: Callable[[], Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: ct.run(FIVE, "x.sqlite"),
+        "expected a study, a preset's name or a study file, not 5",
+    ),
+    (lambda: ct.plan(NOTHING), "expected a study, a preset's name or a study file, not null"),
+    (lambda: ct.run("quickstart", FIVE), "expected a store, its file or its URL, not 5"),
+    (
+        lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None),
+        "a study, a preset's name",
+    ),
+    (
+        lambda: ct.frames.match_frames(FIVE, "small"),
+        "expected a store, its file or its URL, no",
+    ),
+    (
+        lambda: ct.reports.report("no.sqlite", "small", "x.html"),
+        "no store at no.sqlit",
+    ),
+    (lambda: ct.register(5), "5 has no name; pass name=..."),
+    (lambda: ct.play(TEXT, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
+    (lambda: ct.play(KIND, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
+    (
+        lambda: ct.Table(GAME, TEXT, "a"),
+        "an instance, such as game.draw_instance(ct.Chance(SEED)), not",
+    ),
+    (
+        lambda: ct.play(GAME, INSTANCE, "a", {"alice": LINEAR}),
+        '"bob" has no player; pass a function f',
+    ),
+    (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), 'strategies, not "bargaining"'),
+]
+
+
+def test_wrong_type_raises_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ct.CheaptalkError) as caught:
-        call()
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    for call, message in WRONG:
+        with pytest.raises(ct.CheaptalkError) as caught:
+            call()
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())

@@ -27,7 +27,6 @@ class Part(Value):
     """A set of configurations of one game in a battery.
 
     Attributes:
-        title: the title on the page.
         game, fixed, cases, grid: as in a study.
         against: opponents of the player; empty for all opponents.
         instances: number of instances of each configuration at size 1.
@@ -131,7 +130,6 @@ class Battery(Value):
     Attributes:
         name: the name with a version, such as ``standard-2``. Profiles by batteries with the same
             name are comparable.
-        description: a description for readers.
         seed: random seed of all instances.
         sizes: by size, the factor for the number of instances of each part.
         panel: the baselines, which are opponents and references.
@@ -252,11 +250,6 @@ class Battery(Value):
         """Return the study that a player's profile requires, with baselines on the same instances.
 
         A baseline under its own name needs no additional matches.
-
-        Args:
-            label: the player's label.
-            entry: the player.
-            size: one of ``sizes``.
 
         Raises:
             CheaptalkError: the battery has no such size or another player with this label, or the

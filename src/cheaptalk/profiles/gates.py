@@ -38,7 +38,6 @@ class Gate(NamedTuple):
     Attributes:
         key: the key of a metric; with the prefix ``change.``, the change since an earlier profile.
         sign: ``>=`` for a minimum, ``<=`` for a maximum.
-        limit: the minimum or maximum.
     """
 
     key: str
@@ -107,9 +106,6 @@ class Decision(NamedTuple):
 
 def gate(text: str, battery: Battery | None = None) -> Gate:
     """Parse a pass/fail criterion, such as ``earned >= 0.45``.
-
-    Args:
-        battery: the battery of the profile.
 
     Raises:
         CheaptalkError: the text is not a gate, or the battery has no such metric.

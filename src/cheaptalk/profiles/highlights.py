@@ -19,7 +19,6 @@ class Highlight(NamedTuple):
     """An instructive match of a player.
 
     Attributes:
-        title: the behaviour that the match illustrates.
         about: a sentence on the part, the seats and the result.
         decisive: the request with the decisive answer; None if there is no such answer.
     """
@@ -38,9 +37,6 @@ class Choice(NamedTuple):
     """A match chosen as a highlight.
 
     Attributes:
-        title: the behaviour that the match illustrates.
-        row: the player's row of the seats.
-        deciding: returns the decisive request.
         twin: id of the match to compare with; None without such a match.
     """
 
@@ -70,8 +66,6 @@ def shown_match(
     """Return a match that shows a weakness, with its decisive turn.
 
     Args:
-        title: the weakness.
-        row: the player's row of the seats.
         twin: id of the match under the plain condition; None without such a match.
     """
     deciding: Deciding = _parting if twin is not None else _settled

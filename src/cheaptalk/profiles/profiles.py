@@ -69,8 +69,6 @@ class Number(NamedTuple):
     """A metric of a profile with its estimates.
 
     Attributes:
-        of: the metric.
-        own: the player's estimate.
         panel: estimates of the baselines that fill all of the player's seats, by name.
         p: for differences between twin matches, the p-value in (0, 1] of a permutation test with
             Holm's correction for all such metrics of the profile; None for other metrics.
@@ -123,10 +121,8 @@ class Profile:
     """The results of a battery for a player.
 
     Attributes:
-        player: the player's label.
         study: name of the study with all matches.
         seats: the results of all players; see :func:`~cheaptalk.profiles.seats.seats`.
-        numbers: the metrics by key.
         failures: numbers of failed matches of the player by reason; no metric includes them.
         examination: all weaknesses of the battery, starting with the largest findings.
         entry: a digest of the player's model, agent or strategy, without settings.
@@ -259,8 +255,6 @@ def profile_of(
 
     Args:
         study: see :meth:`.Battery.study`.
-        player: the player's label.
-        entry: the player.
 
     Raises:
         StoreError: the store has no such study.
@@ -350,7 +344,6 @@ def detectable(number: Number, level: float | None = None) -> float | None:
     between twin matches, or the limit of a gate.
 
     Args:
-        number: a metric of a profile.
         level: the level of the two-sided test, in (0, 1); ``number.level`` by default.
 
     Returns:

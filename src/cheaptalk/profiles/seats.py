@@ -74,7 +74,6 @@ def seats(
     Unknown values are null.
 
     Args:
-        player: the player with the profile.
         alike: baselines that fill a seat exactly like the player, by game and seat; see
             :meth:`.Battery.alike`. Their rows are included for both.
     """

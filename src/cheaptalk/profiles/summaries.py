@@ -32,7 +32,6 @@ class Summary(NamedTuple):
     """A summary of a profile in sentences and lines of text.
 
     Attributes:
-        examination: the tests of all weaknesses.
         findings: a sentence per weakness found, starting with the largest effect.
         scope: sentences on the tests, failed requests and the smallest detectable effects.
         next: a sentence on the next larger size and its cost.

@@ -43,7 +43,6 @@ class Crossing(NamedTuple):
     Attributes:
         players: entries by label, without ``cross``.
         factors: the levels of the players that were created.
-        cells: the labels of the created players, by the label of the entry.
     """
 
     players: dict[Any, Any]
@@ -108,10 +107,6 @@ def uncrossed(
 ) -> dict[str, Any] | None:
     """Reconstruct an entry with ``cross`` from players; None if a setting depends on two factors.
 
-    Args:
-        players: the settings of each player.
-        factors: the level of each factor, by player and factor.
-
     >>> factors = {"s/0": {"temperature": "0"}, "s/1": {"temperature": "1"}}
     >>> players = {"s/0": {"model": "a/b", "temperature": 0},
     ...            "s/1": {"model": "a/b", "temperature": 1}}
@@ -155,9 +150,6 @@ def crossing_advice(players: object, problem: Problem) -> str:
     >>> problem = Problem(("players", "seller", "model"), "string_type", "should be text")
     >>> crossing_advice({"seller": {"model": ["a/b", "a/c"]}}, problem)
     '; to create a player for each value, write seller: {cross: {model: [a/b, a/c]}}'
-
-    Args:
-        players: the entries as written.
 
     Returns:
         The end of the message; empty if the problem has another cause.

@@ -50,7 +50,6 @@ def with_players(
     """Return a study with players added or, if their labels exist, replaced.
 
     Args:
-        players: entries by label, as in a study file.
         rosters: rosters with players to add, as ``NAME_OR_FILE`` or ``NAME_OR_FILE:LABEL,...``.
 
     Raises:

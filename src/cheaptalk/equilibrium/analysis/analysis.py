@@ -50,7 +50,6 @@ class Gap(NamedTuple):
 
     Attributes:
         ahead, behind: the labels of the better and the worse strategy.
-        lead: the difference of their regrets.
         p, corrected: the two-sided p-value of no difference, uncorrected and corrected for the
             number of rows (Holm 1979).
     """
@@ -79,7 +78,6 @@ class Analysis(Printed):
     """The equilibria of a symmetric empirical game, with their uncertainty.
 
     Attributes:
-        name: the name of the game.
         game: the matches, cell by cell.
         solution: the symmetric equilibria of the mean payoffs.
         bootstrap: the maximum-entropy equilibrium of each bootstrap draw, or of the mean payoffs if

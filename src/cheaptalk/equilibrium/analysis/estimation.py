@@ -115,7 +115,6 @@ def analyse_payoffs(name: str, table: PayoffTable, **options: Unpack[AnalysisOpt
     """Analyse the equilibria of a symmetric game from a payoff table.
 
     Args:
-        name: the name of the game.
         table: the payoffs, equal for both players.
         **options: see :class:`AnalysisOptions`; options on matches have no effect.
 
@@ -246,7 +245,6 @@ def analyse_bimatrix(
     """Analyse the equilibria of a two-player game from a payoff table.
 
     Args:
-        name: the name of the game.
         table: the payoffs of both players, who may have different strategies.
         without: strategies of either player to omit.
 

@@ -65,7 +65,6 @@ class Providers:
     """Results of the game in which each model provider chooses among its strategies.
 
     Attributes:
-        members: the strategies of each provider.
         left_out: strategies without a provider.
         readings: the constructions that could be solved.
         absent: the reason for each missing result.

@@ -25,10 +25,7 @@ class RatingKind(NamedTuple):
     """A method that rates strategies.
 
     Attributes:
-        name: the common name of the method.
         about: the quantity or unit of its ratings.
-        meaning: a description.
-        decimals: the number of decimals to show.
         rate: a function that rates all strategies of a game; higher is better.
     """
 
@@ -43,7 +40,6 @@ class Rating(NamedTuple):
     """The ratings of all strategies by one method.
 
     Attributes:
-        kind: the method.
         values: the rating of each strategy; higher is better.
         disagreements: pairs of strategies of which the first has the better rating but the larger
             regret, by decreasing difference in rating.

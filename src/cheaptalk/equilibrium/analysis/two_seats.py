@@ -62,7 +62,6 @@ class SeatsAnalysis(Printed):
     """The equilibria of an empirical game with different strategies in its two seats.
 
     Attributes:
-        name: the name of the game.
         seats: the names of the two seats, the rows' first.
         game: the matches, cell by cell.
         solution: the equilibria of the mean payoffs.
@@ -75,7 +74,6 @@ class SeatsAnalysis(Printed):
         pooled: whether matches of all configurations are treated as one game.
         no_draws_reason: why there are no draws; empty if there are.
         selected: the matches; None for given payoffs.
-        seed: the seed of the draws.
     """
 
     name: str

@@ -48,7 +48,6 @@ class Bootstrap(Printed):
         labels: the strategies.
         metrics: the metrics computed at equilibrium, in addition to regret.
         paired: whether all cells of a draw have the same instances.
-        seed: the seed of the draws.
         freedom: the degrees of freedom of the cell with the fewest instances, which widen
             intervals.
         estimate: the results of the original sample, as a single draw.

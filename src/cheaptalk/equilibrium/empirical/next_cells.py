@@ -233,7 +233,6 @@ def allocated(variances: Floats, instances: Integers, costs: Integers, budget: i
         variances: the variance of one instance, shape (cells,), not all 0.
         instances: the current numbers of instances, shape (cells,), >= 1.
         costs: the number of matches per instance, shape (cells,).
-        budget: the number of further matches.
     """
     weights = np.sqrt(variances / costs)
     full = np.divide(instances, weights, out=np.full(len(instances), np.inf), where=weights > 0)

@@ -29,7 +29,6 @@ class Tally(NamedTuple):
     """The wins and ties of all pairs of players.
 
     Attributes:
-        names: the names of the players.
         wins: ``wins[i, j]`` is the number of wins of i over j, shape (n, n).
         ties: the numbers of ties, symmetric, shape (n, n).
         first, second: the numbers of the two players of each match, shape (matches,).
@@ -105,7 +104,6 @@ def elo(
             tie, 0 for a loss.
         players: the number of players, who are numbered from 0.
         k: the maximum change of a rating in a game.
-        start: the initial rating.
 
     Raises:
         ValueError: a player is unknown or meets itself, or a score is outside [0, 1].
@@ -136,8 +134,6 @@ def mean_elo(
     Args:
         orders: the number of orders, >= 1.
         k: the maximum change of a rating in a match.
-        start: the initial rating.
-        seed: the seed of the orders.
 
     Returns:
         The ratings, shape (n,), with mean ``start``.
@@ -164,7 +160,6 @@ class BradleyTerry(Printed):
     """The players' strengths in a Bradley-Terry model, fitted to wins and ties.
 
     Attributes:
-        names: the names of the players.
         strengths: the log-strengths, shape (n,), with mean 0. Without ties, i beats j with
             probability 1 / (1 + exp(s_j - s_i)).
         tie: the log of Davidson's tie parameter; minus infinity if there were no ties or ties count

@@ -21,7 +21,6 @@ class Designs:
     """The errors of two simulated sampling designs with the same number of matches.
 
     Attributes:
-        matches: the number of matches of each study.
         even, planned: the root mean squared error of the equilibrium payoff with an even design,
             and with the design of :func:`.propose_cells`.
         even_mixture, planned_mixture: the same for the mixture, as Euclidean distance.
@@ -67,10 +66,6 @@ def compare_designs(
         payoffs: the true means, shape (n, n).
         deviations: the standard deviations of one match's payoffs, shape (n, n), or a common one.
         pilot: the initial number of matches in every cell, >= 2.
-        budget: the number of further matches.
-        studies: the number of simulated studies.
-        seed: the seed of the simulation.
-        target: the target of the proposals.
 
     Raises:
         ValueError: the payoffs aren't a square matrix of finite numbers, or a number is invalid.

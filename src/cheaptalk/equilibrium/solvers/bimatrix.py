@@ -186,7 +186,6 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
     Args:
         a: the row player's payoffs, shape (K, m, n).
         b: the column player's, of the same shape.
-        label: the label; see :func:`lemke_howson`.
 
     Returns:
         The row players' mixtures, shape (K, m), and the column players', shape (K, n).

@@ -57,7 +57,6 @@ class PayoffTable:
         a, b: the payoffs of the row and the column player, shape (rows, columns), in the file's
             units.
         title: the title of the game; may be empty.
-        players: the names of the players.
     """
 
     rows: tuple[str, ...]

@@ -110,7 +110,6 @@ def provider_game(
         providers: the provider of each of n strategies; at least two different ones.
         given: the value that strategy i gives away against j, by its own valuation; of the payoffs'
             shape.
-        reading: the construction.
         end: the equilibrium to use in ``mixtures``.
 
     Raises:

@@ -42,8 +42,6 @@ class Singular(NamedTuple):
     """A group of candidate supports of one game whose equilibrium equations are singular.
 
     Attributes:
-        game: the number of the game.
-        inside: the included strategies.
         outside: the excluded strategies; the others are undecided.
     """
 

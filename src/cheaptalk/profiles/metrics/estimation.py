@@ -122,10 +122,7 @@ def detectable_effect(
     Args:
         error: standard error of the mean; None if the values are equal.
         freedom: degrees of freedom of the standard error; None or 0 for one cluster.
-        clusters: number of clusters, G.
         reach: distance from the mean to the farther bound; may be infinite.
-        level: level of the two-sided test.
-        largest: the largest possible effect.
 
     Returns:
         The effect in the unit of the mean; None if the design detects no possible effect.

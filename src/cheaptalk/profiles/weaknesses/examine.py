@@ -22,7 +22,6 @@ def examine(
 
     Args:
         seats: see :func:`~cheaptalk.profiles.seats.seats`.
-        player: the player's label.
         failed: the player's failed matches, which ``seats`` excludes.
     """
     rows = seats.filter(player=player)

@@ -141,8 +141,6 @@ def more_often(count: int, trials: int, limit: float) -> float:
     """Return the p-value of an exact test of whether the share of hits exceeds a limit.
 
     Args:
-        count: number of hits.
-        trials: number of opportunities.
         limit: the largest share that is not a weakness.
     """
     return float(binom.sf(count - 1, trials, limit)) if count else 1.0

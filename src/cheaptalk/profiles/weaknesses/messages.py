@@ -232,7 +232,6 @@ def least_changes(instances: Controls, level: float) -> int | None:
 
     Args:
         instances: the controls of each instance.
-        level: the level of the test.
 
     Returns:
         The number, including changes that controls have, too; None if even changes in all instances

@@ -38,7 +38,6 @@ class FailedMatch(NamedTuple):
     """A match that failed because a call got no answer.
 
     Attributes:
-        match: id of the match.
         reason: the reason of the failure, without the number of the request.
         own: whether the player's call failed instead of the opponent's.
         game, other, way: as in the columns of :func:`~cheaptalk.profiles.seats.seats`.

@@ -25,8 +25,6 @@ class Weakness(NamedTuple):
         title: the title, such as "yields to flattery".
         tested: number of times that the trigger fired: matches, offers or answers that could have
             shown the weakness.
-        unit: the unit of ``tested``.
-        sentence: the result with its numbers.
         effect: the size of the effect with a 95 % interval; negative for the opposite of a
             weakness, such as earning more than the lowest baseline.
         p: the uncorrected p-value; None if the weakness was not tested.
@@ -105,7 +103,6 @@ class Trial(NamedTuple):
     """A test of a weakness, before the correction for multiple tests.
 
     Attributes:
-        outcome: the weakness without a verdict.
         p: returns the p-value, given the keys of weaknesses already found.
         controls: keys of weaknesses with conditions that are controls until they are found.
     """

@@ -80,15 +80,10 @@ class Estimate(Printed):
 
     Attributes:
         matches: number of remaining matches with models.
-        players: amounts by player label.
         per_match: mean amounts of a match in the most expensive lineup.
-        models: models by player label.
         rehearsed: number of matches that were rehearsed with substitutes.
-        at_once: number of concurrent matches.
-        seconds: duration of the run.
         batch_rounds: sequential rounds of providers' batches; None without batches.
         lengths: mean calls per match, by game.
-        assumes: the assumptions of the estimate, one sentence each.
     """
 
     matches: int
@@ -452,12 +447,7 @@ def caps_text(cap: Cap) -> str:
 
 
 def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
-    """Yield a sentence for each budget limit that the study may exceed.
-
-    Args:
-        remaining: the estimate of the remaining matches.
-        spent: cost of the study so far.
-    """
+    """Yield a sentence for each budget limit that the study may exceed."""
     if not remaining.matches:
         return
     yield from shortfalls(remaining.total, budget, spent, key="budget.", subject="the study")
@@ -477,7 +467,6 @@ def shortfalls(
 
     Args:
         key: the setting's name without the unit.
-        subject: the subject of the sentence.
     """
     for unit in UNITS:
         limit, used, needed = getattr(cap, unit), getattr(spent, unit), _of(remaining, unit)

@@ -18,7 +18,6 @@ class Forecast(NamedTuple):
 
     Attributes:
         settled: number of ended matches.
-        spent: cost of the study so far.
         takes: the estimate of the remaining matches; None if not requested.
         doubts: conflicts with the budget, one sentence each.
     """
@@ -43,7 +42,6 @@ def forecast(
     The estimate uses the recorded usage of the study's models in the store.
 
     Args:
-        store: the study's store; None if there is no store yet.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         batch: whether calls are sent in providers' batches, at batch prices.
         concurrency: number of concurrent matches; None for the default.

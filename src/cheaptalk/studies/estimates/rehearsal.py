@@ -70,7 +70,6 @@ class Rehearsal(NamedTuple):
     """A match simulated with scripted substitutes for its models.
 
     Attributes:
-        loads: the load of each model's seat.
         batch_rounds: number of sequential calls; simultaneous calls count once.
     """
 

@@ -60,12 +60,9 @@ class UsageHistory:
     """Ranges of the predicted mean usage per reply, for one type of call.
 
     Attributes:
-        replies: number of recorded replies.
         density: input tokens per character.
         output: output tokens, including reasoning.
-        reasoning: reasoning tokens.
         text_length: characters of an answer's text.
-        seconds: duration of a call.
     """
 
     replies: int

@@ -10,8 +10,6 @@ class Treatment(NamedTuple):
     """A game configuration to which participants can be assigned.
 
     Attributes:
-        name: name of the configuration in the store.
-        game: name of the game.
         people: participants per match.
         wanted: number of required matches.
     """

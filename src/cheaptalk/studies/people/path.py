@@ -54,7 +54,6 @@ class Response(NamedTuple):
     """A response by the participant or the server at a stop on the study path.
 
     Attributes:
-        step: name of the step.
         visit, game: number of the visit, and number of games assigned so far.
         answer: answers by item; for a game, its state and payment.
         correct: whether the answers are correct; None if every answer is accepted.
@@ -133,9 +132,7 @@ class Journey:
     """A participant's progress on the path of a protocol, given the responses so far.
 
     Attributes:
-        stop: the current position.
         responses: the responses in order, including responses of deleted visits.
-        endings: the endings of completed visits.
         ended_at: the step at which the last visit ended; empty if no visit has ended.
 
     Raises:
@@ -333,7 +330,6 @@ def read_page(
 
     Args:
         page: the page, with the generated item of a quiz.
-        fields: the submitted form.
         reserved: names already used in the match.
 
     Raises:

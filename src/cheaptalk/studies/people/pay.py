@@ -16,7 +16,6 @@ class Due(NamedTuple):
     Attributes:
         key: the reason, such as ``base/1`` or ``game/3``.
         kind: ``base`` for the reward that the platform pays, ``bonus`` for other payments.
-        cents: the amount in cents.
     """
 
     key: str

@@ -14,11 +14,9 @@ class StudyChanges(NamedTuple):
     """Differences between a plan and the stored version of its study.
 
     Attributes:
-        study: the study's name.
         differences: a sentence per setting that differs, with the planned and the stored value.
         recorded: number of the study's matches in the store.
         set_aside: number of recorded matches that running the plan would supersede.
-        planned: number of matches in the plan.
     """
 
     study: str

@@ -131,12 +131,7 @@ class NumberedInstances(Sequence[PlannedInstance]):
 
 
 class Group(NamedTuple):
-    """Matches of one configuration with the same players in the same seats.
-
-    Attributes:
-        matches: number of matches.
-        first: creates the first match.
-    """
+    """Matches of one configuration with the same players in the same seats."""
 
     configuration: Configuration
     seating: tuple[Seated, ...]
@@ -377,7 +372,6 @@ class PlannedMatches(Sequence[PlannedMatch]):
         Args:
             settled: marks of finished matches, by number.
             instant: whether to yield matches between scripts.
-            start: the first number.
             stop: the number after the last one; None for the end.
         """
         stop = len(self) if stop is None else stop

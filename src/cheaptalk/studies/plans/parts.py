@@ -30,8 +30,6 @@ def part(
     configurations alternate. All pairings play on an instance before the next instance.
 
     Args:
-        store: the study's store; None if there is no store yet.
-        games: names of games; empty for all games.
         limit: maximum number of matches, at least 1; None for all matches.
 
     Returns:

@@ -40,8 +40,6 @@ def check(
     """Check that a plan can be run, before a run writes to the store.
 
     Args:
-        store: the study's store; None if there is no store yet.
-        ask_person: function that asks a person at this machine.
         remote_agents: server of remote agents, such as an :class:`.AgentServer`.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: budget of this run, in addition to the study's budget.
@@ -65,11 +63,7 @@ def check(
 
 
 def missing(planned: Plan, store: Store | None) -> list[str]:
-    """Return what players of a plan still need before it can run, such as an API key.
-
-    Args:
-        store: the study's store; None if there is no store yet.
-    """
+    """Return what players of a plan still need before it can run, such as an API key."""
     needs = _missing(planned, Sources(recordings(store)))
     return list(dict.fromkeys(f"players.{player.label}: {reason}" for player, reason in needs))
 

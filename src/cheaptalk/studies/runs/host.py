@@ -127,10 +127,8 @@ class Host:
     """A host that plays matches of a study, several of them concurrently.
 
     Args:
-        rows: the study's rows in the store.
         dispatcher: makes calls and tracks the budget.
         sources: external sources for players, such as recordings.
-        observer: receives callbacks during play.
 
     Attributes:
         counts: number of matches that this host has ended, by status.
@@ -252,7 +250,6 @@ async def open_host(
         concurrency: number of concurrent matches that ``cheaptalk control`` reports.
         patience: seconds during which a model's server may be overloaded or unreachable before its
             calls fail.
-        models: the model client; by default over HTTP.
         ask_person: function that asks people, unless a match has its own function.
         remote_agents: server of remote agents, as for :func:`~cheaptalk.studies.run`.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.

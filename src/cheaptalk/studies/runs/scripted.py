@@ -33,8 +33,6 @@ def play_scripted(
     """Play matches and yield them in chunks, in the order in which they end.
 
     Args:
-        count: total number of matches.
-        workers: processes on this machine.
         cluster: machines that play instead of this machine; None for this machine.
     """
     if cluster is not None:

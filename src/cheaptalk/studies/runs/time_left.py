@@ -36,7 +36,6 @@ class TimeLeft:
     """An estimator of a run's remaining time from its recorded progress.
 
     Attributes:
-        games: counts by game.
         expected: expected work per match by game, for games without ended matches.
     """
 
