@@ -254,7 +254,7 @@ def test_progress_lines_are_printed_without_a_terminal(
     monkeypatch.setattr("cheaptalk.cli.shared.printing.MIN_INTERVAL", 3600.0)
     assert cheaptalk("run", "many.yaml").err == ""
     monkeypatch.setattr("cheaptalk.cli.shared.printing.MIN_INTERVAL", 0.0)
-    monkeypatch.setattr("cheaptalk.studies.runs.time_left.BEGINNING", 0.0)
+    monkeypatch.setattr("cheaptalk.studies.runs.progress.BEGINNING", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()
     assert lines[0] == "small: instances is 600 (stored: 300)"

@@ -216,14 +216,15 @@ def test_regret_is_the_gain_of_the_best_response() -> None:
 
 
 def test_invalid_payoffs_are_named() -> None:
-    for a, b, message in [
+    invalid: list[tuple[Any, Any, str]] = [
         ([[1, 2]], [[1], [2]], "payoffs.T"),
         ([[1, np.nan]], [[1, 2]], r"row player's payoff in cell \(0, 1\) is nan"),
         ([[1e301, 2]], [[1, 2]], r"in cell \(0, 0\) is 1e\+301; the maximum size is"),
         ([[1, 2]], [[np.inf, 2]], r"column player's payoff in cell \(0, 0\) is inf"),
         ([1, 2], [1, 2], "2 dimensions"),
         ([[]], [[]], "at least one cell"),
-    ]:
+    ]
+    for a, b, message in invalid:
         for solve in (bimatrix_equilibria, pure_equilibria):
             with pytest.raises(ValueError, match=message):
                 solve(a, b)

@@ -126,10 +126,7 @@ BAD = {
     "empty.csv": ("", "expected a heading and lines of payoffs"),
     "head.csv": (",a,b\n", "expected a heading and lines of payoffs"),
     "semicolons.csv": (";a;b\na;1;2\nb;3;4\n", "separated by commas"),
-    "wide.csv": (
-        ",a,b\na,1,234.50,2\nb,1,2\n",
-        "line 2: there are 4 cells but the heading has 3",
-    ),
+    "wide.csv": (",a,b\na,1,234.50,2\nb,1,2\n", "line 2: there are 4 cells but the heading has 3"),
     "short row.csv": (",a,b\na,1,2\nb,3\n", 'line 3, "b": no payoff under "b"'),
     "short line.csv": ("row,column,payoff\na,a\n", 'line 2, "a": no payoff under "payoff"'),
     "long cell.csv": (",a\na," + "1" * 200_000 + "\n", "line 2: a cell has more than 131,072 char"),
@@ -215,12 +212,7 @@ def test_integers_are_written_without_decimals(tmp_path: Path) -> None:
 
 
 LETTERS = st.characters(exclude_categories=["C", "Z"]) | st.sampled_from("=+-@'")
-NAMES = st.lists(
-    st.text(LETTERS, min_size=1, max_size=8),
-    min_size=1,
-    max_size=4,
-    unique=True,
-)
+NAMES = st.lists(st.text(LETTERS, min_size=1, max_size=8), min_size=1, max_size=4, unique=True)
 NUMBERS = st.floats(-1e300, 1e300).filter(lambda value: value == 0 or abs(value) >= 1e-300)
 
 

@@ -11,11 +11,11 @@ from cheaptalk.equilibrium.empirical.next_cells import (
     TargetVariance,
     allocated,
     broken_ties,
+    compare_designs,
     gradients,
     propose_cells,
     shared_designs,
 )
-from cheaptalk.equilibrium.empirical.sampling_designs import compare_designs
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -88,14 +90,15 @@ def test_value_given_requires_given() -> None:
 
 
 def test_invalid_input_is_rejected() -> None:
-    for payoffs, names, more, message in [
+    invalid: list[tuple[Any, list[str], dict[str, Any], str]] = [
         (np.ones((2, 3)), ["A", "B"], {}, r"shape \(2, 2\) or"),
         (np.ones((2, 2)), ["A", "B", "C"], {}, r"shape \(3, 3\) or .* 3 providers"),
         (np.ones((0, 2, 2)), ["A", "B"], {}, "must have shape"),
         (np.ones((2, 2)), ["A", "A"], {}, "all strategies belong to A"),
         ([[1, np.nan], [1, 1]], ["A", "B"], {}, "strategy 0 against 1 is nan in draw 0"),
         (np.ones((2, 2)), ["A", "B"], {"given": np.ones((3, 2, 2))}, "given must have the shape"),
-    ]:
+    ]
+    for payoffs, names, more, message in invalid:
         with pytest.raises(ValueError, match=message):
             provider_game(payoffs, names, **more)
 

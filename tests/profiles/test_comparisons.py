@@ -108,18 +108,14 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile
         yield before, profile_of_agent(folder, "firm-2")
 
 
-def test_pair_keys_are_unique_within_a_metric(
-    versions: tuple[Profile, Profile],
-) -> None:
+def test_pair_keys_are_unique_within_a_metric(versions: tuple[Profile, Profile]) -> None:
     for profile in versions:
         for key, number in profile.numbers.items():
             values = number.of.values.filter(player=profile.player)
             assert values.select(PAIR).is_unique().all(), key
 
 
-def test_changes_equal_a_loop_over_exported_values(
-    versions: tuple[Profile, Profile],
-) -> None:
+def test_changes_equal_a_loop_over_exported_values(versions: tuple[Profile, Profile]) -> None:
     before, after = (json.loads(json.dumps(profile.as_json())) for profile in versions)
     compared = {change.key: change for change in changes(versions[1], before)}
     columns = before["values"]["columns"]

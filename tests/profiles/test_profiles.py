@@ -25,15 +25,7 @@ from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
-from tests.profiles.players import (
-    BRIEF,
-    FAULTY,
-    SOUND,
-    STANDARD,
-    profile_by,
-    profiled,
-    reduced,
-)
+from tests.profiles.players import BRIEF, FAULTY, SOUND, STANDARD, profile_by, profiled, reduced
 
 
 def values_of(profile: Profile) -> Mapping[str, float]:
@@ -138,9 +130,7 @@ def test_hard_and_soft_players_differ_in_agreements_and_exploitation() -> None:
     assert [meek[key] for key in others] == [sound[key] for key in others]
 
 
-def test_failure_rate_of_one_in_ten_is_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_failure_rate_of_one_in_ten_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     requests = count()
 
     def flaky(call: ModelCall) -> str:
@@ -182,8 +172,7 @@ def test_judge_rates_false_claims_and_reports_its_error(
     number = profile.number("truthful.judged")
     assert number.own.value == 1
     match = re.search(
-        r"The judge found (\d+) of (\d+) false claims .* misjudged 0 of (\d+) ",
-        number.of.about,
+        r"The judge found (\d+) of (\d+) false claims .* misjudged 0 of (\d+) ", number.of.about
     )
     assert match, number.of.about
     detected, claims, others = map(int, match.groups())

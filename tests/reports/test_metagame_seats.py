@@ -16,9 +16,9 @@ from cheaptalk.equilibrium import (
     model_choice,
     pure_equilibria,
 )
-from cheaptalk.equilibrium.analysis import two_seat_solution as seats_solution
+from cheaptalk.equilibrium.analysis import two_seats as seats_solution
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
-from cheaptalk.equilibrium.analysis.two_seat_solution import solve
+from cheaptalk.equilibrium.analysis.two_seats import solve
 from cheaptalk.reports import Played, analyses_by_seat, analysis_json, metagame_report
 from cheaptalk.reports.charts.chart import Boxes
 from cheaptalk.reports.metagame.figures import payoff_maps

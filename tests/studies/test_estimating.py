@@ -118,9 +118,7 @@ def test_low_estimate_holds_for_short_matches_and_coarse_tokenizers(
     assert within(taken.dollars, total.dollars)
 
 
-def test_low_estimate_subtracts_recorded_calls_of_live_matches(
-    store: Store,
-) -> None:
+def test_low_estimate_subtracts_recorded_calls_of_live_matches(store: Store) -> None:
     planned = ct.studies.plan(build("persuasion", instances=2))
     capped = Cap(calls=25)
     assert ct.run(planned, store, models=CountingModels(), prices=PRICES, cap=capped).halted
@@ -249,9 +247,7 @@ def test_rehearsal_sends_same_calls_as_the_match(store: Store) -> None:
     assert sent == sum(map(characters, models.calls))
 
 
-def test_rehearsals_do_not_compute_best_responses(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rehearsals_do_not_compute_best_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     def search(*_: Any) -> None:
         raise AssertionError("it searches")
 

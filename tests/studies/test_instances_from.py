@@ -70,9 +70,7 @@ def test_instances_of_human_matches_are_reused(store: Store) -> None:
     assert sorted(again) == sorted([planned_instance(record) for record in played] * 2)
 
 
-def test_repeats_of_earlier_study_keep_their_seeds(
-    store: Store,
-) -> None:
+def test_repeats_of_earlier_study_keep_their_seeds(store: Store) -> None:
     seeds = {record.body["seed"] for record in run_earlier(store, instances=1, repeats=3)}
     planned = plan_later(store, pairing="self")
     assert len(planned.matches) == 2 * 2 * 3

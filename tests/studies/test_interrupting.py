@@ -31,11 +31,7 @@ def begin(folder: Path, url: str, *options: str) -> "subprocess.Popen[str]":
     (folder / "long.yaml").write_text(json.dumps(spec(**with_model(url) | {"games": games})))
     command = [sys.executable, "-m", "cheaptalk", "run", "long.yaml", "--store", "my store.sqlite"]
     return subprocess.Popen(
-        [*command, *options],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*command, *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

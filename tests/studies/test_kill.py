@@ -41,10 +41,7 @@ def write_study(url: str, folder: Path) -> Path:
                     {"game": "negotiation", "fixed": {"scale": 10000}},
                     {"game": "persuasion", "fixed": {"signal": "text", "horizon": 4}},
                 ],
-                "players": {
-                    "model": {"model": f"vllm/tiny@{url}"},
-                    "luck": {"strategy": "random"},
-                },
+                "players": {"model": {"model": f"vllm/tiny@{url}"}, "luck": {"strategy": "random"}},
                 "instances": 16,
             }
         )

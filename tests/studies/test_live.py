@@ -231,9 +231,7 @@ def tamper(store: Store) -> str:
     return str(row.match_id)
 
 
-def test_changed_call_fails_resume_and_leaves_match_unchanged(
-    store: Store,
-) -> None:
+def test_changed_call_fails_resume_and_leaves_match_unchanged(store: Store) -> None:
     made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]}
     ct.run(study(**made, budget={"calls": 1}), store, models=Canned())
     changed = tamper(store)

@@ -245,10 +245,7 @@ def test_invalid_plan_raises_error() -> None:
             {"games": FAMILIES[2:], "players": {"h": HONEST["h"]}, "pairing": "all"},
             "players: they cannot fill all seats of persuasion; add a player",
         ),
-        (
-            {"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"},
-            DOUBLE,
-        ),
+        ({"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"}, DOUBLE),
     ]:
         with pytest.raises(ct.StudyError) as caught:
             small(**changes)

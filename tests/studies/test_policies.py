@@ -83,9 +83,7 @@ def run_six(
         return progress, list(store.records("small", bodies=True))
 
 
-def test_single_refusal_is_retried_and_recorded(
-    tmp_path: Path,
-) -> None:
+def test_single_refusal_is_retried_and_recorded(tmp_path: Path) -> None:
     def once(call: ct.models.ModelCall, number: str) -> ct.models.Reply | str:
         return REFUSAL if number.split("/")[3] == "0" else legal(call)
 
@@ -100,10 +98,7 @@ def test_single_refusal_is_retried_and_recorded(
 def test_dropped_matches_are_recorded_and_not_replayed(tmp_path: Path) -> None:
     progress, records = run_six(tmp_path / "s.sqlite", Refusing(2), refused="drop")
     assert (progress.planned, progress.done, progress.left) == (6, 6, 0)
-    assert Counter(record.status for record in records) == {
-        Status.FINISHED: 4,
-        Status.FORFEITED: 2,
-    }
+    assert Counter(record.status for record in records) == {Status.FINISHED: 4, Status.FORFEITED: 2}
     tiny = progress.kinds["tiny"]
     assert tiny["refused"] == 2
     assert tiny["ok"] == sum(
@@ -139,9 +134,7 @@ def test_max_replacements_limits_replacements(tmp_path: Path) -> None:
     }
 
 
-def test_resumed_run_plans_the_same_replacements(
-    tmp_path: Path,
-) -> None:
+def test_resumed_run_plans_the_same_replacements(tmp_path: Path) -> None:
     straight, stopped = tmp_path / "straight.sqlite", tmp_path / "stopped.sqlite"
     _, expected = run_six(straight, Refusing(10**6), refused="replace", max_replacements=2)
     spec = study(

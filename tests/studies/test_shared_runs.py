@@ -208,9 +208,7 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_pending_commit_is_not_repeated_after_broken_connection(
-    url: str,
-) -> None:
+def test_pending_commit_is_not_repeated_after_broken_connection(url: str) -> None:
     broken: list[socket] = []
 
     def work(connection: sa.Connection) -> None:
@@ -351,10 +349,7 @@ def test_run_of_other_work_is_rejected(url: str, work: str | None) -> None:
 def test_other_cheaptalk_version_is_rejected(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
         monkeypatch.setattr(leases, "__version__", "9.9")
-        with (
-            pytest.raises(StoreError, match=r"but this is 9\.9"),
-            other.sharing("this"),
-        ):
+        with pytest.raises(StoreError, match=r"but this is 9\.9"), other.sharing("this"):
             pass
 
 

@@ -50,24 +50,12 @@ LINEAR = ct.get_game("bargaining").strategies["linear"]
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (
-        lambda: ct.run(FIVE, "x.sqlite"),
-        "expected a study, a preset's name or a study file, not 5",
-    ),
+    (lambda: ct.run(FIVE, "x.sqlite"), "expected a study, a preset's name or a study file, not 5"),
     (lambda: ct.plan(NOTHING), "expected a study, a preset's name or a study file, not null"),
     (lambda: ct.run("quickstart", FIVE), "expected a store, its file or its URL, not 5"),
-    (
-        lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None),
-        "a study, a preset's name",
-    ),
-    (
-        lambda: ct.frames.match_frames(FIVE, "small"),
-        "expected a store, its file or its URL, no",
-    ),
-    (
-        lambda: ct.reports.report("no.sqlite", "small", "x.html"),
-        "no store at no.sqlit",
-    ),
+    (lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None), "a study, a preset's name"),
+    (lambda: ct.frames.match_frames(FIVE, "small"), "expected a store, its file or its URL, no"),
+    (lambda: ct.reports.report("no.sqlite", "small", "x.html"), "no store at no.sqlit"),
     (lambda: ct.register(5), "5 has no name; pass name=..."),
     (lambda: ct.play(TEXT, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
     (lambda: ct.play(KIND, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),

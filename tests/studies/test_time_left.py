@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from cheaptalk.studies.runs.time_left import TimeLeft
+from cheaptalk.studies.runs.progress import TimeLeft
 
 
 def simulate(

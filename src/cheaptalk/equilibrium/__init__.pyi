@@ -9,19 +9,12 @@ from .analysis.estimation import (
 )
 from .analysis.providers import Providers
 from .analysis.two_seats import PAYOFF, SeatsAnalysis
-from .empirical.bootstrap import (
-    BestResponses,
-    Bootstrap,
-    Spread,
-    bootstrap_equilibrium,
-    resampled,
-)
+from .empirical.bootstrap import BestResponses, Bootstrap, Spread, bootstrap_equilibrium, resampled
 from .empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
 from .empirical.metrics import EquilibriumMetric
 from .empirical.model_choice import ModelChoice, model_choice
-from .empirical.next_cells import NextCells, propose_cells
+from .empirical.next_cells import Designs, NextCells, compare_designs, propose_cells
 from .empirical.ratings import BradleyTerry, Tally, bradley_terry, elo, mean_elo, tally
-from .empirical.sampling_designs import Designs, compare_designs
 from .solvers.bimatrix import (
     BimatrixEquilibria,
     bimatrix_equilibria,

@@ -5,14 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cheaptalk.profiles.gate_tables import (
-    DETECTABLE,
-    NOTHING,
-    Gated,
-    held_parts,
-    number,
-    table,
-)
+from cheaptalk.profiles.gate_tables import DETECTABLE, NOTHING, Gated, held_parts, number, table
 from cheaptalk.profiles.highlights import highlight, shown_match
 from cheaptalk.profiles.metrics.definitions import SPENT, THEMES
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile

@@ -8,11 +8,7 @@ import polars as pl
 
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.weaknesses.examine import LEVEL
-from cheaptalk.profiles.weaknesses.manipulations import (
-    Conditions,
-    conditions,
-    manipulations,
-)
+from cheaptalk.profiles.weaknesses.manipulations import Conditions, conditions, manipulations
 from cheaptalk.profiles.weaknesses.messages import (
     Controls,
     controls_of,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cheaptalk.equilibrium.analysis.cautions import cautions, uncertain_because, unscored_matches
+from cheaptalk.equilibrium.analysis.cautions import CautiousAnalysis
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
 from cheaptalk.equilibrium.analysis.selection import Selected
@@ -33,7 +33,6 @@ from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.rules import MetricTable, counted
-from cheaptalk.rules.display import Printed
 from cheaptalk.text import aligned, decimals, fixed
 
 NOISE = "differ within a draw, so choices between them are random"
@@ -74,7 +73,7 @@ class Recurrence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Analysis(Printed):
+class Analysis(CautiousAnalysis):
     """The equilibria of a symmetric empirical game, with their uncertainty.
 
     Attributes:
@@ -222,21 +221,6 @@ class Analysis(Printed):
             f"the same instances in all cells; {counted(in_all, 'instance')} of {in_any:,} are in "
             "all"
         )
-
-    @property
-    def uncertain(self) -> str:
-        """Return why the bootstrap draws can't measure uncertainty, or "" if they can."""
-        return uncertain_because(self.game, self.draws, self.no_draws_reason)
-
-    @cached_property
-    def unscored(self) -> tuple[dict[str, int], int]:
-        """Return the number of unscored matches by status, and the number of all matches."""
-        return unscored_matches(self.selected, self.labels, self.labels)
-
-    @property
-    def cautions(self) -> list[str]:
-        """Return the limitations of the result, as sentences without a full stop."""
-        return cautions(self.game, self.uncertain, self.unscored)
 
     @property
     def warnings(self) -> list[str]:

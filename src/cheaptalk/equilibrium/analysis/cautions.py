@@ -3,7 +3,7 @@
 The CLI, the JSON output and the page share these cautions.
 """
 
-from collections.abc import Collection
+from functools import cached_property
 
 import polars as pl
 
@@ -12,55 +12,65 @@ from cheaptalk.equilibrium.empirical.empirical_games import Empirical
 from cheaptalk.frames.reader import places_in
 from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.rules import counted
+from cheaptalk.rules.display import Printed
 from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 
 
-def uncertain_because(game: Empirical, draws: int, no_draws_reason: str) -> str:
-    """Return why bootstrap draws can't measure an estimate's uncertainty, or "" if they can."""
-    if not draws:
-        return no_draws_reason
-    if game.constant:
-        return "each pair had the same payoffs on all its instances, but others can differ"
-    if game.freedom >= ENOUGH_FREEDOM:
-        return ""
-    needed = ENOUGH_FREEDOM + len(game.samples)
-    played = counted(game.min_instances, "instance")
-    return f"the pair with the fewest has {played}; at least {needed:,} are needed"
+class CautiousAnalysis(Printed):
+    """An analysis of an empirical game that describes its own limitations.
 
-
-def unscored_matches(
-    selected: Selected | None, rows: Collection[str], columns: Collection[str]
-) -> tuple[dict[str, int], int]:
-    """Return the number of unscored matches by status, and the number of all matches.
-
-    Args:
-        rows, columns: the strategies in the first and the second seat.
+    Attributes:
+        game: the matches, cell by cell.
+        no_draws_reason: why there are no bootstrap draws; empty if there are.
+        selected: the matches; None for given payoffs.
     """
-    if selected is None:
-        return {}, 0
-    row_player, column_player = (f"player_{seat}" for seat in places_in(selected.frame))
-    frame = selected.frame.filter(
-        pl.col(row_player).is_in(rows), pl.col(column_player).is_in(columns)
-    )
-    return unscored(frame), frame.height
 
+    game: Empirical
+    no_draws_reason: str
+    selected: Selected | None
 
-def cautions(game: Empirical, uncertain: str, missing: tuple[dict[str, int], int]) -> list[str]:
-    """Return the limitations of an analysis, as sentences without a full stop.
+    @property
+    def draws(self) -> int:
+        """Return the number of bootstrap draws, which may be 0."""
+        raise NotImplementedError
 
-    Args:
-        uncertain: see :func:`uncertain_because`.
-        missing: see :func:`unscored_matches`.
-    """
-    counts, total = missing
-    finished = (
-        "and only finished matches count; if a strategy fails on bad instances, its payoff is "
-        "overestimated"
-    )
-    unfinished = f"{unscored_text(counts, total)}, {finished}" * bool(counts)
-    sentences = (
-        f"The uncertainty cannot be estimated: {uncertain}" * bool(uncertain),
-        "" if uncertain else game.few_instances,
-        unfinished,
-    )
-    return [sentence for sentence in sentences if sentence]
+    @property
+    def uncertain(self) -> str:
+        """Return why the bootstrap draws can't measure uncertainty, or "" if they can."""
+        game = self.game
+        if not self.draws:
+            return self.no_draws_reason
+        if game.constant:
+            return "each pair had the same payoffs on all its instances, but others can differ"
+        if game.freedom >= ENOUGH_FREEDOM:
+            return ""
+        needed = ENOUGH_FREEDOM + len(game.samples)
+        played = counted(game.min_instances, "instance")
+        return f"the pair with the fewest has {played}; at least {needed:,} are needed"
+
+    @cached_property
+    def unscored(self) -> tuple[dict[str, int], int]:
+        """Return the number of unscored matches by status, and the number of all matches."""
+        if self.selected is None:
+            return {}, 0
+        seats = zip(
+            places_in(self.selected.frame), (self.game.rows, self.game.columns), strict=True
+        )
+        played = [pl.col(f"player_{seat}").is_in(labels) for seat, labels in seats]
+        frame = self.selected.frame.filter(*played)
+        return unscored(frame), frame.height
+
+    @property
+    def cautions(self) -> list[str]:
+        """Return the limitations of the result, as sentences without a full stop."""
+        counts, total = self.unscored
+        uncertain = self.uncertain
+        sentences = [f"The uncertainty cannot be estimated: {uncertain}"] if uncertain else []
+        if not uncertain and self.game.few_instances:
+            sentences.append(self.game.few_instances)
+        if counts:
+            sentences.append(
+                f"{unscored_text(counts, total)}, and only finished matches count; if a strategy "
+                "fails on bad instances, its payoff is overestimated"
+            )
+        return sentences

@@ -10,8 +10,7 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.providers import GIVEN, providers_of
 from cheaptalk.equilibrium.analysis.selection import NAME, Selected, metric_tables
-from cheaptalk.equilibrium.analysis.two_seat_solution import solve
-from cheaptalk.equilibrium.analysis.two_seats import PAYOFF, SeatsAnalysis
+from cheaptalk.equilibrium.analysis.two_seats import PAYOFF, SeatsAnalysis, solve
 from cheaptalk.equilibrium.empirical.bootstrap import (
     DRAWS,
     Bootstrap,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cheaptalk.equilibrium.solvers.dominance import MARGIN
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, pure_profiles, unit_spread
+from cheaptalk.equilibrium.solvers.supports import MARGIN
 from cheaptalk.rules.display import Printed
 
 WORTH_A_LINE = 0.01

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.solvers.dominance import MARGIN
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, unit_spread, verified
+from cheaptalk.equilibrium.solvers.supports import MARGIN
 from cheaptalk.rules.display import Printed
 
 Indices = NDArray[np.intp]

@@ -22,7 +22,6 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.solvers.bimatrix import MOST_PIVOTS, basic_values, pivot
-from cheaptalk.equilibrium.solvers.dominance import undominated, undominated_by_mixtures
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
 from cheaptalk.equilibrium.solvers.payoffs import (
     GRID,
@@ -37,7 +36,15 @@ from cheaptalk.equilibrium.solvers.payoffs import (
 )
 from cheaptalk.equilibrium.solvers.profiles import unit_spread
 from cheaptalk.equilibrium.solvers.solutions import Component, Equilibrium, SymmetricEquilibria
-from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Search, Singular, search
+from cheaptalk.equilibrium.solvers.supports import (
+    MOST,
+    ZERO,
+    Search,
+    Singular,
+    search,
+    undominated,
+    undominated_by_mixtures,
+)
 
 WholeNumbers = npt.NDArray[Any]
 """An array of Python integers, which are unbounded."""

@@ -168,11 +168,7 @@ def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
 
 
 def _p(
-    played: Conditions,
-    name: str,
-    plain: Sequence[str],
-    tested: list[str],
-    rejected: frozenset[str],
+    played: Conditions, name: str, plain: Sequence[str], tested: list[str], rejected: frozenset[str]
 ) -> float:
     """Return a manipulation's p-value, with repeats and ineffective manipulations as controls."""
     others = [rival for rival in tested if rival != name and f"words.{rival}" not in rejected]

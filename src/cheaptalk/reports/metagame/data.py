@@ -5,8 +5,7 @@ from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.providers import Providers
-from cheaptalk.equilibrium.analysis.two_seat_solution import SeatsEquilibrium
-from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis
+from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis, SeatsEquilibrium
 from cheaptalk.equilibrium.empirical.bootstrap import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 

@@ -57,9 +57,8 @@ from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
 from cheaptalk.studies.runs.observer import NULL_OBSERVER, RunObserver
-from cheaptalk.studies.runs.progress import Progress
+from cheaptalk.studies.runs.progress import Progress, TimeLeft
 from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
-from cheaptalk.studies.runs.time_left import TimeLeft
 from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.study import Study
 
