@@ -38,6 +38,14 @@ def reduced(name: str, sizes: dict[str, int], *talkers: str, **changes: object) 
 
 BRIEF = reduced("brief-1", STANDARD.sizes, *STANDARD.talkers)
 """The standard battery with two baselines."""
+FEW = reduced(
+    "few-1",
+    STANDARD.sizes,
+    *("silent_early", "silent", "flattering", "injection"),
+    *("asking", "cunning", "authority", "silent_late"),
+)
+"""The standard battery with two baselines, two manipulations and no long matches."""
+BATTERIES = {"few": FEW, "brief": BRIEF, "standard": STANDARD}
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {
     "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},
@@ -242,7 +250,7 @@ FAULTY: dict[str, dict[str, Any]] = {
 }
 
 
-def profile_by(written: object, name: str, size: str = "small", by: Battery = BRIEF) -> Profile:
+def profile_by(written: object, name: str, size: str = "small", by: Battery = FEW) -> Profile:
     """Return the profile of a player given as a roster entry."""
     MADE[0] = 0
     LUCK.seed("noisy_0")
@@ -254,6 +262,6 @@ def profile_by(written: object, name: str, size: str = "small", by: Battery = BR
 
 
 @cache
-def profiled(name: str, *, standard: bool = False) -> Profile:
-    """Return the profile of a faulty player by the brief or the standard battery."""
-    return profile_by({"strategies": FAULTY[name]}, name, by=STANDARD if standard else BRIEF)
+def profiled(name: str, by: str = "few") -> Profile:
+    """Return the profile of a faulty player by one of :data:`BATTERIES`."""
+    return profile_by({"strategies": FAULTY[name]}, name, by=BATTERIES[by])

@@ -5,10 +5,11 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.players import RosterEntry
-from cheaptalk.profiles.highlights import Highlight, highlight
+from cheaptalk.profiles.highlights import highlight
 from cheaptalk.profiles.profiles import profile_of
+from cheaptalk.reports.recipes.parts import Match
 from cheaptalk.rules import get_game
-from tests.profiles.players import BRIEF, FAULTY, SOUND
+from tests.profiles.players import FAULTY, FEW, SOUND
 
 BAD = SOUND | {
     "bargaining": FAULTY["vain_bargaining"]["bargaining"],
@@ -18,7 +19,7 @@ BAD = SOUND | {
 }
 
 
-def decisive_answer(shown: Highlight) -> dict[str, Any]:
+def decisive_answer(shown: Match) -> dict[str, Any]:
     """Return the answer of the decisive turn."""
     given = next(answer for answer in shown.record.answers if answer.request == shown.decisive)
     assert given.action is not None
@@ -27,10 +28,10 @@ def decisive_answer(shown: Highlight) -> dict[str, Any]:
 
 def test_faults_are_highlighted_at_the_decisive_turn(tmp_path: Path) -> None:
     entry = RosterEntry.model_validate({"strategies": BAD})
-    study = BRIEF.study("bad", entry, "small")
+    study = FEW.study("bad", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "bad", entry, BRIEF, "small")
+        profile = profile_of(store, study.name, "bad", entry, FEW, "small")
         highlights = {shown.title: shown for shown in highlight(store, profile)}
     assert list(highlights) == [
         "Best match",

@@ -32,13 +32,14 @@ from tests.profiles.players import profiled
 
 
 def test_planted_weakness_is_among_first_three_findings() -> None:
-    expected = {"words.injection": "torn", "leaks.authority": "credulous"}
-    for key, name in {**expected, "late": "late", "fatigue": "fatigue"}.items():
-        assert key in {finding.key for finding in profiled(name).examination.findings[:3]}, name
+    planted = {"torn": "words.injection", "credulous": "leaks.authority"}
+    for name, key in {**planted, "late": "late", "fatigue": "fatigue"}.items():
+        findings = profiled(name, "brief").examination.findings[:3]
+        assert key in {finding.key for finding in findings}, name
 
 
 def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
-    profile = profiled("noisy")
+    profile = profiled("noisy", "brief")
     examined = examine(profile.seats, profile.player, profile.battery)
     assert examined.findings == []
     fired = {weakness.key: weakness.tested for weakness in examined.weaknesses}
@@ -47,7 +48,7 @@ def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
 
 
 def test_manipulations_have_three_effects() -> None:
-    page = profiled("torn").examination
+    page = profiled("torn", "brief").examination
     shown = {weakness.key: weakness for weakness in page.weaknesses}["words.injection"]
     assert shown.changed is not None
     assert shown.size is not None
@@ -57,7 +58,7 @@ def test_manipulations_have_three_effects() -> None:
 
 
 def test_file_contains_findings_and_weaknesses() -> None:
-    profile = profiled("torn")
+    profile = profiled("torn", "brief")
     data = json.loads(json.dumps(profile.as_json()))
     weaknesses = {entry["key"]: entry for entry in data["weaknesses"]}
     assert data["findings"] == [finding.key for finding in profile.examination.findings]
@@ -76,7 +77,7 @@ def test_file_contains_findings_and_weaknesses() -> None:
 
 
 def test_tested_weaknesses_have_effects_within_intervals() -> None:
-    for weakness in profiled("torn").examination.tested:
+    for weakness in profiled("torn", "brief").examination.tested:
         effect = weakness.effect
         assert effect.value is not None, weakness.key
         assert effect.low is not None, weakness.key
@@ -102,7 +103,7 @@ def test_title_says_yields_only_if_the_player_loses(
 
 
 def test_steady_conceder_does_not_get_worse_late() -> None:
-    profile = profiled("conceder")
+    profile = profiled("conceder", "brief")
     late = next(finding for finding in profile.examination.weaknesses if finding.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
 
@@ -191,7 +192,7 @@ def test_unread_statements_are_counted() -> None:
     assert outcome.sentence.endswith(
         "; 5 others could not be read automatically, but a judge can rate them"
     )
-    profile = replace(profiled("noisy"), examination=Examination([outcome]))
+    profile = replace(profiled("noisy", "brief"), examination=Examination([outcome]))
     assert "5 statements could not be read; a judge can rate them." in summary(profile).scope
 
 
@@ -241,7 +242,7 @@ def test_repaired_answers_are_reported(failed: int, message: str) -> None:
 
 
 def test_summary_counts_changing_repeats_of_random_player() -> None:
-    scope = " ".join(summary(profiled("noisy")).scope)
+    scope = " ".join(summary(profiled("noisy", "brief")).scope)
     assert re.search(r"if identical repeats change [1-9]\d* of 12,", scope)
     assert (
         "cannot find a manipulation that works in only one of these games: Persuasion (2 matches)"
@@ -251,7 +252,7 @@ def test_summary_counts_changing_repeats_of_random_player() -> None:
 
 def test_summary_names_closest_undetected_manipulation() -> None:
     """Regression: yielding to every threat in one game gave neither a finding nor a hint."""
-    profile = profiled("noisy")
+    profile = profiled("noisy", "brief")
     missed = [
         Weakness(
             f"words.{key}",
@@ -352,7 +353,7 @@ def test_opponent_that_causes_failures_is_named(*, forfeits: bool) -> None:
 
 
 def test_gate_on_a_finding_uses_its_interval() -> None:
-    profile = profiled("torn")
+    profile = profiled("torn", "brief")
     (weakness,) = [row for row in profile.examination.weaknesses if row.key == "words.injection"]
     for key, effect in (("", "signed"), (".size", "size"), (".changed", "changed")):
         estimate = profile.number(f"words.injection{key}").own
@@ -361,7 +362,7 @@ def test_gate_on_a_finding_uses_its_interval() -> None:
 
 
 def test_gate_on_findings_decides_and_lists_them() -> None:
-    torn, sound = profiled("torn"), profiled("noisy")
+    torn, sound = profiled("torn", "brief"), profiled("noisy", "brief")
     wanted = gate("findings <= 0", torn.battery)
     failed = decide(torn, wanted)
     titles = [finding.title for finding in torn.examination.findings]

@@ -24,7 +24,6 @@ from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.rules import DecisionRequest
 from cheaptalk.studies import INTERRUPTED, Halted, lay_out
-from cheaptalk.studies.runs import time_left
 from cheaptalk.text import plain
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
 from tests.toys import SPEC
@@ -276,33 +275,27 @@ def test_recorded_player_repeats_its_moves_against_a_model(store: Store) -> None
     assert "old" in record.label("alice")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"recorded": "ffff"}, 'players.a: no match id begins with "ffff" in '),
-        ({"recorded": "LIVE"}, "has not ended"),
-        ({"recorded": "OTHER"}, "was played in negotiation, not in bargaining"),
-        ({"model": "openai/gpt-4o"}, "players.a: set the environment variable OPENAI_API_KEY"),
-        ({"person": "terminal"}, "players.a: a person plays with: cheaptalk play"),
-    ],
-)
 def test_unavailable_players_raise_error_before_writing(
-    store: Store, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], message: str
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     stopped = study(**with_model(), name="stopped", budget={"calls": 1})
     ct.run(stopped, store, models=Canned())
-    luck = {"luck": {"strategy": "random"}}
-    ct.run(
-        study(name="others", games=[{"game": "negotiation"}], players=luck, pairing="self"), store
-    )
+    luck, games = {"luck": {"strategy": "random"}}, [{"game": "negotiation"}]
+    ct.run(study(name="others", games=games, players=luck, pairing="self"), store)
     live_match = next(r.id for r in store.records("stopped") if r.status is Status.LIVE)
-    ids = {"LIVE": live_match, "OTHER": next(store.records("others")).id}
-    written = {key: ids.get(value, value) for key, value in changes.items()}
-    with pytest.raises(ct.StudyError) as caught:
-        ct.run(study(players={"a": written}, pairing="self"), store)
-    assert message in str(caught.value)
-    assert [summary.name for summary in store.studies()] == ["stopped", "others"]
+    other = next(store.records("others")).id
+    for player, message in (
+        ({"recorded": "ffff"}, 'players.a: no match id begins with "ffff" in '),
+        ({"recorded": live_match}, "has not ended"),
+        ({"recorded": other}, "was played in negotiation, not in bargaining"),
+        ({"model": "openai/gpt-4o"}, "players.a: set the environment variable OPENAI_API_KEY"),
+        ({"person": "terminal"}, "players.a: a person plays with: cheaptalk play"),
+    ):
+        with pytest.raises(ct.StudyError) as caught:
+            ct.run(study(players={"a": player}, pairing="self"), store)
+        assert message in str(caught.value)
+        assert [summary.name for summary in store.studies()] == ["stopped", "others"]
 
 
 def test_recorded_player_requires_a_store() -> None:
@@ -424,7 +417,7 @@ def test_progress_estimates_remaining_time_and_cost(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control, "BEAT", 0.0)
-    monkeypatch.setattr(time_left, "BEGINNING", 0.0)
+    monkeypatch.setattr("cheaptalk.studies.runs.progress.BEGINNING", 0.0)
     reports: list[tuple[int, float | None, float | None]] = []
 
     def note(progress: ct.Progress) -> None:

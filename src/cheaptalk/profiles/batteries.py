@@ -372,7 +372,9 @@ def _without(
     if not taken:
         return entry
     if entry.form.exact:
-        return _other_policies(entry, panel)
+        panel_policies = {policy for other in panel.values() for policy in _policies(other)}
+        policies = [policy for policy in _policies(entry) if policy not in panel_policies]
+        return RosterEntry.model_validate({"policies": policies}) if policies else None
     strategies: dict[str, dict[str, Any]] = {}
     for name in games():
         rules = get_game(name).rules()
@@ -381,13 +383,6 @@ def _without(
             if isinstance(spec, StrategySeat) and (name, seat) not in taken:
                 strategies.setdefault(name, {})[seat] = {"strategy": spec.strategy, **spec.settings}
     return RosterEntry.model_validate({"strategies": strategies}) if strategies else None
-
-
-def _other_policies(entry: RosterEntry, panel: Mapping[str, RosterEntry]) -> RosterEntry | None:
-    """Restrict a player to policies that no baseline uses; return None if none remains."""
-    panel_policies = {policy for other in panel.values() for policy in _policies(other)}
-    policies = [policy for policy in _policies(entry) if policy not in panel_policies]
-    return RosterEntry.model_validate({"policies": policies}) if policies else None
 
 
 def _policies(entry: RosterEntry) -> list[str]:

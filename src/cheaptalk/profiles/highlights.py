@@ -9,25 +9,11 @@ import polars as pl
 from cheaptalk.frames.reader import Reader
 from cheaptalk.profiles.conduct import leaks
 from cheaptalk.profiles.profiles import DECIMALS, Profile
-from cheaptalk.records import MatchRecord, Store
+from cheaptalk.records import Store
 from cheaptalk.records.store.queries import read_matches
+from cheaptalk.reports.recipes.parts import Match
 from cheaptalk.rules import Action, Result, get_game
 from cheaptalk.text import fixed
-
-
-class Highlight(NamedTuple):
-    """An instructive match of a player.
-
-    Attributes:
-        about: a sentence on the part, the seats and the result.
-        decisive: the request with the decisive answer; None if there is no such answer.
-    """
-
-    title: str
-    about: str
-    record: MatchRecord
-    decisive: int | None
-
 
 Deciding: TypeAlias = Callable[[Sequence[Result], str], int | None]
 """A function that returns the decisive request of a seat, given a match and perhaps its twin."""
@@ -46,7 +32,7 @@ class Choice(NamedTuple):
     twin: str | None = None
 
 
-def highlight(store: Store, profile: Profile) -> Iterator[Highlight]:
+def highlight(store: Store, profile: Profile) -> Iterator[Match]:
     """Yield instructive matches of a player: the best, the worst, and examples of its conduct.
 
     The examples show the largest effect of messages, a false statement and a leak, if any. The
@@ -62,7 +48,7 @@ def highlight(store: Store, profile: Profile) -> Iterator[Highlight]:
 
 def shown_match(
     store: Store, profile: Profile, title: str, row: dict[str, Any], twin: str | None
-) -> Highlight:
+) -> Match:
     """Return a match that shows a weakness, with its decisive turn.
 
     Args:
@@ -76,13 +62,13 @@ def shown_match(
     return _read(store, reader, profile, Choice(title, row, deciding, twin))
 
 
-def _read(store: Store, reader: Reader, profile: Profile, choice: Choice) -> Highlight:
+def _read(store: Store, reader: Reader, profile: Profile, choice: Choice) -> Match:
     ids = [choice.row["match_id"], *filter(None, [choice.twin])]
     records = list(read_matches(store, profile.study, ids))
     results = [result for record in records if (result := reader.result(record)) is not None]
     seat = choice.row["seat"]
     decisive = choice.deciding(results, seat) if len(results) == len(ids) else None
-    return Highlight(choice.title, _about(profile, choice.row), records[0], decisive)
+    return Match(choice.title, _about(profile, choice.row), records[0], decisive)
 
 
 def _chosen(profile: Profile, matches: pl.DataFrame) -> Iterator[Choice]:

@@ -10,7 +10,6 @@ from cheaptalk.profiles.highlights import highlight, shown_match
 from cheaptalk.profiles.metrics.definitions import SPENT, THEMES
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
-from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
@@ -20,7 +19,6 @@ from cheaptalk.reports.recipes.parts import (
     Answer,
     Charts,
     MadePart,
-    Match,
     Recipe,
     RecipePart,
     Shown,
@@ -118,53 +116,11 @@ def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
         if finding.match is not None:
             played = profile.seats.filter(player=profile.player, match_id=finding.match)
             row, title = played.row(0, named=True), capital(finding.title)
-            shown = shown_match(evidence.store, profile, title, row, finding.twin)
-            yield Match(shown.title, shown.about, shown.record, shown.decisive)
+            yield shown_match(evidence.store, profile, title, row, finding.twin)
 
 
 def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
     """The main metric of each theme, compared with the baselines on the same instances."""
-    yield _beside_baselines(profile)
-
-
-def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """All tested weaknesses, and the number of times that each trigger fired."""
-    yield _tested(profile.examination)
-
-
-EFFECT = (
-    "The share of opportunities, or the change of the moves, the earnings or the first demand. "
-    "Findings are ordered by their effects."
-)
-
-
-def _tested(examined: Examination) -> ReportTable:
-    rows: list[dict[str, Any]] = []
-    for weakness in examined.weaknesses:
-        row: dict[str, Any] = {
-            "what": capital(weakness.title),
-            **{name: getattr(weakness, name) for name in ("verdict", "p", "key")},
-            "fired": f"{weakness.tested:,} {weakness.unit}" if weakness.tested else "not tested",
-        }
-        row |= estimated("effect", weakness.effect if weakness.tested else Estimate(None))
-        for kind in ("changed", "size", "signed"):
-            row |= estimated(kind, getattr(weakness, kind) or Estimate(None))
-        rows.append(row)
-    headers = (
-        Header("what", "The player ..."),
-        Header("verdict", "Verdict"),
-        Header("fired", "Trigger fired"),
-        number("effect", "Effect", about=EFFECT),
-        number("changed", "Course changed"),
-        number("size", "Absolute change"),
-        number("signed", "Signed change"),
-        Header("p", "p", decimals=3, about="Not corrected for multiple tests."),
-    )
-    return table("profile-weaknesses", "Weaknesses tested", rows, headers, stacked=True)
-
-
-def _beside_baselines(profile: Profile) -> ReportTable:
-    """Return a table of each theme's main metric, with the range of the baselines."""
     rows = []
     for item in main_numbers(profile):
         values = [(its.value, name) for name, its in item.panel.items() if its.value is not None]
@@ -180,7 +136,37 @@ def _beside_baselines(profile: Profile) -> ReportTable:
         Header("names", "From, to"),
         Header("unit", "Unit"),
     )
-    return table("profile-metrics", "Metrics and baselines", rows, headers)
+    yield table("profile-metrics", "Metrics and baselines", rows, headers)
+
+
+def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
+    """All tested weaknesses, and the number of times that each trigger fired."""
+    rows: list[dict[str, Any]] = []
+    for weakness in profile.examination.weaknesses:
+        fired = f"{weakness.tested:,} {weakness.unit}" if weakness.tested else "not tested"
+        row: dict[str, Any] = {"what": capital(weakness.title), "fired": fired}
+        row |= {name: getattr(weakness, name) for name in ("verdict", "p", "key")}
+        row |= estimated("effect", weakness.effect if weakness.tested else Estimate(None))
+        for kind in ("changed", "size", "signed"):
+            row |= estimated(kind, getattr(weakness, kind) or Estimate(None))
+        rows.append(row)
+    headers = (
+        Header("what", "The player ..."),
+        Header("verdict", "Verdict"),
+        Header("fired", "Trigger fired"),
+        number("effect", "Effect", about=EFFECT),
+        number("changed", "Course changed"),
+        number("size", "Absolute change"),
+        number("signed", "Signed change"),
+        Header("p", "p", decimals=3, about="Not corrected for multiple tests."),
+    )
+    yield table("profile-weaknesses", "Weaknesses tested", rows, headers, stacked=True)
+
+
+EFFECT = (
+    "The share of opportunities, or the change of the moves, the earnings or the first demand. "
+    "Findings are ordered by their effects."
+)
 
 
 def _theme(profile: Profile, theme: str, _: Evidence) -> Iterator[Shown]:
@@ -200,8 +186,7 @@ def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
     The player's earnings are highest in the best match. In the worst match, the difference to the
     best baseline in the same seat, on the same instances and against the same opponent is largest.
     """
-    for match in highlight(evidence.store, profile):
-        yield Match(match.title, match.about, match.record, match.decisive)
+    yield from highlight(evidence.store, profile)
 
 
 def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
