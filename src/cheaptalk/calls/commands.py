@@ -201,7 +201,7 @@ def _idle_reason(store: Store, study: str) -> str:
         with_providers = sum(batch.calls for batch in waiting_batches(store, study))
     except StoreError as error:
         return str(error)
-    done, planned, how_far = summary.done, summary.planned, summary.how_far(summary.planned)
+    done, planned, how_far = summary.done, summary.planned, summary.how_far
     if store.held():
         return (
             f'"{study}" is not running ({how_far}), but another cheaptalk process is writing to '

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import msgspec
-import numpy as np
 import polars as pl
 from msgspec import Struct
 
@@ -17,13 +16,14 @@ from cheaptalk.profiles.metrics.estimation import (
     detectable_effect,
     mean_differences,
     permits,
+    sign_flip_p,
 )
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, MEAN, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.rules.bounds import SLACK, Bounds
+from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.errors import first_line
-from cheaptalk.statistics import holm, mean_intervals, permutation_test
+from cheaptalk.statistics import holm, mean_intervals
 from cheaptalk.text import fixed
 
 OLD_FORMATS = (1,)
@@ -223,7 +223,13 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     draws = before.draws or bool(profile.seats.filter(player=profile.player)["draws"].any())
     tested = [key for key in pairs if key not in TIMES] if draws else []
     level = LEVEL / max(1, len(tested)) if draws else LEVEL
-    p_values = dict(zip(tested, map(float, holm([_p(pairs[key]) for key in tested])), strict=True))
+    p_values = dict(
+        zip(
+            tested,
+            map(float, holm([sign_flip_p(pairs[key], "change") for key in tested])),
+            strict=True,
+        )
+    )
     return [
         _change(profile, key, pair, p_values.get(key), level, chance=draws)
         for key, pair in pairs.items()
@@ -288,11 +294,3 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
     if change.low is None or change.high is None:
         return (change.clusters or 0) > 1
     return not change.low <= 0 <= change.high
-
-
-def _p(pairs: pl.DataFrame) -> float:
-    """Return the p-value of a mean change, from a sign-flip test over clusters."""
-    clusters = pairs.group_by("stratum", "cluster", maintain_order=True).agg(pl.col("change").sum())
-    sums = clusters["change"].sort().to_numpy()
-    moved = sums[np.abs(sums) > SLACK]
-    return permutation_test(moved, np.zeros(len(moved)), paired=True).p if len(moved) else 1.0

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from cheaptalk.atomic_files import whole_file
@@ -19,6 +18,7 @@ from cheaptalk.profiles.metrics.estimation import (
     detectable_effect,
     mean_differences,
     permits,
+    sign_flip_p,
     stratified_means,
 )
 from cheaptalk.profiles.requests import repeated_text
@@ -31,7 +31,7 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics import holm, permutation_test
+from cheaptalk.statistics import holm
 
 FORMAT = 2
 """The format of a profile's file; format 1 had no columns ``way`` and ``repeat``."""
@@ -327,8 +327,11 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
     """Add p-values to metrics that are differences between paired matches."""
-    twins = {key: number.of for key, number in numbers.items() if number.of.twins}
-    chances = {key: _chance(quantity, player) for key, quantity in twins.items()}
+    chances = {
+        key: sign_flip_p(number.of.values.filter(player=player), "value")
+        for key, number in numbers.items()
+        if number.of.twins
+    }
     corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
     first = LEVEL / max(1, len(chances))
     return {
@@ -360,14 +363,6 @@ def detectable(number: Number, level: float | None = None) -> float | None:
     return detectable_effect(
         estimate.error, number.freedom, estimate.clusters, reach, level, largest
     )
-
-
-def _chance(quantity: Quantity, player: str) -> float:
-    """Return the p-value of a mean difference, from a sign-flip test over clusters."""
-    sums = quantity.values.filter(player=player).group_by("stratum", "cluster", maintain_order=True)
-    differences = sums.agg(pl.col("value").sum())["value"].sort().to_numpy()
-    moved = differences[np.abs(differences) > SLACK]
-    return permutation_test(moved, 0 * moved, paired=True).p if len(moved) else 1.0
 
 
 def _number(

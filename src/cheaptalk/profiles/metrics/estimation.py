@@ -11,8 +11,8 @@ from scipy.special import chdtri, ndtr
 
 from cheaptalk.statistics.limits import t_quantile
 
-from cheaptalk.rules.bounds import Bounds
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.rules.bounds import SLACK, Bounds
+from cheaptalk.statistics import mean_intervals, permutation_test
 from cheaptalk.statistics.differences import difference_limits
 
 LEVEL = 0.95
@@ -75,6 +75,14 @@ def stratified_means(
     cells = [*by, "metric"]
     rows = pl.concat([stratified.filter(~unknown), plain.filter(unknown)])
     return stratified.select(cells).join(rows, cells, maintain_order="left", validate="1:1")
+
+
+def sign_flip_p(frame: pl.DataFrame, column: str) -> float:
+    """Return the p-value of a mean difference, from a sign-flip test over clusters."""
+    clusters = frame.group_by(CLUSTER, maintain_order=True).agg(pl.col(column).sum())
+    sums = clusters[column].sort().to_numpy()
+    moved = sums[np.abs(sums) > SLACK]
+    return permutation_test(moved, 0 * moved, paired=True).p if len(moved) else 1.0
 
 
 @lru_cache(maxsize=4_096)

@@ -92,11 +92,12 @@ class StudySummary(NamedTuple):
         """Number of finished and forfeited matches."""
         return sum(self.counts.get(status, 0) for status in SETTLED)
 
-    def how_far(self, planned: int | None) -> str:
-        """Return the number of ended matches and their outcomes, as text."""
+    @property
+    def how_far(self) -> str:
+        """The number of ended matches and their outcomes, as text."""
         counts = Counter(self.counts)
         forfeited, failed = counts[Status.FORFEITED], counts[Status.FAILED]
-        return ended_text(self.done, planned, forfeited=forfeited, failed=failed)
+        return ended_text(self.done, self.planned, forfeited=forfeited, failed=failed)
 
 
 SHORTFALL = (

@@ -147,16 +147,13 @@ def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageH
         if route is None or answer.text is None or answer.cached or answer.uncounted:
             continue
         settings = model_call.settings.model_dump_json()
-        samples[CallType(model_call.model, model_call.game or "", route, settings)].append(
-            UsageSample(
-                characters(model_call),
-                answer.usage.input_tokens,
-                answer.usage.output_tokens,
-                answer.usage.reasoning_tokens,
-                answer.seconds,
-                len(answer.text),
-            )
+        usage, key = (
+            answer.usage,
+            CallType(model_call.model, model_call.game or "", route, settings),
         )
+        tokens = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
+        sample = UsageSample(characters(model_call), *tokens, answer.seconds, len(answer.text))
+        samples[key].append(sample)
     calls = {key: UsageHistory.of(group) for key, group in samples.items() if len(group) >= ENOUGH}
     return UsageHistories(calls, _lengths(store, study))
 
@@ -193,28 +190,25 @@ def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
     matches, configurations, players = schema.matches, schema.configurations, schema.players
     ended = matches.c.status.in_(SETTLED)
     digest, calls = configurations.c.digest, matches.c.calls
+    kind, squares = (
+        (digest, schema.SEATS_TEXT, ended),
+        sa.func.sum(sa.cast(calls, sa.Float) * calls),
+    )
     query = (
-        sa.select(
-            digest,
-            schema.SEATS_TEXT,
-            ended,
-            sa.func.count(),
-            sa.func.sum(calls),
-            sa.func.sum(sa.cast(calls, sa.Float) * calls),
-        )
+        sa.select(*kind, sa.func.count(), sa.func.sum(calls), squares)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study)))
-        .group_by(digest, schema.SEATS_TEXT, ended)
+        .group_by(*kind)
     )
     lengths: dict[Table, Lengths] = {}
     live: dict[Table, int] = {}
     with store.reading() as connection:
         digests = {row.id: row.digest for row in connection.execute(sa.select(players))}
-        for name, text, has_ended, count, total, squares in connection.execute(query):
+        for name, text, has_ended, count, total, total_of_squares in connection.execute(query):
             seats = schema.SEATS.read(text)
             table = Table(name, tuple(digests[number] for _, number in sorted(seats.items())))
             if has_ended:
-                lengths[table] = Lengths(count, total, squares)
+                lengths[table] = Lengths(count, total, total_of_squares)
             else:
                 live[table] = count
     return {key: length for key, length in lengths.items() if length.matches > live.get(key, 0)}

@@ -30,15 +30,9 @@ EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_o
 """Endings after which participants keep their earnings from the visit's games."""
 RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
 """Default completion URLs by recruitment source."""
-PLACEHOLDERS = {
-    "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
-    "STUDY_ID": "{{%STUDY_ID%}}",
-    "SESSION_ID": "{{%SESSION_ID%}}",
-    "survey_code": "%SURVEY_CODE%",
-    "workerId": "${workerId}",
-    "assignmentId": "${assignmentId}",
-    "hitId": "${hitId}",
-}
+PLACEHOLDERS = {name: f"{{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")}
+PLACEHOLDERS |= {name: f"${{{name}}}" for name in ("workerId", "assignmentId", "hitId")}
+PLACEHOLDERS["survey_code"] = "%SURVEY_CODE%"
 """Placeholders that platforms replace with values, by URL parameter."""
 ID_PATTERNS: dict[Source, str] = {
     "prolific": "[0-9A-Fa-f]{24}",

@@ -425,14 +425,8 @@ class Marks:
         self._bits.extend(bytes(max(0, -(-stop // 8) - len(self._bits))))
         full_bytes = range(-(-start // 8), stop // 8)
         self._bits[full_bytes.start : full_bytes.stop] = b"\xff" * len(full_bytes)
-        edges = (
-            number
-            for number in (
-                *range(start, min(stop, full_bytes.start * 8)),
-                *range(max(start, full_bytes.stop * 8), stop),
-            )
-        )
-        for number in edges:
+        first = range(start, min(stop, full_bytes.start * 8))
+        for number in (*first, *range(max(start, full_bytes.stop * 8), stop)):
             self._bits[number >> 3] |= 1 << (number & 7)
         for number in but:
             self._bits[number >> 3] &= ~(1 << (number & 7))

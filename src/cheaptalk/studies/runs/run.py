@@ -11,6 +11,7 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import groupby
@@ -165,18 +166,17 @@ def run(
                 patience=patience,
                 cache=call_cache,
             )
+            watching = (progress, observer, stop)
             playing = _Run(
                 checked,
                 opened,
                 shares,
-                progress,
-                new_dispatcher,
                 sources,
-                expected,
+                new_dispatcher,
                 models,
                 machines,
-                observer,
-                stop,
+                expected,
+                *watching,
             )
             if agents is not None:
                 finishing.callback(agents.conclude)
@@ -204,28 +204,25 @@ def _work(planned: Plan) -> str | None:
     return digest(study_key, len(planned.matches), *ends)
 
 
+@dataclass(eq=False)
 class _Run:
     """The state of a run."""
 
-    def __init__(
-        self,
-        checked: Checked,
-        store: Store,
-        shares: Shares,
-        report: Callable[[Progress], None],
-        new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]],
-        sources: Sources,
-        expected: Mapping[str, float],
-        models: Models | None,
-        machines: Cluster | None,
-        observer: RunObserver,
-        stop: Event,
-    ) -> None:
-        self.checked, self.store, self.shares = checked, store, shares
-        self.report, self.observer, self.stop = report, observer, stop
-        self.models, self.machines, self.sources = models, machines, sources
-        self.new_dispatcher = new_dispatcher
-        self.plan = planned = checked.plan
+    checked: Checked
+    store: Store
+    shares: Shares
+    sources: Sources
+    new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]]
+    models: Models | None
+    machines: Cluster | None
+    expected: Mapping[str, float]
+    report: Callable[[Progress], None]
+    observer: RunObserver
+    stop: Event
+
+    def __post_init__(self) -> None:
+        store, shares = self.store, self.shares
+        self.plan = planned = self.checked.plan
         self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
         self.dispatcher: Dispatcher | None = None
         self.progress = Progress(0, 0)
@@ -242,7 +239,7 @@ class _Run:
         self.began = time.monotonic()
         self.portable = all(player.spec.portable() for player in seated.values())
         self.instant = 0
-        self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
+        self.live, self.scripted = TimeLeft(expected=self.expected), TimeLeft()
         ended = 0 if full_plan is None else self._adopt(full_plan)
         self.restore(0, only=planned.whole)
         self.past, self.found = shares.elsewhere(), 0
@@ -267,7 +264,7 @@ class _Run:
         self.progress.planned += len(matches) - start
         self.progress.before += len(matches) - start - len(remaining)
         for (game, instant), count in matches.kinds(remaining).items():
-            self._time(instant).plan(game, count)
+            (self.scripted if instant else self.live).plan(game, count)
             self.instant += count if instant else 0
         if self.checked.batching is None:
             check_collected(self.store, self.plan.study.name, self.remaining(instant=False))
@@ -279,9 +276,6 @@ class _Run:
         adopted = adopt(self.store, self.rows.id, full_plan.matches.ids(), only=full_plan.whole)
         self.progress.set_aside += adopted.set_aside
         return len(full_plan.matches) - len(adopted.left)
-
-    def _time(self, instant: bool) -> TimeLeft:
-        return self.scripted if instant else self.live
 
     def remaining(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
         """Yield the remaining matches between scripts, or all other remaining matches."""
@@ -502,13 +496,8 @@ class _Run:
 
     def matches(self) -> MatchCounts:
         progress = self.progress
-        return MatchCounts(
-            progress.planned,
-            progress.done,
-            progress.failed,
-            progress.seconds_left,
-            progress.forfeited,
-        )
+        counts = progress.planned, progress.done, progress.failed
+        return MatchCounts(*counts, progress.seconds_left, progress.forfeited)
 
     def note_state(self, state: RunState) -> None:
         self.progress.state = state
