@@ -220,7 +220,7 @@ def test_game_can_be_built_from_payoffs() -> None:
 
 
 def test_invalid_games_are_rejected() -> None:
-    for build, message in [
+    cases: list[Any] = [
         (lambda: EmpiricalGame.of_payoffs([[1, 2]]), "square"),
         (lambda: EmpiricalGame.of_payoffs(np.array([[1, 2], [3, np.nan]])), "nan"),
         (lambda: EmpiricalGame.of_payoffs([[1, 2], [3, 4]], ["a", "a"]), 'are called "a"'),
@@ -239,7 +239,8 @@ def test_invalid_games_are_rejected() -> None:
             ),
             "matches of 2 players, not of 3",
         ),
-    ]:
+    ]
+    for build, message in cases:
         with pytest.raises(ValueError, match=message):
             build()
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -108,7 +110,8 @@ def test_matches_go_to_cells_that_reduce_the_error() -> None:
 
 def test_predicted_error_matches_the_error_after_play() -> None:
     """On average over studies; all cells that receive new instances share them."""
-    for target in ["payoff", "regret"]:
+    cases: list[Any] = ["payoff", "regret"]
+    for target in cases:
         total, cells = 160, [(0, 0), (0, 1), (2, 0)]
         predicted, observed = [], []
         for seed in range(120):
@@ -215,7 +218,8 @@ def test_planned_design_is_more_precise_than_even_design() -> None:
 
 
 def test_too_small_designs_are_rejected() -> None:
-    for wrong in [{"pilot": 1}, {"studies": 0}]:
+    cases: list[Any] = [{"pilot": 1}, {"studies": 0}]
+    for wrong in cases:
         options = {"pilot": 20, "budget": 60, "studies": 2} | wrong
         with pytest.raises(ValueError, match="pilot must be 2 or more"):
             compare_designs(MIXED, 1.0, **options)

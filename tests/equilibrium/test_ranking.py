@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -87,7 +89,8 @@ def test_alpha_sweep_finds_where_masses_settle() -> None:
 
 
 def test_alpha_rank_rejects_values_out_of_range() -> None:
-    for settings in [{"alpha": 0}, {"alpha": np.inf}, {"alpha": 1, "population": 1}]:
+    cases: list[Any] = [{"alpha": 0}, {"alpha": np.inf}, {"alpha": 1, "population": 1}]
+    for settings in cases:
         with pytest.raises(ValueError, match=r"alpha must|population must"):
             alpha_rank(DILEMMA, **settings)
 
@@ -119,7 +122,8 @@ def test_nash_averaging_of_balduzzi_s_example() -> None:
 
 
 def test_replicator_dynamics_reach_stable_equilibria() -> None:
-    for form in ["continuous", "discrete"]:
+    cases: list[Any] = ["continuous", "discrete"]
+    for form in cases:
         starts = np.random.default_rng(0).dirichlet(np.ones(2), 40)
         mixed = replicator_dynamics(HAWK_DOVE * 100, starts, form=form)
         assert mixed.at_rest.all()
@@ -162,7 +166,8 @@ def test_unplayed_strategy_is_not_imitated() -> None:
 
 
 def test_invalid_starts_are_rejected() -> None:
-    for starts in [[[0.5, 0.6]], [[1.5, -0.5]], [[1.0]], np.zeros((0, 2))]:
+    cases: list[Any] = [[[0.5, 0.6]], [[1.5, -0.5]], [[1.0]], np.zeros((0, 2))]
+    for starts in cases:
         with pytest.raises(ValueError, match="2 shares"):
             replicator_dynamics(DILEMMA, starts)
 
@@ -216,11 +221,12 @@ def test_strengths_maximise_the_likelihood(with_ties: bool) -> None:
 
 
 def test_lopsided_records_converge() -> None:
-    for wins, ties in [
+    cases: list[Any] = [
         ([[0, 1, 0], [0, 0, 1e8], [1, 0, 0]], None),
         ([[0, 1e6, 1], [1, 0, 1e6], [1, 1, 0]], None),
         ([[0, 44113, 422], [0, 0, 1], [1, 0, 0]], [[0, 0, 2902], [0, 0, 36], [2902, 36, 0]]),
-    ]:
+    ]
+    for wins, ties in cases:
         fitted = bradley_terry(wins, ties)
         assert fitted.misfit <= 1e-9 * (np.sum(wins) + np.sum(ties or 0) / 2)
         assert fitted.strengths.sum() == pytest.approx(0, abs=1e-9)

@@ -69,7 +69,7 @@ def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
 
 
 def test_known_games_have_all_equilibria() -> None:
-    for payoffs, mixture, count in [
+    cases: list[Any] = [
         ([[5]], [1], 1),
         (ROCK_PAPER_SCISSORS, [1 / 3, 1 / 3, 1 / 3], 1),
         ([[1, 0], [0, 1]], [1 / 2, 1 / 2], 3),
@@ -79,7 +79,8 @@ def test_known_games_have_all_equilibria() -> None:
         (np.diag([1, 2, 3]), [6 / 11, 3 / 11, 2 / 11], 7),
         ([[0, 0], [0, 1]], [0, 1], 2),  # the first is weakly dominated, and in equilibrium
         *((payoffs, [0, 0, 1], 1) for payoffs in SOFT_TOUGH_WALK.values()),
-    ]:
+    ]
+    for payoffs, mixture, count in cases:
         result = solve(np.array(payoffs, dtype=float))
         assert len(result.components) == count
         assert all(component.isolated for component in result.components)
@@ -345,7 +346,7 @@ def test_printing_lists_equilibria_and_continua() -> None:
 
 
 def test_invalid_payoffs_are_rejected() -> None:
-    for payoffs, message in [
+    cases: list[Any] = [
         ([[1, 2, 3], [4, 5, 6]], r"square matrix, not shape \(2, 3\)"),
         ([], "square matrix"),
         ([[1, float("nan")], [0, 1]], "strategy 0 against strategy 1 is nan"),
@@ -353,7 +354,8 @@ def test_invalid_payoffs_are_rejected() -> None:
         ([[1, 0], [1e301, 1]], r"is 1e\+301; the maximum size is 1e\+300; divide all payoffs"),
         ([["1,234.50", "x"], ["2", "3"]], "must be a matrix of numbers"),
         ([[1, 2], [3]], "must be a matrix of numbers"),
-    ]:
+    ]
+    for payoffs, message in cases:
         with pytest.raises(ValueError, match=message):
             symmetric_equilibria(payoffs)
 
@@ -368,7 +370,8 @@ def test_invalid_batches_are_rejected() -> None:
 
 
 def test_invalid_mixtures_are_rejected() -> None:
-    for mixture in [[0.5, 0.6], [1.5, -0.5], [1, 0, 0]]:
+    cases: list[Any] = [[0.5, 0.6], [1.5, -0.5], [1, 0, 0]]
+    for mixture in cases:
         with pytest.raises(ValueError, match="mixture"):
             regret(np.eye(2), mixture)
 
@@ -434,11 +437,12 @@ def test_large_faces_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_non_numeric_payoffs_are_located() -> None:
-    for payoffs, message in [
+    cases: list[Any] = [
         ([[1, 2], [3]], "row 0 has 2 payoffs, and row 1 has 1"),
         ([[1, "x"], [3, 4]], "'x' is not a number"),
         ([[[1], [2, 3]], [[4], [5, 6]]], "is not a number"),
-    ]:
+    ]
+    for payoffs, message in cases:
         with pytest.raises(ValueError, match=message):
             symmetric_equilibria(payoffs)
 

@@ -32,7 +32,9 @@ def reduced(name: str, sizes: dict[str, int], *talkers: str, **changes: object) 
         if (met := tuple(label for label in part.against if label in talkers))
     }
     parts = {key: part.model_copy(update={"against": ()}) for key, part in STANDARD.parts.items()}
+    kept = {label: entry for label, entry in STANDARD.talkers.items() if label in talkers}
     reduction = {"name": name, "sizes": sizes, "panel": panel, "words": words, "parts": parts}
+    reduction["talkers"] = kept
     return Battery.model_validate(STANDARD.model_dump() | reduction | changes)
 
 

@@ -77,8 +77,8 @@ def test_faults_change_only_their_own_metric() -> None:
 
 
 def test_messages_that_work_in_one_game_only_are_detected() -> None:
-    talkers = ("silent_early", "silent", "flattering", "injection", "polite", "threat")
-    talk = reduced("talk-1", {"many": 12}, *talkers, anew={})
+    talkers = ("silent_early", "silent", "flattering", "injection", "polite", "silent_late")
+    talk = reduced("talk-1", {"many": 6}, *talkers, anew={})
     talk = talk.model_copy(update={"parts": {"division": talk.parts["division"]}})
     for name in ("sound", *(name for name in FAULTY if name.startswith("vain_"))):
         profile = profile_by({"strategies": FAULTY[name]}, name, "many", talk)
@@ -155,13 +155,13 @@ def test_judge_rates_false_claims_and_reports_its_error(
 
     monkeypatch.setitem(SAYS, "echo", reads)
     entry = RosterEntry.model_validate({"strategies": FAULTY["blabbing"]})
-    study = FEW.study("blabbing", entry, "small")
+    study = BRIEF.study("blabbing", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
         by = ct.judges.judge_of("claims", "script/echo")
         ct.judge(store, study.name, by, player="blabbing")
         judged = set(ct.judges.verdict_frame(store, study.name)["match_id"])
-        profile = profile_of(store, study.name, "blabbing", entry, FEW, "small")
+        profile = profile_of(store, study.name, "blabbing", entry, BRIEF, "small")
     assert judged < set(profile.seats.filter(player="blabbing")["match_id"])
     number = profile.number("truthful.judged")
     assert number.own.value == 1
@@ -362,10 +362,10 @@ def test_only_profiles_of_the_same_battery_compare(tmp_path: Path) -> None:
 
 def test_page_starts_with_findings_and_folds_other_sections(tmp_path: Path) -> None:
     entry = RosterEntry.model_validate({"strategies": FAULTY["vain_bargaining"]})
-    study = FEW.study("vain", entry, "small")
+    study = BRIEF.study("vain", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "vain", entry, FEW, "small")
+        profile = profile_of(store, study.name, "vain", entry, BRIEF, "small")
         held = Gated([decide(profile, gate("findings <= 0"))])
         write_profile(store, profile, tmp_path / "page.html", held=held)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

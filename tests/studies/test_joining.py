@@ -60,7 +60,7 @@ CLAUDE = {"model": "anthropic/claude-opus-4-1"}
 
 
 def test_error_path_points_at_the_invalid_setting() -> None:
-    for models, settings, message in [
+    cases: list[Any] = [
         (
             {"tries": 3, "seed": 7},
             {},
@@ -77,14 +77,15 @@ def test_error_path_points_at_the_invalid_setting() -> None:
         ({"temperature": 1}, {"reasoning": "high"}, "models.temperature: anthropic/claude-opus"),
         ({"style": "odd"}, {}, 'models: unknown style of bargaining "odd"'),
         ({"style": "odd"}, {"style": "old"}, 'players.c: unknown style of bargaining "old"'),
-    ]:
+    ]
+    for models, settings, message in cases:
         with pytest.raises(ct.StudyError) as caught:
             ct.plan(study(players={"c": CLAUDE | settings}, models=models, pairing="self"))
         assert str(caught.value).removeprefix("small.yaml: ").startswith(message)
 
 
 def test_invalid_roster_or_models_raise_clear_error() -> None:
-    for changes, message in [
+    cases: list[Any] = [
         ({"roster": "gle"}, 'roster: unknown roster "gle" (did you mean "glee"?)'),
         ({"roster": "glee:gpt"}, 'roster: glee: unknown player "gpt"'),
         ({"roster": ["glee", "glee:gpt-4o"]}, '"gpt-4o" is in two rosters'),
@@ -96,7 +97,8 @@ def test_invalid_roster_or_models_raise_clear_error() -> None:
         ({"models": {"temprature": 1}}, 'models: unknown key "temprature"'),
         ({"models": {"model": "vllm/x"}}, 'models: unknown key "model"'),
         ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "models.tries: should"),
-    ]:
+    ]
+    for changes, message in cases:
         with pytest.raises(ct.StudyError) as caught:
             study(**changes)
         assert message in str(caught.value)

@@ -120,7 +120,7 @@ def test_match_ids_survive_growth_and_renaming() -> None:
 
 
 def test_seed_parameters_and_settings_change_match_ids() -> None:
-    for changes in [
+    cases: list[Any] = [
         {"seed": 1},
         {"games": [{"game": "bargaining", "fixed": {"horizon": 3}}]},
         {
@@ -129,7 +129,8 @@ def test_seed_parameters_and_settings_change_match_ids() -> None:
                 "firm": {"strategy": "fixed_demand", "share": 0.7},
             }
         },
-    ]:
+    ]
+    for changes in cases:
         before = {match.id for match in small().matches}
         assert before.isdisjoint(match.id for match in small(**changes).matches)
 
@@ -211,7 +212,7 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
 
 
 def test_invalid_plan_raises_error() -> None:
-    for changes, message in [
+    cases: list[Any] = [
         (
             {"players": ROSTER | {"n": {"strategies": {"negotiation": "linear"}}}},
             "players.n: the player cannot play bargaining",
@@ -246,7 +247,8 @@ def test_invalid_plan_raises_error() -> None:
             "players: they cannot fill all seats of persuasion; add a player",
         ),
         ({"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"}, DOUBLE),
-    ]:
+    ]
+    for changes, message in cases:
         with pytest.raises(ct.StudyError) as caught:
             small(**changes)
         assert str(caught.value) == message

@@ -48,7 +48,7 @@ def test_policies_round_trip() -> None:
 
 
 def test_invalid_policy_raises_error() -> None:
-    for changes, message in [
+    cases: list[Any] = [
         ({"unanswered": {"refusd": "drop"}}, r'unanswered: unknown key "refusd".*"refused"'),
         ({"unanswered": {"refused": "forget"}}, "unanswered.refused: should be 'keep', 'drop' or"),
         ({"unanswered": {"provider_error": "drop"}}, "unknown key"),
@@ -60,7 +60,8 @@ def test_invalid_policy_raises_error() -> None:
             {"games": [], "instances_from": "other", "unanswered": {"refused": "replace"}},
             "replace cannot be combined with instances_from",
         ),
-    ]:
+    ]
+    for changes, message in cases:
         with pytest.raises(ct.StudyError, match=message):
             study(**changes)
 

@@ -90,7 +90,7 @@ def test_each_game_entry_can_have_its_own_pairing() -> None:
 
 
 def test_impossible_seating_raises_error() -> None:
-    for changes, message in [
+    cases: list[Any] = [
         (
             {"pairing": [{"free": 1, "kind": 9}]},
             (
@@ -124,7 +124,8 @@ def test_impossible_seating_raises_error() -> None:
             {"players": {"free": {"strategies": {"giving": {"giver_4": "steady"}}}}},
             'players.free: unknown role or seat "giver_4" (did you mean "giver_3"?) of giving',
         ),
-    ]:
+    ]
+    for changes, message in cases:
         with pytest.raises(ct.StudyError) as caught:
             planned(**{"pairing": "self"} | changes)
         assert str(caught.value) == message

@@ -155,34 +155,17 @@ def _analyse_game(
         bootstrap = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
     else:  # the mean payoffs, in the shape of one draw
         values = {metric.name: metric.scaled(game.value(metric.metric))[None] for metric in metrics}
-        bootstrap = Bootstrap(
-            game.labels,
-            tuple(metrics),
-            False,
-            seed,
-            game.freedom,
-            None,
-            payoffs[None],
-            solution.mene.mixture[None],
-            values,
-        )
+        sample = (None, payoffs[None], solution.mene.mixture[None], values)
+        bootstrap = Bootstrap(game.labels, tuple(metrics), False, seed, game.freedom, *sample)
     next_cells: NextCells | str | None = None
     if budget := options.get("budget", 0):
         try:
             next_cells = propose_cells(game, budget, target="regret", paired=paired)
         except CheaptalkError as error:
             next_cells = str(error)
-    return Analysis(
-        name,
-        game,
-        solution,
-        bootstrap,
-        readings,
-        no_draws_reason,
-        selected,
-        providers_of(bootstrap, options.get("providers", {})),
-        next_cells,
-    )
+    providers = providers_of(bootstrap, options.get("providers", {}))
+    rest = (no_draws_reason, selected, providers, next_cells)
+    return Analysis(name, game, solution, bootstrap, readings, *rest)
 
 
 def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:
@@ -281,21 +264,10 @@ def _by_seat(
     a, b = game.payoffs()
     sides = None if means is None else (means[:, 0], means[:, 1])
     choice = model_choice(a, b, game.rows, game.columns, draws=sides)
-    return SeatsAnalysis(
-        name,
-        seats,
-        game,
-        solve(a, b),
-        choice,
-        means,
-        shares_instances(game) if paired is None else paired,
-        options.get("payoff", PAYOFF),
-        units,
-        options.get("pooled", False),
-        no_draws_reason,
-        selected,
-        seed,
-    )
+    is_paired = shares_instances(game) if paired is None else paired
+    view = (options.get("payoff", PAYOFF), units, options.get("pooled", False))
+    rest = (is_paired, *view, no_draws_reason, selected, seed)
+    return SeatsAnalysis(name, seats, game, solve(a, b), choice, means, *rest)
 
 
 def _with_payoff(

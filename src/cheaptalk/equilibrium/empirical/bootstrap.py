@@ -254,17 +254,8 @@ def bootstrap_equilibrium(
     def bootstrap_of(means: Floats, estimate: Bootstrap | None) -> Bootstrap:
         values = {name: metric.scaled(means[:, index]) for name, (metric, index) in columns.items()}
         payoffs = means[:, 0]
-        return Bootstrap(
-            game.labels,
-            tuple(metrics),
-            is_paired,
-            seed,
-            game.freedom,
-            estimate,
-            payoffs,
-            _solved(payoffs, processes, on),
-            values,
-        )
+        sample = (estimate, payoffs, _solved(payoffs, processes, on), values)
+        return Bootstrap(game.labels, tuple(metrics), is_paired, seed, game.freedom, *sample)
 
     return bootstrap_of(samples, bootstrap_of(game.means[None], None))
 

@@ -117,20 +117,11 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
     if opposite:
         sentence += f"; {opposite} had one before but none later"
     hit = counts.filter(pl.col("hits") > 0, pl.lit(not main.game) | (pl.col("game") == main.game))
-    outcome = Weakness(
-        rate.key,
-        rate.title,
-        total.chances,
-        rate.unit,
-        sentence,
-        share_estimate(main.hits, main.chances),
-        hits=total.hits,
-        limit=rate.limit,
-        match=next(iter(hit.sort("hits", descending=True, maintain_order=True)["match_id"]), None),
-        variant=variant,
-        unread=unread or 0,
-    )
-    return Trial(outcome, lambda _: p)
+    match = next(iter(hit.sort("hits", descending=True, maintain_order=True)["match_id"]), None)
+    share = share_estimate(main.hits, main.chances)
+    outcome = Weakness(rate.key, rate.title, total.chances, rate.unit, sentence, share, match=match)
+    outcome = outcome._replace(hits=total.hits, limit=rate.limit, unread=unread or 0)
+    return Trial(outcome._replace(variant=variant), lambda _: p)
 
 
 def _sentence(rate: Rate, main: GameCount, counts: list[GameCount]) -> str:

@@ -233,18 +233,9 @@ def estimate(
     if begun:
         assumes += ("matches in progress count in full in the high estimate",)
     models = {label: spec.model for label, spec in specs.items()}
-    return Estimate(
-        len(remaining),
-        players,
-        per_match,
-        models,
-        len(rehearsals.done),
-        limit,
-        seconds,
-        batch_rounds,
-        _calls_by_game(totals, remaining),
-        assumes,
-    )
+    usage = (len(remaining), players, per_match, models)
+    duration = (len(rehearsals.done), limit, seconds, batch_rounds)
+    return Estimate(*usage, *duration, _calls_by_game(totals, remaining), assumes)
 
 
 def _calls_by_game(

@@ -158,26 +158,14 @@ def run(
             in_turn(opened, _work(checked.plan), stop) as shares,
         ):
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
-            new_dispatcher = partial(
-                open_dispatcher,
-                opened,
-                remote_agents=agents,
-                concurrency=at_once,
-                patience=patience,
-                cache=call_cache,
-            )
-            watching = (progress, observer, stop)
-            playing = _Run(
-                checked,
-                opened,
-                shares,
-                sources,
-                new_dispatcher,
-                models,
-                machines,
-                expected,
-                *watching,
-            )
+            how: dict[str, Any] = {
+                "concurrency": at_once,
+                "patience": patience,
+                "cache": call_cache,
+            }
+            new_dispatcher = partial(open_dispatcher, opened, remote_agents=agents, **how)
+            calling = (sources, new_dispatcher, models, machines, expected)
+            playing = _Run(checked, opened, shares, *calling, progress, observer, stop)
             if agents is not None:
                 finishing.callback(agents.conclude)
             with playing.control, playing.noting_halts():
@@ -480,15 +468,9 @@ class _Run:
 
     def budget_tracker(self) -> BudgetTracker:
         """Return the budget tracker, based on the cost recorded in the store."""
-        checked = self.checked
-        return study_budget_tracker(
-            self.store,
-            self.rows.id,
-            self.plan.study.budget,
-            checked.prices,
-            checked.cap,
-            batch=checked.batching is not None,
-        )
+        limits = (self.plan.study.budget, self.checked.prices, self.checked.cap)
+        batch = self.checked.batching is not None
+        return study_budget_tracker(self.store, self.rows.id, *limits, batch=batch)
 
     def tell(self, batches: str) -> None:
         self.progress.batches = batches
