@@ -25,7 +25,16 @@ from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
-from tests.profiles.players import FAULTY, FEW, SOUND, STANDARD, profile_by, profiled, reduced
+from tests.profiles.players import (
+    BRIEF,
+    FAULTY,
+    FEW,
+    SOUND,
+    STANDARD,
+    profile_by,
+    profiled,
+    reduced,
+)
 
 
 def values_of(profile: Profile) -> Mapping[str, float]:

@@ -95,10 +95,8 @@ def test_actual_usage_is_within_estimated_range(store: Store, game: str) -> None
     ("game", "fixed"),
     [
         ("bargaining", {"money": 100, "horizon": 30}),
-        ("bargaining", {"money": 100, "horizon": 6}),
-        ("negotiation", {}),
         ("deal_or_no_deal", {}),
-        ("persuasion", {}),
+        ("persuasion", {"horizon": 10}),
     ],
 )
 def test_low_estimate_holds_for_short_matches_and_coarse_tokenizers(
