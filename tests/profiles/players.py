@@ -8,14 +8,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.events import OfferMade, SpokenOffer
+from cheaptalk.games.bargaining.rules import OfferMade, SpokenOffer
 from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
 from cheaptalk.games.deal_or_no_deal.strategies import conceding, look, negotiate
-from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
+from cheaptalk.games.negotiation.rules import PricePosted, SpokenPrice
 from cheaptalk.games.negotiation.strategies import answer as reply
 from cheaptalk.games.negotiation.strategies import concede as haggle
 from cheaptalk.games.negotiation.strategies import gain_at
-from cheaptalk.games.persuasion.strategies import bayesian, buy
+from cheaptalk.games.persuasion.strategies import answer as buy
+from cheaptalk.games.persuasion.strategies import bayesian
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery, battery
 from cheaptalk.profiles.profiles import Profile, profile_of

@@ -9,11 +9,10 @@ import polars as pl
 from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr
 
-from cheaptalk.statistics.limits import t_quantile
-
 from cheaptalk.rules.bounds import SLACK, Bounds
 from cheaptalk.statistics import mean_intervals, permutation_test
 from cheaptalk.statistics.differences import difference_limits
+from cheaptalk.statistics.limits import t_quantile
 
 LEVEL = 0.95
 POWER = 0.8
