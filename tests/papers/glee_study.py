@@ -72,6 +72,7 @@ STUDY: dict[str, Any] = {
 
 def play(folder: Path, study: dict[str, Any] = STUDY, **changed: Any) -> Path:
     """Play a study into a new store and return the store's path."""
+    folder.mkdir(exist_ok=True)
     path = folder / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(study | changed, "a test"), store)
