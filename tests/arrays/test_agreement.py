@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from cheaptalk.arrays.chance import draw_distinct, uniform_count
 from cheaptalk.arrays.games import ArrayGame, NoArrayGame, array_game
@@ -16,54 +17,44 @@ CHECKED_MATCHES = 4
 """Matches whose actions are all checked for legality."""
 MAX_CHECKED_ACTIONS = 2_000
 """Number of actions up to which legality masks are checked."""
-SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "battle_royale": [
-        {"horizon": 12, "hit_rates": (0.3, 0.5, 0.5, 1.0), "idle_rounds": 3},
-        {
-            "horizon": {"rounds": 15, "hidden": True},
-            "hit_rates": (0.1, 0.2, 0.3),
-            "strict_targets": False,
-            "idle_rounds": 2,
-        },
-    ],
-    "chip_trading": [
-        {},
-        {"players": 3, "colours": ("green", "red"), "chips": 2, "rounds": 4},
-        {"players": 2, "chips": 1, "values": (5, 60), "common_value": 90},
-        {"players": 5, "colours": ("green", "red"), "chips": 3, "rounds": 1},
-    ],
-    "diners_dilemma": [{"players": 4, "rounds": 3}],
-    "divide_the_dollar": [{"players": 3, "rounds": 3, "golds": 12}],
-    "el_farol_bar": [
-        {"players": 5, "rounds": 4},
-        {"players": 4, "rounds": 3, "feedback": "explicit", "capacity": 0.5, "home": 0.1},
-    ],
-    "guess_the_average": [
-        {"players": 3, "rounds": 4, "maximum": 10},
-        {"players": 4, "rounds": 2, "minimum": 5, "maximum": 9, "ratio": 1.37},
-    ],
-    "pirate_game": [
-        {"players": 4, "gold": 3},
-        {"players": 3, "gold": 5, "majority": "strict"},
-        {"players": 2, "gold": 1, "majority": "strict"},
-    ],
-    "public_goods": [{"players": 3, "rounds": 3, "tokens": 6, "factor": 1.7}],
-    "sealed_bid_auction": [
-        {"players": 4, "rounds": 3, "high": 6, "step": 2},
-        {
-            "players": 3,
-            "rounds": 2,
-            "low": 2,
-            "high": 5,
-            "step": 1,
-            "distinct": False,
-            "price": "second",
-            "common_prior": True,
-        },
-        {"players": 3, "rounds": 4, "high": 30, "draws": "gama"},
-        {"players": 18, "rounds": 1, "high": 20, "step": 1},
-    ],
-}
+SETTINGS: dict[str, list[dict[str, Any]]] = yaml.safe_load("""
+battle_royale:
+  - {horizon: 12, hit_rates: [0.3, 0.5, 0.5, 1.0], idle_rounds: 3}
+  - horizon: {rounds: 15, hidden: true}
+    hit_rates: [0.1, 0.2, 0.3]
+    strict_targets: false
+    idle_rounds: 2
+chip_trading:
+  - {}
+  - {players: 3, colours: [green, red], chips: 2, rounds: 4}
+  - {players: 2, chips: 1, values: [5, 60], common_value: 90}
+  - {players: 5, colours: [green, red], chips: 3, rounds: 1}
+diners_dilemma: [{players: 4, rounds: 3}]
+divide_the_dollar: [{players: 3, rounds: 3, golds: 12}]
+el_farol_bar:
+  - {players: 5, rounds: 4}
+  - {players: 4, rounds: 3, feedback: explicit, capacity: 0.5, home: 0.1}
+guess_the_average:
+  - {players: 3, rounds: 4, maximum: 10}
+  - {players: 4, rounds: 2, minimum: 5, maximum: 9, ratio: 1.37}
+pirate_game:
+  - {players: 4, gold: 3}
+  - {players: 3, gold: 5, majority: strict}
+  - {players: 2, gold: 1, majority: strict}
+public_goods: [{players: 3, rounds: 3, tokens: 6, factor: 1.7}]
+sealed_bid_auction:
+  - {players: 4, rounds: 3, high: 6, step: 2}
+  - players: 3
+    rounds: 2
+    low: 2
+    high: 5
+    step: 1
+    distinct: false
+    price: second
+    common_prior: true
+  - {players: 3, rounds: 4, high: 30, draws: gama}
+  - {players: 18, rounds: 1, high: 20, step: 1}
+""")
 """Parameters of further games by name of the game."""
 GAMES: dict[str, Game] = {
     **{

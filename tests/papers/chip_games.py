@@ -25,6 +25,7 @@ STUDY: dict[str, Any] = {
 
 def play(folder: Path, **changes: Any) -> Path:
     """Play the study with changes and return the path of its store."""
+    folder.mkdir(exist_ok=True)
     path = folder / "chips.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(STUDY | changes, "here"), store)

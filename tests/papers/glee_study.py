@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import yaml
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -14,64 +15,44 @@ from tests.statistics.dense import bias_reduced
 
 FLASH = "gemini-1.5-flash"
 """The paper's reference player; in this study it is a script."""
-LONG = {"rounds": 99, "hidden": True}
-
-STUDY: dict[str, Any] = {
-    "name": "small-glee",
-    "seed": 3,
-    "games": [
-        {
-            "game": "bargaining",
-            "grid": {
-                "discounts": [[0.9, 0.9], [0.8, 0.9], [0.9, 1]],
-                "horizon": [12, LONG],
-                "complete_information": [True, False],
-                "messages": [True, False],
-            },
-        },
-        {
-            "game": "negotiation",
-            "grid": {
-                "seller_factor": [0.8, 1],
-                "buyer_factor": [1, 1.5],
-                "horizon": [1, 10],
-                "complete_information": [True, False],
-            },
-        },
-        {
-            "game": "persuasion",
-            "grid": {"value": [1.25, 2, 3], "signal": ["binary", "text"], "myopic": [False, True]},
-        },
-    ],
-    "players": {
-        FLASH: {
-            "strategies": {
-                "bargaining": "random",
-                "negotiation": "zero_intelligence",
-                "persuasion": "random",
-            }
-        },
-        "fair": {
-            "strategies": {
-                "bargaining": "equal_split",
-                "negotiation": "split_the_difference",
-                "persuasion": {"alice": "honest", "bob": "trusting"},
-            }
-        },
-        "tough": {
-            "strategies": {
-                "bargaining": "boulware",
-                "negotiation": "boulware",
-                "persuasion": {"alice": "always_recommend", "bob": "sceptical"},
-            }
-        },
-    },
-    "instances": 3,
-}
+STUDY: dict[str, Any] = yaml.safe_load("""
+name: small-glee
+seed: 3
+instances: 3
+games:
+  - game: bargaining
+    grid:
+      discounts: [[0.9, 0.9], [0.8, 0.9], [0.9, 1]]
+      horizon: [12, {rounds: 99, hidden: true}]
+      complete_information: [true, false]
+      messages: [true, false]
+  - game: negotiation
+    grid:
+      seller_factor: [0.8, 1]
+      buyer_factor: [1, 1.5]
+      horizon: [1, 10]
+      complete_information: [true, false]
+  - game: persuasion
+    grid: {value: [1.25, 2, 3], signal: [binary, text], myopic: [false, true]}
+players:
+  gemini-1.5-flash:
+    strategies: {bargaining: random, negotiation: zero_intelligence, persuasion: random}
+  fair:
+    strategies:
+      bargaining: equal_split
+      negotiation: split_the_difference
+      persuasion: {alice: honest, bob: trusting}
+  tough:
+    strategies:
+      bargaining: boulware
+      negotiation: boulware
+      persuasion: {alice: always_recommend, bob: sceptical}
+""")
 
 
 def play(folder: Path, study: dict[str, Any] = STUDY, **changed: Any) -> Path:
     """Play a study into a new store and return the store's path."""
+    folder.mkdir(exist_ok=True)
     path = folder / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(study | changed, "a test"), store)

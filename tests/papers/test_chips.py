@@ -414,8 +414,8 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
             {},
         ),
     ]
-    for changes, lacking in cases:
-        path = play(tmp_path, **changes)
+    for number, (changes, lacking) in enumerate(cases):
+        path = play(tmp_path / str(number), **changes)
         with ct.Store.open(path) as store:
             results = ct.reports.findings(store, "chips", "chips", draws=100)
             write_findings(results, tmp_path / "page.html")
@@ -428,9 +428,8 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
 
 
 def test_games_of_other_versions_are_excluded(tmp_path: Path) -> None:
-    cases: list[bool] = [True, False]
-    for all_games in cases:
-        path = play(tmp_path, instances=2, pairing=[["zero"] * 3])
+    for all_games in (True, False):
+        path = play(tmp_path / str(all_games), instances=2, pairing=[["zero"] * 3])
         old = "update configurations set version = 99 where id > ?"
         with ct.Store.open(path) as store, store.transaction() as connection:
             first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()

@@ -63,6 +63,7 @@ def records(path: Path) -> list[MatchRecord]:
 
 def play_study(folder: Path, study: dict[str, Any], **options: Any) -> Path:
     """Play a small study and return the path of its store."""
+    folder.mkdir(exist_ok=True)
     path = folder / "small.sqlite"
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study({"pairing": "self"} | study, "here"), store, **options)

@@ -71,8 +71,8 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def test_small_studies_render_without_nan(tmp_path: Path) -> None:
-    for case in SMALL:
-        path = play_study(tmp_path, {"name": "small"} | SMALL[case])
+    for case, changes in SMALL.items():
+        path = play_study(tmp_path / case, {"name": "small"} | changes)
         with ct.Store.open(path) as store:
             shown = findings(store, "small", "gama", draws=100)
             write_findings(shown, tmp_path / "page.html")

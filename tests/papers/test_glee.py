@@ -388,7 +388,7 @@ def analyse(
 
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
     for game in GAMES:
-        results = analyse(tmp_path, {"game": game}, ["fair"], pairing="self")
+        results = analyse(tmp_path / game, {"game": game}, ["fair"], pairing="self")
         assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
         assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
         assert set(results.lacking) >= {

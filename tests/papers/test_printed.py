@@ -1,9 +1,13 @@
 """A paper's printed values next to computed values."""
 
+from pathlib import Path
+
 import polars as pl
 
+from cheaptalk.papers import printed
 from cheaptalk.papers.printed import beside
 from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.yaml_files import read_yaml
 
 
 def test_printed_values_are_joined_by_row() -> None:
@@ -29,3 +33,13 @@ def test_printed_values_are_joined_by_row() -> None:
         ["ours", "0.25 (0.20)", "", ""],
         ["Llama", "", "1.00", "2.00"],
     ]
+
+
+def test_declared_layouts_are_complete() -> None:
+    for file in Path(printed.__file__).parent.glob("*/tables.yaml"):
+        for name, layout in read_yaml(file).items():
+            assert {"title", "columns"} <= layout.keys(), name
+            assert layout.keys() <= {"title", "caption", "printed", "counts", "columns"}, name
+            for key, fields in layout["columns"].items():
+                assert isinstance(key, str), f"{name}: put {key} in quotes"
+                assert fields is None or isinstance(fields, str | list | dict), name

@@ -532,14 +532,14 @@ def test_small_studies_show_available_parts(tmp_path: Path) -> None:
             },
         ),
     ]
-    for changed, lacking in cases:
+    for number, (changed, lacking) in enumerate(cases):
         spec = {
             "name": "tiny",
             "games": [{"game": GAME}],
             "players": {"a": {"strategy": "honest"}},
             "pairing": "self",
         } | changed
-        with play_study(tmp_path / "tiny.sqlite", spec) as store:
+        with play_study(tmp_path / f"{number}.sqlite", spec) as store:
             results = findings(store, "tiny", "self-play", draws=100)
             write_findings(results, tmp_path / "tiny.html")
         assert set(results.lacking) == lacking | {"Cross-play"}

@@ -79,7 +79,8 @@ def sweep(
     combinations = _combinations(algorithm, settings, varied)
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{name}.policy" for name in combinations}
-    pending = [name for name in combinations if not _has_learned(files[name], matches)]
+    learned = {name: logged(file) if file.exists() else [] for name, file in files.items()}
+    pending = [name for name, rows in learned.items() if not rows or rows[-1]["matches"] < matches]
     done = len(combinations) - len(pending)
     with working(processes, on, "completed trainings are kept; use fewer processes") as pool:
         running: dict[Future[Any], str] = {}
@@ -127,11 +128,6 @@ def _file_name_part(value: Any) -> str:
     return "".join(
         character if character.isalnum() or character in ".-+" else "_" for character in str(value)
     )
-
-
-def _has_learned(policy: Path, matches: int) -> bool:
-    rows = logged(policy) if policy.exists() else []
-    return bool(rows) and rows[-1]["matches"] >= matches
 
 
 def _train_locally(

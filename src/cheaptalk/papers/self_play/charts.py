@@ -68,15 +68,10 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float])
             marks = [Mark(end, value, text, size=1) for end in reach]
             yield Line(marks, str(series), "soft", DASHES[1])
         else:
-            marks = [
-                Mark(
-                    row["iteration"],
-                    row[number.key],
-                    _hover_text(row, number),
-                    y_ends=ends(row, number.key),
-                )
-                for row in rows
-            ]
+            key, marks = number.key, []
+            for row in rows:
+                text, limits = _hover_text(row, number), ends(row, number.key)
+                marks.append(Mark(row["iteration"], row[key], text, y_ends=limits))
             yield Line(marks, str(series), index)
 
 

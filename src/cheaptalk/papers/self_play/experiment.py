@@ -226,7 +226,10 @@ def _examine(
     for name, models in stages.items():
         for model in models:
             experiment.settings(name).training.ready(model)
-        for number in _evaluated(experiment, models):
+        selected = experiment.examination.iterations
+        for number in range(len(models)):
+            if selected is not None and number not in selected:
+                continue
             seatings += [(name, row) for row in _seatings(experiment, name, number, stages)]
             study = _study(experiment, stages, seatings)
             stage = f"{EXAMINATION} of {name}, iteration {number}"
@@ -234,11 +237,6 @@ def _examine(
             if done.left:
                 reason = done.halted or next(iter(done.problems), "the run was stopped")
                 raise CheaptalkError(f"the {stage} is incomplete: {reason}")
-
-
-def _evaluated(experiment: Experiment, models: Sequence[str]) -> list[int]:
-    selected = experiment.examination.iterations
-    return [number for number in range(len(models)) if selected is None or number in selected]
 
 
 def _seatings(

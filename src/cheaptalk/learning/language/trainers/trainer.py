@@ -1,8 +1,7 @@
-"""The common interface of trainers of language models."""
+"""The training examples and the progress of trainers of language models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from cheaptalk.rules import CheaptalkError
 
@@ -48,32 +47,3 @@ class Step(NamedTuple):
 
 
 Progress = Callable[[Step], None]
-
-
-class Trainer(Protocol):
-    """A trainer of language models; its fields are settings."""
-
-    def train(
-        self,
-        model: str,
-        training_examples: Sequence[TrainingExample],
-        out: Path,
-        progress: Progress | None = None,
-        *,
-        loss: Loss = "cloning",
-        reference: str | None = None,
-    ) -> str:
-        """Train a model, or resume its training in a folder; return the trained model.
-
-        Args:
-            reference: the model for a KL penalty, if the trainer has one.
-
-        Raises:
-            TrainingFailed: training failed; earlier models are kept.
-        """
-
-    def player(self, model: str) -> str:
-        """Return the model string with which players use a trained model."""
-
-    def ready(self, model: str) -> None:
-        """Make a model available to players; raise TrainingFailed if that isn't possible."""
