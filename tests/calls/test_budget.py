@@ -259,8 +259,10 @@ def test_call_waits_for_calls_in_flight_that_decide_its_affordability() -> None:
         "2 of 130 tokens are in flight",
         "1 when a question turns out to take 10",
         "1 when an answer was short",
-        "Reservation", "Halted", "Halted",
-    ]  # fmt: skip
+        "Reservation",
+        "Halted",
+        "Halted",
+    ]
 
 
 def test_unaffordable_estimate_sends_one_call_at_a_time() -> None:

@@ -56,8 +56,9 @@ def test_user_entry_inherits_format_and_has_own_key(
         monkeypatch.setenv(name, f"of-{name}")
     lab, old = ModelName.parse("lab/tiny"), ModelName.parse("old-lab/tiny")
     assert (lab.url, lab.key_header) == (
-        "https://gpu.example/v1", {"Authorization": "Bearer of-LAB_API_KEY"},
-    )  # fmt: skip
+        "https://gpu.example/v1",
+        {"Authorization": "Bearer of-LAB_API_KEY"},
+    )
     assert old.endpoint("messages") == "https://gpu.example:81/v1/messages?version=1"
     assert old.key_header == {"api-key": "of-OLD_KEY"}
     assert ModelName.parse("local/tiny").key is None
