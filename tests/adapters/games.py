@@ -21,9 +21,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "pirate_game": {"players": 3, "gold": 2},
     "public_goods": {"players": 2, "rounds": 2, "tokens": 2},
     "sealed_bid_auction": {
-        "players": 2, "rounds": 1, "low": 1, "high": 2, "step": 1, "distinct": False,
+        "players": 2,
+        "rounds": 1,
+        "low": 1,
+        "high": 2,
+        "step": 1,
+        "distinct": False,
     },
-}  # fmt: skip
+}
 """Parameters by name of the game."""
 NAMES = sorted(ARRAYS)
 

@@ -56,9 +56,12 @@ def evaluate(folder: Path, tasks: Any, model_reply: Model, arguments: dict[str, 
         return inspect_model.ModelOutput.from_content("mock", text, stop_reason=stop)
 
     import_module("inspect_ai").eval(
-        tasks, inspect_model.get_model("mockllm/model", custom_outputs=reply, memoize=False),
-        task_args=arguments, log_dir=str(folder), display="none",
-    )  # fmt: skip
+        tasks,
+        inspect_model.get_model("mockllm/model", custom_outputs=reply, memoize=False),
+        task_args=arguments,
+        log_dir=str(folder),
+        display="none",
+    )
     (folder / "heard.txt").write_text(json.dumps(requests))
 
 

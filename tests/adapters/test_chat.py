@@ -38,7 +38,6 @@ def test_invalid_answer_is_retried_with_reason() -> None:
     table.step("no tag")
     ended = table.step("no tag")
     assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
-    assert (table.table.forfeited, table.table.outcome) == ({"player_1"}, None)
     with pytest.raises(ct.CheaptalkError, match="start a match with reset"):
         table.step("[message] Hello?")
 
@@ -48,7 +47,10 @@ def test_truncated_and_filtered_replies_are_counted() -> None:
     table.reset("first")
     assert table.step(Reply(text='{"alice_gain": 5', finish="length")).kind is Kind.TRUNCATED
     table.reset("first")
-    assert table.step(Reply(failure=Failure.FILTERED)).kind is Kind.FILTERED
+    ended = table.step(Reply(failure=Failure.FILTERED))
+    assert (ended.kind, ended.over, ended.reward) == (Kind.FILTERED, True, 0)
+    assert table.table.forfeited == {"alice"}
+    assert table.table.outcome is None
 
 
 def test_agreement_pays_according_to_rules() -> None:

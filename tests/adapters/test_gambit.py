@@ -80,10 +80,13 @@ def test_gambit_finds_same_equilibria_of_empirical_game(tmp_path: Path, seed: in
     first, second = game.players
     assert [strategy.label for strategy in first.strategies] == list(rows)
     expected = {
-        tuple(round(float(profile[strategy]), 6) for player in (first, second)
-              for strategy in player.strategies)
+        tuple(
+            round(float(profile[strategy]), 6)
+            for player in (first, second)
+            for strategy in player.strategies
+        )
         for profile in gambit.nash.enummixed_solve(game, rational=False).equilibria
-    }  # fmt: skip
+    }
     computed = {
         tuple(round(float(share), 6) for side in (profile.row, profile.column) for share in side)
         for profile in bimatrix_equilibria(a, b).profiles

@@ -50,9 +50,13 @@ def test_datasets_loads_every_exported_table(
 def test_card_is_parsed_by_hub_and_explains_every_column(played: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
     done = write_dataset(
-        played, "small", tmp_path / "set", title="On: 'instances' #1", licence="cc-by-4.0",
+        played,
+        "small",
+        tmp_path / "set",
+        title="On: 'instances' #1",
+        licence="cc-by-4.0",
         citation="Nobody (2026).",
-    )  # fmt: skip
+    )
     card = hub.DatasetCard.load(tmp_path / "set" / "README.md")
     assert (card.data.license, card.data.pretty_name) == ("cc-by-4.0", "On: 'instances' #1")
     assert {"cheaptalk", *GAMES} <= set(card.data.tags)

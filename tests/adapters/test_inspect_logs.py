@@ -137,8 +137,11 @@ def test_command_writes_logs_to_new_folder(played: Store, cheaptalk: Command) ->
 
 
 def test_study_without_models_raises_error(store: Store, tmp_path: Path) -> None:
-    scripts = {"name": "scripts", "games": [{"game": "bargaining", "instances": 1}],
-               "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}}}  # fmt: skip
+    scripts = {
+        "name": "scripts",
+        "games": [{"game": "bargaining", "instances": 1}],
+        "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}},
+    }
     ct.run(ct.studies.parse_study(scripts, "a test"), store)
     with pytest.raises(ct.CheaptalkError, match="scripts: no match of a model has ended"):
         write_inspect_logs(store, "scripts", tmp_path / "logs")

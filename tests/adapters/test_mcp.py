@@ -112,13 +112,18 @@ def test_official_client_plays_every_game_across_killed_run(tmp_path: Path) -> N
         }
     assert {record.game for record in records} == set(ct.rules.games())
     assert len(records) == len({record.id for record in records}) == 2 * len(ct.rules.games())
-    assert {(record.status, kind) for record in records for counts in record.kinds.values()
-            for kind in counts} == {("finished", "ok")}  # fmt: skip
+    assert {
+        (record.status, kind)
+        for record in records
+        for counts in record.kinds.values()
+        for kind in counts
+    } == {("finished", "ok")}
     recorded = [
         f"{record.id}/{answer.request}/{answer.actor}/{attempt}/{call['sending']}"
-        for record in records for answer in record.answers
+        for record in records
+        for answer in record.answers
         for attempt, call in enumerate(answer.calls)
-    ]  # fmt: skip
+    ]
     assert len(recorded) == len(set(recorded))
     assert len(answered) == len(set(answered)), "a question was answered twice"
     assert set(recorded) <= set(answered)
@@ -168,9 +173,11 @@ def test_invalid_tool_calls_return_error_without_effect(store: ct.Store) -> None
         progress = asyncio.run(run_with_agent(server))
     assert (progress.left, progress.failed) == (0, 0)
     reasons = [
-        "an agent answers with either", "an agent answers with either",
-        'this remote agent has no request "m/7/bob/0/0"', "too large: the maximum is 262,144 bytes",
-    ]  # fmt: skip
+        "an agent answers with either",
+        "an agent answers with either",
+        'this remote agent has no request "m/7/bob/0/0"',
+        "too large: the maximum is 262,144 bytes",
+    ]
     assert [part in problem for part, problem in zip(reasons, problems, strict=True)] == [True] * 4
 
 

@@ -48,9 +48,11 @@ def answer_kinds(store: ct.Store, name: str) -> set[str]:
     """Return the kinds of the remote agent's answers."""
     return {
         kind
-        for record in store.records(name) for seat, counts in record.kinds.items()
-        if record.label(seat) == NAME for kind in counts
-    }  # fmt: skip
+        for record in store.records(name)
+        for seat, counts in record.kinds.items()
+        if record.label(seat) == NAME
+        for kind in counts
+    }
 
 
 def test_http_agent_plays_every_game_like_function_agent(store: ct.Store, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from cheaptalk.yaml_files import parse_yaml
 from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, study, with_model
 
@@ -68,19 +69,23 @@ def test_calls_are_children_of_matches_and_metrics_agree(tmp_path: Path) -> None
     assert played.keys() == records.keys()
     for id_, record in records.items():
         assert played[id_] == {
-            "cheaptalk.study": "small", "cheaptalk.game": "bargaining", "cheaptalk.match": id_,
+            "cheaptalk.study": "small",
+            "cheaptalk.game": "bargaining",
+            "cheaptalk.match": id_,
             "cheaptalk.status": record.status.value,
             **{f"cheaptalk.player.{place}": record.label(place) for place in record.seats},
-        }  # fmt: skip
+        }
     for call in otel.calls:
         parent = otel.matches[call.parent.span_id]
         assert parent.attributes["cheaptalk.match"] == call.attributes["cheaptalk.match"]
         assert parent.start_time <= call.start_time <= call.end_time <= parent.end_time
     numbers = {
-        "/".join(str(call.attributes[f"cheaptalk.{name}"])
-                 for name in ("match", "request", "actor", "attempt", "sending"))
+        "/".join(
+            str(call.attributes[f"cheaptalk.{name}"])
+            for name in ("match", "request", "actor", "attempt", "sending")
+        )
         for call in otel.calls
-    }  # fmt: skip
+    }
     assert numbers == set(models.numbers)
     assert sum(point.count for point in otel.points("gen_ai.client.operation.duration")) == len(
         numbers
@@ -96,9 +101,10 @@ def test_calls_are_children_of_matches_and_metrics_agree(tmp_path: Path) -> None
 def test_names_follow_semantic_conventions(tmp_path: Path) -> None:
     otel = InMemoryTelemetry(content=True)
     reply = Reply(
-        model="tiny-1", finish="stop",
+        model="tiny-1",
+        finish="stop",
         usage=Usage(input_tokens=9, output_tokens=4, cached_tokens=2, reasoning_tokens=1),
-    )  # fmt: skip
+    )
     models = Canned(lambda call, _: reply.model_copy(update={"text": legal(call)}))
     changes = with_model("http://gpu:81/v1", temperature=0.5, max_tokens=50, seed=7, top_p=0.9)
     ct.run(study(**changes), tmp_path / "s.sqlite", models=models, observer=otel.observer)
@@ -119,17 +125,19 @@ def test_names_follow_semantic_conventions(tmp_path: Path) -> None:
     (completion,) = json.loads(attributes.pop("gen_ai.output.messages"))
     assert completion["parts"] == [{"type": "text", "content": legal(models.calls[0])}]
     match = span.attributes["cheaptalk.match"]
-    assert attributes == {
-        "gen_ai.operation.name": "chat", "gen_ai.provider.name": "vllm",
-        "gen_ai.request.model": "tiny", "gen_ai.response.model": "tiny-1",
-        "gen_ai.request.temperature": 0.5, "gen_ai.request.max_tokens": 50,
-        "gen_ai.request.seed": 7, "gen_ai.request.top_p": 0.9,
-        "gen_ai.response.finish_reasons": ("stop",), "gen_ai.output.type": "json",
-        "server.address": "gpu", "server.port": 81,
-        "gen_ai.conversation.id": f"{match}/{span.attributes['cheaptalk.actor']}",
-        "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 4,
-        "gen_ai.usage.cache_read.input_tokens": 2, "gen_ai.usage.reasoning.output_tokens": 1,
-    }  # fmt: skip
+    assert attributes.pop("server.address") == "gpu"
+    assert attributes.pop("server.port") == 81
+    seat = span.attributes["cheaptalk.actor"]
+    known_values = """
+        {operation.name: chat, provider.name: vllm, request.model: tiny, response.model: tiny-1,
+        request.temperature: 0.5, request.max_tokens: 50, request.seed: 7, request.top_p: 0.9,
+        response.finish_reasons: [stop], output.type: json, usage.input_tokens: 9,
+        usage.output_tokens: 4, usage.cache_read.input_tokens: 2,
+        usage.reasoning.output_tokens: 1}"""
+    expected = {f"gen_ai.{name}": value for name, value in parse_yaml(known_values).items()}
+    expected |= {"gen_ai.conversation.id": f"{match}/{seat}"}
+    reasons = list(attributes["gen_ai.response.finish_reasons"])
+    assert attributes | {"gen_ai.response.finish_reasons": reasons} == expected
     metrics = import_module("opentelemetry.semconv._incubating.metrics.gen_ai_metrics")
     assert otel.points(metrics.GEN_AI_CLIENT_TOKEN_USAGE)
     (point,) = otel.points(metrics.GEN_AI_CLIENT_OPERATION_DURATION)
@@ -170,9 +178,12 @@ def test_failed_matches_and_client_exceptions_are_errors(tmp_path: Path) -> None
 
     otel = InMemoryTelemetry()
     ct.run(
-        study(**with_model()), tmp_path / "s.sqlite", models=Canned(reply_or_fail), concurrency=1,
+        study(**with_model()),
+        tmp_path / "s.sqlite",
+        models=Canned(reply_or_fail),
+        concurrency=1,
         observer=otel.observer,
-    )  # fmt: skip
+    )
     errors = [call.attributes["error.type"] for call in otel.calls]
     assert errors == ["400"] + ["RuntimeError"] * 5
     assert {span.attributes["cheaptalk.status"] for span in otel.matches.values()} == {"failed"}

@@ -190,8 +190,10 @@ def test_similar_player_names_stay_distinct() -> None:
     TrackerCallback(board)(progress)
     ((_, values),) = board.logged
     assert {name: n for name, n in values.items() if "answers" in name} == {
-        "answers/a_b/ok": 1, "answers/a_b_2/ok": 2, "answers/a_b_3/ok": 3,
-    }  # fmt: skip
+        "answers/a_b/ok": 1,
+        "answers/a_b_2/ok": 2,
+        "answers/a_b_3/ok": 3,
+    }
 
 
 def test_values_of_killed_process_are_hidden(tmp_path: Path) -> None:
@@ -202,5 +204,8 @@ def test_values_of_killed_process_are_hidden(tmp_path: Path) -> None:
                 board.log(step, {"loss": step + len(steps) / 10})
     values = read_tensorboard(tmp_path / "run")["loss"]
     assert [(step, round(value, 1)) for step, value in values] == [
-        (1, 1.4), (2, 2.4), (3, 3.2), (5, 5.2),
-    ]  # fmt: skip
+        (1, 1.4),
+        (2, 2.4),
+        (3, 3.2),
+        (5, 5.2),
+    ]

@@ -155,8 +155,10 @@ def words(books: Books, account: Account, kept: Collection[str]) -> Iterator[Bre
             if digest(reply["text"]) != sent["answer_digest"] and did not in ALTERED:
                 yield Breach("invented", f"{number} ({did}): {reply['text'][:200]!r}")
         elif reply["failure"] == "provider_error" or did not in OVERTAKEN | {
-            "refusal", "filtered", "too_late",
-        }:  # fmt: skip
+            "refusal",
+            "filtered",
+            "too_late",
+        }:
             yield Breach("invented", f"{number} ({did}): {reply['failure']}")
 
 

@@ -67,10 +67,12 @@ class Attacked(NamedTuple):
         """Return a run of a study from :meth:`studies`."""
         entries = {
             f"attacked-{name}": {
-                "url": self.server.root + wire.base, "key": "ATTACKED_KEY", "like": wire.provider
+                "url": self.server.root + wire.base,
+                "key": "ATTACKED_KEY",
+                "like": wire.provider,
             }
             for name, wire in WIRES.items()
-        }  # fmt: skip
+        }
         providers = self.folder / "providers.yaml"
         providers.write_text(yaml.safe_dump(entries))
         known = {"CHEAPTALK_PROVIDERS": str(providers), "ATTACKED_KEY": KEY}
@@ -332,7 +334,13 @@ def stores(luck: random.Random, size: int) -> Result:
 
 Round = Callable[[random.Random, int], Result]
 ROUNDS: dict[Round, tuple[int, int]] = {
-    faults: (2, 12), kills: (4, 10), batches: (2, 6), caches: (3, 12), caps: (4, 12),
-    study_files: (40, 200), command_lines: (40, 200), stores: (10, 40),
-}  # fmt: skip
+    faults: (2, 12),
+    kills: (4, 10),
+    batches: (2, 6),
+    caches: (3, 12),
+    caps: (4, 12),
+    study_files: (40, 200),
+    command_lines: (40, 200),
+    stores: (10, 40),
+}
 """Each attack, with its sizes in a short and in a long round."""

@@ -12,13 +12,19 @@ CELLS: tuple[Any, ...] = (
 )  # fmt: skip
 """Invalid values for a cell."""
 READING = (
-    ["status"], ["status", "--json"], ["store", "doctor"], ["store", "doctor", "--deep"],
+    ["status"],
+    ["status", "--json"],
+    ["store", "doctor"],
+    ["store", "doctor", "--deep"],
     ["store", "export", "STUDY", "--out", "OUT.zip"],
     ["store", "export", "STUDY", "--out", "OUT2.zip", "--format", "jsonl"],
-    ["report", "STUDY", "--out", "OUT.html"], ["match", "show", "MATCH"],
+    ["report", "STUDY", "--out", "OUT.html"],
+    ["match", "show", "MATCH"],
     ["match", "show", "MATCH", "--json"],
-    ["leaderboard", "STUDY"], ["model", "batches"], ["run", "STUDY"],
-)  # fmt: skip
+    ["leaderboard", "STUDY"],
+    ["model", "batches"],
+    ["run", "STUDY"],
+)
 """Commands that read a store; the run of a finished study plays nothing."""
 
 
@@ -43,9 +49,8 @@ def damage_cell(store: sqlite3.Connection, luck: random.Random) -> str:
     described = store.execute(f'PRAGMA table_info("{table}")').fetchall()
     key = ", ".join(f'"{row[1]}"' for row in described if row[5]) or "rowid"
     column, row = luck.choice(described)[1], luck.randrange(counts[table])
-    old, *place = store.execute(
-        f'SELECT "{column}", {key} FROM "{table}" LIMIT 1 OFFSET ?', (row,)  # noqa: S608
-    ).fetchone()  # fmt: skip
+    query = f'SELECT "{column}", {key} FROM "{table}" LIMIT 1 OFFSET ?'  # noqa: S608
+    old, *place = store.execute(query, (row,)).fetchone()
     where = f"({key}) = ({', '.join('?' for _ in place)})"
     if luck.random() < 0.1:
         store.execute(f'DELETE FROM "{table}" WHERE {where}', place)  # noqa: S608

@@ -109,8 +109,14 @@ def chat(reply: Reply) -> Json:
         choices.append({"index": 1, "message": other, "finish_reason": "stop"})
     input_tokens, output_tokens = reply.reported
     usage = {"prompt_tokens": input_tokens, "completion_tokens": output_tokens}
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": reply.model,
-            "choices": choices, "usage": usage}  # fmt: skip
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model,
+        "choices": choices,
+        "usage": usage,
+    }
 
 
 def chat_stream(reply: Reply) -> bytes:
@@ -157,9 +163,15 @@ def messages(reply: Reply) -> Json:
     if reply.more is not None:
         content.insert(0, {"type": "text", "text": reply.more})
     input_tokens, output_tokens = reply.reported
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": reply.model,
-            "content": content, "stop_reason": ends.get(reply.finish, reply.finish),
-            "usage": {"input_tokens": input_tokens, "output_tokens": output_tokens}}  # fmt: skip
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": content,
+        "stop_reason": ends.get(reply.finish, reply.finish),
+        "usage": {"input_tokens": input_tokens, "output_tokens": output_tokens},
+    }
 
 
 # Custom agents

@@ -146,8 +146,12 @@ def test_resumed_run_reads_earlier_hits_from_the_store(
         assert stopped.halted
         assert stopped.cached is not None
         ct.run(study(**with_model()), other, models=Canned())
-        hits = [call for record in other.records("small", bodies=True) for call in calls_of(record)
-                if call["reply"]["cached"]]  # fmt: skip
+        hits = [
+            call
+            for record in other.records("small", bodies=True)
+            for call in calls_of(record)
+            if call["reply"]["cached"]
+        ]
         assert len(hits) == stopped.cached.hits > 0
         assert reply_texts(other) == reply_texts(store)
 

@@ -110,8 +110,11 @@ def test_running_study_reports_its_state_until_it_ends(store: Store) -> None:
         assert (state.budget["calls"], state.eta) == (900, None)
         (limiter,) = state.limiters
         assert (limiter.model, limiter.waiting, limiter.failures, limiter.given_up) == (
-            "vllm/tiny", 0, {}, None,
-        )  # fmt: skip
+            "vllm/tiny",
+            0,
+            {},
+            None,
+        )
         gate.open.set()
         assert run.result(TIMEOUT).done == 40
     assert control_files(store) == set()

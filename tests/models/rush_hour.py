@@ -23,9 +23,12 @@ def seeded_rng(seed: int = 1) -> random.Random:
 
 def overloaded(retry_after: float | None = None) -> Reply:
     return Reply(
-        failure=Failure.PROVIDER_ERROR, detail="status 429: slow down", status=429, retry=True,
+        failure=Failure.PROVIDER_ERROR,
+        detail="status 429: slow down",
+        status=429,
+        retry=True,
         retry_after=retry_after,
-    )  # fmt: skip
+    )
 
 
 def unreachable() -> Reply:

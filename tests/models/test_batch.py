@@ -146,12 +146,18 @@ def test_unreachable_server_is_transient_error() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_malformed_results_fail_their_calls(model: str) -> None:
     broken = [
-        {"custom_id": "tag-0", "response": {"status_code": 200, "body": {"choices": "no"}},
-         "result": {"type": "succeeded", "message": {"content": "no"}}},
+        {
+            "custom_id": "tag-0",
+            "response": {"status_code": 200, "body": {"choices": "no"}},
+            "result": {"type": "succeeded", "message": {"content": "no"}},
+        },
         {"custom_id": 7},
-        {"custom_id": "tag-1", "response": {"status_code": "x", "body": None},
-         "result": {"type": "errored", "error": "no"}},
-    ]  # fmt: skip
+        {
+            "custom_id": "tag-1",
+            "response": {"status_code": "x", "body": None},
+            "result": {"type": "errored", "error": "no"},
+        },
+    ]
     data = "\n".join(json.dumps(line) for line in [*broken, [], "no"]).encode()
 
     async def special(step: str, request: web.Request) -> web.StreamResponse | None:
@@ -184,9 +190,13 @@ ANSWER: dict[str, Any] = {
     "content": [{"type": "text", "text": "7"}],
 }
 STOPPED: dict[str, Any] = {
-    "id": "b", "status": "cancelled", "output_file_id": "o", "error_file_id": "e",
-    "processing_status": "ended", "created_at": "2026-01-01T00:00:00Z",
-}  # fmt: skip
+    "id": "b",
+    "status": "cancelled",
+    "output_file_id": "o",
+    "error_file_id": "e",
+    "processing_status": "ended",
+    "created_at": "2026-01-01T00:00:00Z",
+}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -29,9 +29,12 @@ def test_attention_matches_pytorch(torch: Any, tokens: int, masked: bool) -> Non
     mask[..., -1] = True
     many = HEADS // GROUPS
     expected = torch.nn.functional.scaled_dot_product_attention(
-        query, key.repeat_interleave(many, 1), value.repeat_interleave(many, 1),
-        attn_mask=mask if masked else None, scale=0.3,
-    )  # fmt: skip
+        query,
+        key.repeat_interleave(many, 1),
+        value.repeat_interleave(many, 1),
+        attn_mask=mask if masked else None,
+        scale=0.3,
+    )
     module = SimpleNamespace(num_key_value_groups=many, is_causal=False)
     attn_mask = mask if masked else None
     output, weights = attention(module, query, key, value, attn_mask, scaling=0.3)

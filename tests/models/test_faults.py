@@ -17,8 +17,11 @@ pytestmark = pytest.mark.hostile
 ANSWER = "Here is my answer.\n{}"
 CHAT = (ChatMessage(role="user", content="Say something."),)
 PROVIDER, REFUSED, FILTERED, LATE = (
-    Failure.PROVIDER_ERROR, Failure.REFUSED, Failure.FILTERED, Failure.TIMED_OUT,
-)  # fmt: skip
+    Failure.PROVIDER_ERROR,
+    Failure.REFUSED,
+    Failure.FILTERED,
+    Failure.TIMED_OUT,
+)
 FAILURES = {
     "too_many": PROVIDER,
     "too_many_wait_a_second": PROVIDER,

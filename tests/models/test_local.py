@@ -281,8 +281,9 @@ def test_failing_call_does_not_affect_others() -> None:
     good, bad, well = answers(cast("Generator", FragileGenerator()), pending)
     assert (good.text, well.text) == ("good within 7", "well within 7")
     assert (bad.failure, bad.detail) == (
-        Failure.PROVIDER_ERROR, "the model failed: out of memory",
-    )  # fmt: skip
+        Failure.PROVIDER_ERROR,
+        "the model failed: out of memory",
+    )
 
 
 def test_seeded_call_is_not_batched() -> None:

@@ -215,8 +215,9 @@ def test_thinking_parts_are_reasoning() -> None:
     for streamed in [True, False]:
         parts: list[dict[str, Any]] = [
             {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]},
-            {"type": "text", "text": "Se"}, {"type": "text", "text": "ven."},
-        ]  # fmt: skip
+            {"type": "text", "text": "Se"},
+            {"type": "text", "text": "ven."},
+        ]
         pieces = [{"choices": [{"delta": {"content": [part]}}]} for part in parts]
         end = {"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]}
         plain = completion_handler(message={"role": "assistant", "content": parts})

@@ -56,8 +56,9 @@ def test_user_entry_inherits_format_and_has_own_key(
         monkeypatch.setenv(name, f"of-{name}")
     lab, old = ModelName.parse("lab/tiny"), ModelName.parse("old-lab/tiny")
     assert (lab.url, lab.key_header) == (
-        "https://gpu.example/v1", {"Authorization": "Bearer of-LAB_API_KEY"},
-    )  # fmt: skip
+        "https://gpu.example/v1",
+        {"Authorization": "Bearer of-LAB_API_KEY"},
+    )
     assert old.endpoint("messages") == "https://gpu.example:81/v1/messages?version=1"
     assert old.key_header == {"api-key": "of-OLD_KEY"}
     assert ModelName.parse("local/tiny").key is None
@@ -152,38 +153,18 @@ def test_entry_can_be_registered_in_code() -> None:
 
 
 def test_provider_urls_and_key_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    bearer = {"Authorization": "Bearer k"}
+    azure = {"AZURE_OPENAI_ENDPOINT": "https://lab.openai.azure.com/", "AZURE_OPENAI_API_KEY": "k"}
+    bedrock = {"AWS_REGION": "us-west-2", "AWS_BEARER_TOKEN_BEDROCK": "k"}
+    bedrock_url = "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1"
+    azure_url = "https://lab.openai.azure.com/openai/v1"
     for model, environment, url, header in [
-        (
-            "mistral/mistral-large-latest",
-            {"MISTRAL_API_KEY": "k"},
-            "https://api.mistral.ai/v1",
-            {"Authorization": "Bearer k"},
-        ),
-        (
-            "deepseek/deepseek-chat",
-            {"DEEPSEEK_API_KEY": "k"},
-            "https://api.deepseek.com/v1",
-            {"Authorization": "Bearer k"},
-        ),
-        (
-            "groq/openai/gpt-oss-20b",
-            {"GROQ_API_KEY": "k"},
-            "https://api.groq.com/openai/v1",
-            {"Authorization": "Bearer k"},
-        ),
-        ("xai/grok-4", {"XAI_API_KEY": "k"}, "https://api.x.ai/v1", {"Authorization": "Bearer k"}),
-        (
-            "azure-openai/mine",
-            {"AZURE_OPENAI_ENDPOINT": "https://lab.openai.azure.com/", "AZURE_OPENAI_API_KEY": "k"},
-            "https://lab.openai.azure.com/openai/v1",
-            {"api-key": "k"},
-        ),
-        (
-            "bedrock/openai.gpt-oss-20b-1:0",
-            {"AWS_REGION": "us-west-2", "AWS_BEARER_TOKEN_BEDROCK": "k"},
-            "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1",
-            {"Authorization": "Bearer k"},
-        ),
+        ("mistral/mistral", {"MISTRAL_API_KEY": "k"}, "https://api.mistral.ai/v1", bearer),
+        ("deepseek/chat", {"DEEPSEEK_API_KEY": "k"}, "https://api.deepseek.com/v1", bearer),
+        ("groq/openai/gpt", {"GROQ_API_KEY": "k"}, "https://api.groq.com/openai/v1", bearer),
+        ("xai/grok-4", {"XAI_API_KEY": "k"}, "https://api.x.ai/v1", bearer),
+        ("azure-openai/mine", azure, azure_url, {"api-key": "k"}),
+        ("bedrock/openai.gpt-oss-20b-1:0", bedrock, bedrock_url, bearer),
     ]:
         for name in environment:
             monkeypatch.delenv(name, raising=False)

@@ -162,6 +162,9 @@ def test_exclusive_call_has_no_concurrent_calls() -> None:
         return order
 
     assert play(scene) == [
-        "first with 0 others", "second with 1 others", "last with 0 others",
-        "third with 1 others", "fourth with 1 others",
-    ]  # fmt: skip
+        "first with 0 others",
+        "second with 1 others",
+        "last with 0 others",
+        "third with 1 others",
+        "fourth with 1 others",
+    ]

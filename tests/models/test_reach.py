@@ -9,20 +9,23 @@ from cheaptalk.models.calls import Reply
 from cheaptalk.models.http.reach import PUBLIC_ONLY, is_public, public_models_only, refusal
 from cheaptalk.models.http.transport import HttpTransport
 
-PRIVATE = [
-    "127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0",  # noqa: S104
-    "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1%eth0", "fc00::1", "fd00::1",
-    "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1",
-    "localhost", "",
-]  # fmt: skip
+PRIVATE = """
+127.0.0.1 127.9.9.9 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 0.0.0.0 100.64.0.1 224.0.0.1
+255.255.255.255 ::1 :: fe80::1%eth0 fc00::1 fd00::1 ::ffff:127.0.0.1 ::ffff:169.254.169.254
+64:ff9b::7f00:1 2002:7f00:1:: ff02::1 localhost
+"""
 LOOPBACK = (
-    "http://127.0.0.1:{port}", "http://localhost:{port}", "http://127.1:{port}",
-    "http://2130706433:{port}", "http://0x7f000001:{port}", "http://[::ffff:127.0.0.1]:{port}",
-)  # fmt: skip
+    "http://127.0.0.1:{port}",
+    "http://localhost:{port}",
+    "http://127.1:{port}",
+    "http://2130706433:{port}",
+    "http://0x7f000001:{port}",
+    "http://[::ffff:127.0.0.1]:{port}",
+)
 
 
 def test_private_addresses_are_not_public() -> None:
-    for host in PRIVATE:
+    for host in [*PRIVATE.split(), ""]:
         assert not is_public(host)
 
 

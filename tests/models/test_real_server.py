@@ -60,8 +60,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_babbling_model_forfeits_with_exact_token_counts(url: str, store: ct.Store) -> None:
     tries = 3
     model = {
-        "model": f"vllm/tiny@{url}", "temperature": 0.8, "max_tokens": MAX_TOKENS, "tries": tries,
-    }  # fmt: skip
+        "model": f"vllm/tiny@{url}",
+        "temperature": 0.8,
+        "max_tokens": MAX_TOKENS,
+        "tries": tries,
+    }
     spec = study(
         games=[{"game": "bargaining", "fixed": {"horizon": 2}}],
         players={"babbler": model, "fair": {"strategy": "equal_split"}},

@@ -402,8 +402,9 @@ def test_openapi_description_matches_routes_and_schemas() -> None:
     described = {
         (method.upper(), path)
         for path, methods in OPENAPI["paths"].items()
-        for method in methods if method != "parameters"
-    }  # fmt: skip
+        for method in methods
+        if method != "parameters"
+    }
     assert described == actual
     fields = {
         name: set(schema["properties"]) for name, schema in OPENAPI["components"]["schemas"].items()

@@ -5,6 +5,7 @@ import re
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -89,40 +90,32 @@ HTTPS_HINT = "; if it uses https, write https:// in the URL"
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # a failed handshake leaves its socket open
-@pytest.mark.parametrize(
-    ("url", "server", "error"),
-    [
-        ("https://127.0.0.1:{port}/v1", {"say": page(200, "")},
-         r"the server at 127.0.0.1:\d+ does not use https: write http:// in the URL"),
-        ("http://127.0.0.1:{port}/v1", {"tls": True},
-         "connection failed: the server closed the connection without a response" + HTTPS_HINT),
-        ("http://127.0.0.1:{port}/v1", {"say": ALERT},
-         "connection failed: the server's response is not HTTP" + HTTPS_HINT),
-        ("http://127.0.0.1:{port}/v1", {"say": page(400, NGINX)},
-         "status 400: the server requires https: write https:// in the URL"),
-        ("http://127.0.0.1:{port}/v1", {"say": page(400, GO_SERVER)},
-         "status 400: the server requires https: write https:// in the URL"),
-        ("https://127.0.0.1:{port}/v1", {"tls": True},
-         UNTRUSTED),
-        ("http://127.0.0.1:9/v1", {},
-         NO_SERVER),
-        ("http://127.0.0.1:{port}/", {"say": page(404, HTML)},
-         'status 404: a web page, "Not"' + V1_HINT),
-        ("http://127.0.0.1:{port}/", {"say": page(405, "not allowed")},
-         "status 405: not allowed" + V1_HINT),
-        ("http://127.0.0.1:{port}/", {"say": page(200, HTML)},
-         'the server answers with a web page, "Not"' + V1_HINT),
-        ("http://127.0.0.1:{port}/v1", {"say": page(404, HTML)}, 'status 404: a web page, "Not"'),
-    ],
-)  # fmt: skip
-def test_wrong_url_error_suggests_fix(
-    url: str, server: dict[str, web.Response | bytes | bool], error: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_wrong_url_error_suggests_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.models.http.transport.proxy_of", lambda url: None)
-    reply = posted(url, **server)  # type: ignore[arg-type]
-    assert reply.failure is Failure.PROVIDER_ERROR
-    assert re.fullmatch(error, reply.detail or ""), reply.detail
+    http, https = "http://127.0.0.1:{port}/v1", "https://127.0.0.1:{port}/v1"
+    root = "http://127.0.0.1:{port}/"
+    no_https = r"the server at 127.0.0.1:\d+ does not use https: write http:// in the URL"
+    needs_https = "status 400: the server requires https: write https:// in the URL"
+    closed = f"connection failed: the server closed the connection without a response{HTTPS_HINT}"
+    no_http = f"connection failed: the server's response is not HTTP{HTTPS_HINT}"
+    answered = f'the server answers with a web page, "Not"{V1_HINT}'
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        (https, {"say": page(200, "")}, no_https),
+        (http, {"tls": True}, closed),
+        (http, {"say": ALERT}, no_http),
+        (http, {"say": page(400, NGINX)}, needs_https),
+        (http, {"say": page(400, GO_SERVER)}, needs_https),
+        (https, {"tls": True}, UNTRUSTED),
+        ("http://127.0.0.1:9/v1", {}, NO_SERVER),
+        (root, {"say": page(404, HTML)}, f'status 404: a web page, "Not"{V1_HINT}'),
+        (root, {"say": page(405, "not allowed")}, f"status 405: not allowed{V1_HINT}"),
+        (root, {"say": page(200, HTML)}, answered),
+        (http, {"say": page(404, HTML)}, 'status 404: a web page, "Not"'),
+    ]
+    for url, server, error in cases:
+        reply = posted(url, **server)
+        assert reply.failure is Failure.PROVIDER_ERROR
+        assert re.fullmatch(error, reply.detail or ""), reply.detail
 
 
 def test_unknown_host_error_names_host() -> None:

@@ -25,7 +25,7 @@ MAX_FALSE_REFUSALS = 0.02
 
 def action_of(entry: dict[str, Any]) -> type[Action]:
     game, name = entry["action"].split(".")
-    kind: type[Action] = getattr(import_module(f"cheaptalk.games.{game}.events"), name)
+    kind: type[Action] = getattr(import_module(f"cheaptalk.games.{game}.rules"), name)
     return kind
 
 

@@ -132,15 +132,24 @@ def test_fragments_make_no_other_answer() -> None:
 
 
 WHOLE = (
-    '{"decision": "X"}', '```json\n{"decision": "X"}\n```', '**{"decision": "X"}**',
-    '{"why": "a {b} \\" c", "decision": "X"}', '[{"decision": "X"}]',
+    '{"decision": "X"}',
+    '```json\n{"decision": "X"}\n```',
+    '**{"decision": "X"}**',
+    '{"why": "a {b} \\" c", "decision": "X"}',
+    '[{"decision": "X"}]',
     r'\boxed{{"decision": "X"}}',
-)  # fmt: skip
+)
 BROKEN = (
-    "{'decision': 'X'}", '{"decision": "X",}', '{decision: "X"}', '{"last": {"decision": "X"}}',
-    '{"decision": "Xed"}', '{"decision": "X" // ok\n}', '{"why": "a "b" c", "decision": "X"}',
-    '{"decision": X}', '{"x": \'{\', "decision": "X"}',
-)  # fmt: skip
+    "{'decision': 'X'}",
+    '{"decision": "X",}',
+    '{decision: "X"}',
+    '{"last": {"decision": "X"}}',
+    '{"decision": "Xed"}',
+    '{"decision": "X" // ok\n}',
+    '{"why": "a "b" c", "decision": "X"}',
+    '{"decision": X}',
+    '{"x": \'{\', "decision": "X"}',
+)
 THOUGHTS = ("<think>X</think>", "[THINK]X[/THINK]", "<thinking>hm X</thinking>")
 OTHERS = ('{"decision": "accept" or "reject"}', "I think {a, b} so", ":}", "it's", '"ok"', "{x}")
 

@@ -42,4 +42,4 @@ __all__ = [
     "write_dataset",
     "write_efg",
     "write_inspect_logs",
-]  # fmt: skip
+]

@@ -459,13 +459,12 @@ class RateLimiters:
 
     Args:
         concurrency: concurrent matches; half of them is the initial limit of concurrent calls.
-        ceiling: maximum concurrent calls to one model.
         options: further options of :class:`RateLimiter`.
     """
 
-    def __init__(self, *, concurrency: int = 1, ceiling: float = CEILING, **options: Any) -> None:
+    def __init__(self, *, concurrency: int = 1, **options: Any) -> None:
         options["start"] = max(START, concurrency / 2)
-        options["ceiling"] = max(ceiling, concurrency)
+        options["ceiling"] = max(CEILING, concurrency)
         self._new_limiter: Callable[[str], RateLimiter] = partial(RateLimiter, **options)
         self.paused = False
         self._stopped = False

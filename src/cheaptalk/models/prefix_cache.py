@@ -41,7 +41,11 @@ class Readings:
         readings = self._kept.get(_conversation(call)[:-2], [])
         if not readings:
             return None, 0
-        shared = [_shared_tokens(reading, ids) for reading in readings]
+        shared = []
+        for reading in readings:  # excluding the last token of the text
+            longest = min(reading.state.shape[-2], len(ids) - 1)
+            differing = (index for index in range(longest) if reading.ids[index] != ids[index])
+            shared.append(next(differing, longest))
         best = max(range(len(readings)), key=shared.__getitem__)
         return self._take(_conversation(call)[:-2], best).state, shared[best]
 
@@ -60,12 +64,6 @@ class Readings:
             del self._kept[key]
         self._taken -= reading.state.nbytes
         return reading
-
-
-def _shared_tokens(reading: Reading, ids: Sequence[int]) -> int:
-    """Return the number of cached tokens that a text can reuse, excluding its last token."""
-    maximum = min(reading.state.shape[-2], len(ids) - 1)
-    return next((index for index in range(maximum) if reading.ids[index] != ids[index]), maximum)
 
 
 def _conversation(call: ModelCall) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import errno
 import ipaddress
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,13 +27,6 @@ REFUSED = (
 )
 
 
-class PrivateAddress(PermissionError):
-    """Raised if a connection to a private address was refused."""
-
-    def __init__(self) -> None:
-        super().__init__(errno.EPERM, REFUSED)
-
-
 @contextmanager
 def public_models_only() -> Iterator[None]:
     """Restrict model calls of this process and its children to public hosts."""
@@ -48,9 +41,9 @@ def public_models_only() -> Iterator[None]:
             os.environ[PUBLIC_ONLY] = previous
 
 
-def restricted(environment: Mapping[str, str] = os.environ) -> bool:
+def restricted() -> bool:
     """Return whether this process restricts model calls to public hosts."""
-    return bool(environment.get(PUBLIC_ONLY))
+    return bool(os.environ.get(PUBLIC_ONLY))
 
 
 def is_public(host: str) -> bool:
@@ -121,8 +114,8 @@ def _literal(host: str) -> str | None:
 def _public_socket(info: Any) -> socket.socket:
     """Open the socket of a connection, unless it leads to a private address."""
     family, kind, protocol, _, address = info
-    if not is_public(address[0]) and (address[0], address[1]) not in _proxies():
-        raise PrivateAddress
+    if not is_public(address[0]) and address[:2] not in _proxies():
+        raise PermissionError(errno.EPERM, REFUSED)
     return socket.socket(family, kind, protocol)
 
 
