@@ -66,8 +66,8 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
         yield from factor_results(game, evidence.factors)
         yield answer(game)
         if lacking := game.unscored.items():
-            ends = (f"{label} has no finished match: {end}." for label, end in lacking)
-            yield Answer(" ".join(ends))
+            sentences = (f"{label} has no finished match: {end}." for label, end in lacking)
+            yield Answer(" ".join(sentences))
         labels = ", ".join(game.unscored)
         without = f"Not in the charts, because they have no scored match: {labels}." * bool(labels)
         yield Charts(f"{name}-gains", "Gains", figures.gains(game), without)
@@ -120,7 +120,11 @@ def _linked(
     game: GameScores, name: str, frame: pl.DataFrame, columns: Sequence[Header], **options: Any
 ) -> ReportTable:
     """Return a table whose rows and numbers link to their matches."""
-    links = {"leads": partial(_lead, game), "cells": partial(_lead, game), "counts": COUNTS}
+    links: dict[str, Any] = {
+        "leads": partial(_lead, game),
+        "cells": partial(_lead, game),
+        "counts": COUNTS,
+    }
     return ReportTable(f"{game.name}-{name}", capital(name), frame, columns, **(links | options))
 
 
