@@ -90,7 +90,7 @@ def test_public_functions_are_tested_with_invalid_arguments() -> None:
     functions = {name for name in statistics.__all__ if name.islower()}
     assert functions == {*FRAMES, *SAMPLES}
 
-    for use, options, message in [
+    cases: list[tuple[Any, ...]] = [
         (mean_intervals, {"values": "gain"}, r'such as \["gain"\]'),
         (mean_intervals, {"values": []}, "at least one column"),
         (mean_intervals, {"values": ["gain"], "level": 95}, "not 95"),
@@ -110,7 +110,8 @@ def test_public_functions_are_tested_with_invalid_arguments() -> None:
         (ols, {"outcome": "gain", "factors": "model"}, "list of distinct names"),
         (ols, {"outcome": "gain", "factors": ["model"], "level": -1}, "not -1"),
         (prediction_baselines, {"outcome": "gain", "factors": [], "learners": ["linear"]}, "one"),
-    ]:
+    ]
+    for use, options, message in cases:
         assert re.search(message, error_message(use, games(), **options))
 
 

@@ -243,7 +243,7 @@ def test_invalid_arguments_are_errors() -> None:
             composites={"both": ["talk", "model"]},
         )
 
-    cases: list[tuple[Any, ...]] = [
+    cases = [
         ([], {"reference": {"age": 30}}, r'"age" is numeric .* write "C\(age\)"'),
         ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
         ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are not finite'),

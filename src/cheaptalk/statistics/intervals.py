@@ -166,9 +166,10 @@ def mean_intervals(
         rows = frame[name].is_not_null().to_numpy()
         numbers = with_numbers(frame.select(name), [name], "average")[name].to_numpy()
         natural = SHARE if frame.schema[name] == pl.Boolean else UNBOUNDED
+        pair: tuple[float | str, float | str] = all_bounds.get(name, natural)
         limits: list[Numbers | float] = [
             _rows_of(frame, end, sign)[rows] if isinstance(end, str) else end
-            for end, sign in zip(all_bounds.get(name, natural), SIGNS, strict=True)
+            for end, sign in zip(pair, SIGNS, strict=True)
         ]
         parts.append(_cells(design, rows, numbers, limits, listed, level))
     cells = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}

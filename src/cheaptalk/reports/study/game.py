@@ -274,5 +274,5 @@ def _varied(game: GameScores, evidence: Evidence) -> ReportTable | Text:
         Header("values", "Values", "with the number of matches"),
         Header("meaning", "Meaning"),
     ]
-    name, notes = f"{game.name}-parameters", tuple(filter(None, [fixed_text]))
-    return ReportTable(name, "Varied parameters", pl.DataFrame(rows), columns, notes=notes)
+    name, remarks = f"{game.name}-parameters", tuple(filter(None, [fixed_text]))
+    return ReportTable(name, "Varied parameters", pl.DataFrame(rows), columns, notes=remarks)
