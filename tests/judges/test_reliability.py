@@ -63,14 +63,16 @@ def pairwise_alpha(ratings: Ratings) -> float:
 
 
 def test_alpha_matches_other_formulas() -> None:
-    for metric, printed in [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]:
+    published: dict[Metric, float] = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
+    for metric, printed in published.items():
         assert round(alpha(PUBLISHED, metric), 3) == printed
 
-    for metric, value in [
-        ("nominal", 0.34803278688524597),
-        ("ordinal", 0.41952947978510957),
-        ("interval", 0.41300655180781365),
-    ]:
+    package: dict[Metric, float] = {
+        "nominal": 0.34803278688524597,
+        "ordinal": 0.41952947978510957,
+        "interval": 0.41300655180781365,
+    }
+    for metric, value in package.items():
         assert alpha(simulate_ratings(), metric) == pytest.approx(value, abs=1e-12)
 
     for ratings in (PUBLISHED, simulate_ratings()):

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -76,17 +77,16 @@ def test_numbers_and_ticks_are_within_the_axis(numbers: list[float], axis: Axis)
     assert all(made.low - beyond <= at <= made.high + beyond for at, _ in ticks)
 
 
+def by_row(values: dict[str, Cell]) -> Callable[[str, str], Cell]:
+    return lambda row, _: values[row]
+
+
 def test_numbers_of_any_size_are_drawn() -> None:
     for number in (1e308, -1e308, 1e-320, 1e15 + 0.125):
         both = [Mark(number, -number, x_ends=(-1e308, 1e308)), Mark(1e308, 0)]
         names = ("", ["a", "b"])
-        grid = cells(
-            "",
-            "",
-            names,
-            names,
-            lambda row, _, number=number: Cell(number if row == "a" else -1e308),
-        )
+        values = {"a": Cell(number), "b": Cell(-1e308)}
+        grid = cells("", "", names, names, by_row(values))
         for chart in (Chart("", "", [Points(both)]), Chart("", "", [Points(both[:1])]), grid):
             assert not re.search(r"\b(nan|inf)\b", drawing(chart))
 

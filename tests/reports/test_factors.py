@@ -166,11 +166,11 @@ def test_factors_need_comparable_players() -> None:
     names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
     renamed = game.frame.with_columns(pl.col("player_left").replace(names))
     by_hand = {names[label]: levels for label, levels in FACTORS.items()}
-    answer, _, table = factor_results(GameScores("guessing", renamed, PLACES), by_hand)
+    answer, _, effects = factor_results(GameScores("guessing", renamed, PLACES), by_hand)
     assert isinstance(answer, Answer)
-    assert isinstance(table, ReportTable)
+    assert isinstance(effects, ReportTable)
     assert answer.text.startswith("Model b raised the gain as Left by ")
-    assert table.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
+    assert effects.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
 
     assert list(factor_results(scores(1.0, 0.0), {})) == []
 

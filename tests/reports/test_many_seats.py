@@ -94,8 +94,8 @@ def test_players_of_roles_are_sorted_and_averaged(crowd: Path) -> None:
     records = records_of(crowd, "collecting")
     for line in (free, luck):
         payoffs = [
-            r.payoffs["keeper"]
-            for r in records  # type: ignore[index]  # all finished
+            (r.payoffs or {})["keeper"]
+            for r in records
             if r.label("keeper") == line["player_keeper"]
         ]
         assert line["payoff_keeper.n"] == len(payoffs) == 20
@@ -135,15 +135,15 @@ def test_pairings_of_many_seats_share_columns(crowd: Path, page: Page) -> None:
     assert len(rows) == 9 + 3
     records = records_of(crowd, "giving")
     for record in records:
-        shown = ct.records.line_up([record.label(place) for place in record.seats])
+        players = ct.records.line_up([record.label(place) for place in record.seats])
         matching = [
             r
             for r in records
             if [r.label(at) for at in r.seats] == [record.label(at) for at in record.seats]
         ]
         means = [fmean((r.payoffs or {}).values()) for r in matching]
-        assert rows[shown][3].number() == len(matching) == 5
-        assert rows[shown][1].number() == pytest.approx(fmean(means), rel=2e-6)
+        assert rows[players][3].number() == len(matching) == 5
+        assert rows[players][1].number() == pytest.approx(fmean(means), rel=2e-6)
 
 
 def test_figures_and_links_name_roles(page: Page, crowd: Path, toys: None, tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_figures_and_links_name_roles(page: Page, crowd: Path, toys: None, tmp_p
     assert figures.matrices(scores(crowd, "giving")) == []
 
     path = play(tmp_path, CROWD | {"games": CROWD["games"][:1]})
-    panels = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
-    assert list(panels) == ["Payoff Giver 1", "Pot"]
-    chart = panels["Payoff Giver 1"]
+    matrices = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
+    assert list(matrices) == ["Payoff Giver 1", "Pot"]
+    chart = matrices["Payoff Giver 1"]
     shown = {
         (chart.y.names[round(sum(box.y) / 2)], chart.x.names[round(sum(box.x) / 2)]): box.label
         for box in boxes(chart)

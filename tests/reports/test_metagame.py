@@ -183,8 +183,8 @@ def test_games_are_named_by_configurations(path: Path, well: Path) -> None:
 
     with ct.Store.open(well) as store:
         frames = Played.of(store, "well").frames
-    names = [game.name for game in selected(frames, []) if game.game_spec == "persuasion"]
-    assert names == ["myopic no", "myopic yes", "persuasion"]
+    unnamed = [game.name for game in selected(frames, []) if game.game_spec == "persuasion"]
+    assert unnamed == ["myopic no", "myopic yes", "persuasion"]
     with pytest.raises(ct.CheaptalkError, match="two seats"):
         selected({"table": pl.DataFrame({"player_a": ["x"]})}, [])
 
@@ -200,10 +200,10 @@ def test_metrics_depend_on_the_game(well: Path, path: Path) -> None:
     assert 0 <= low <= value <= 1
 
     with ct.Store.open(path) as store:
-        (game,) = selected(played(store).frames, ["item_bargaining"])
-    assert len(metric_tables(game)) == 2
-    other = game.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
-    assert metric_tables(game._replace(configurations=other)) == ()
+        (pooled,) = selected(played(store).frames, ["item_bargaining"])
+    assert len(metric_tables(pooled)) == 2
+    other = pooled.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
+    assert metric_tables(pooled._replace(configurations=other)) == ()
 
     with ct.Store.open(path) as store:
         (bg5,) = played(store).analyses(["BG5"], draws=0)

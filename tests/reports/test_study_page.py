@@ -215,7 +215,7 @@ def test_answer_kinds_are_shown_as_rates(badly: Path, reported: Reported) -> Non
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     seen: Counter[str] = Counter()
     for row in page.rows("persuasion-pairings"):
-        kinds: Counter[str] = Counter()
+        kinds = Counter()
         valid, others = row["Valid at first try"], row["Other answers"]
         for record in records:
             if labels(record) == (row["Alice"].text, row["Bob"].text):
@@ -311,10 +311,10 @@ def test_transcripts_are_sampled_complete_and_inert(
     assert EVIL in page.text
     quoted = 0
     for entry in page.transcripts():
-        transcript = Page(entry["html"])
-        assert transcript.tags().isdisjoint({"script", "img", "a", "style"})
-        assert not any(name.startswith("on") for _, attrs in transcript.elements for name in attrs)
-        quoted += " ".join(EVIL.split()) in " ".join(transcript.text.split())
+        shown = Page(entry["html"])
+        assert shown.tags().isdisjoint({"script", "img", "a", "style"})
+        assert not any(name.startswith("on") for _, attrs in shown.elements for name in attrs)
+        quoted += " ".join(EVIL.split()) in " ".join(shown.text.split())
     assert quoted > 3
 
 

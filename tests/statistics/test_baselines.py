@@ -81,7 +81,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_invalid_arguments_raise_error() -> None:
-    for outcome, factors, options, message in [
+    cases: list[tuple[Any, ...]] = [
         (
             "sum",
             ["one"],
@@ -92,6 +92,7 @@ def test_invalid_arguments_raise_error() -> None:
         ("flat", ["one"], {}, '"flat" has 240 values, 1 of them distinct'),
         ("sum", ["three"], {}, 'no column "three" .* to predict with'),
         ("sum", [], {}, "at least one factor"),
-    ]:
+    ]
+    for outcome, factors, options, message in cases:
         with pytest.raises((StatisticsError, ValueError), match=message):
             prediction_baselines(games(), outcome, factors, **options)

@@ -77,11 +77,12 @@ def test_invalid_tests_raise_error() -> None:
         with pytest.raises((StatisticsError, ValueError), match=message):
             permutation_test(first, second, paired=paired)
 
-    for options, message in [
+    cases: list[tuple[Any, ...]] = [
         ({"value": "profit"}, 'no column "profit" .* to compare by'),
         ({"by": "one"}, "fewer than two groups"),
         ({"cluster": []}, "paired tests need"),
-    ]:
+    ]
+    for options, message in cases:
         arguments: dict[str, Any] = {
             "value": "gain",
             "by": "who",
@@ -138,8 +139,8 @@ def test_pairs_of_groups_are_compared() -> None:
             for data in (frame, copies)
         )
         assert_allclose(single, repeated)
-    rows = pairwise_tests(frame, "gain", "who", paired=False, cluster=[]).frame
-    assert rows["n_first"].to_list() == [40, 40, 40]
+    unclustered = pairwise_tests(frame, "gain", "who", paired=False, cluster=[]).frame
+    assert unclustered["n_first"].to_list() == [40, 40, 40]
 
     frame = pl.DataFrame(
         {"instance": [1, 2, 3, 4, 1, 2], "who": list("aabbcc"), "gain": [1.0, 2, 3, 4, 5, 7]}

@@ -220,13 +220,14 @@ def test_predicted_means_share_one_distribution() -> None:
 
 
 def test_invalid_arguments_are_errors() -> None:
-    for options, message in [
+    cases: list[tuple[Any, ...]] = [
         ({"errors": "HC9"}, 'not "HC9"'),
         ({"level": 95}, "between 0 and 1"),
         ({"cluster": [], "errors": "cluster"}, "at least one column"),
         ({"reference": {}}, 'declare a reference level for "horizon": one of 1, 2, 12'),
         ({"reference": REFERENCE | {"model": ("a", "b")}}, "has no reference level"),
-    ]:
+    ]
+    for options, message in cases:
         with pytest.raises((ValueError, StatisticsError), match=message):
             fitted(games(), **options)
 
@@ -242,13 +243,14 @@ def test_invalid_arguments_are_errors() -> None:
             composites={"both": ["talk", "model"]},
         )
 
-    for change, options, message in [
+    cases = [
         ([], {"reference": {"age": 30}}, r'"age" is numeric .* write "C\(age\)"'),
         ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
         ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are not finite'),
         ([pl.lit([1, 2]).alias("age")], {}, r'"age" has type List\(Int64\)'),
         ([], {"cluster": ["nowhere"]}, r'no column "nowhere" .* name the columns in cluster'),
-    ]:
+    ]
+    for change, options, message in cases:
         frame = with_numbers(games()).with_columns(change)
         with pytest.raises(StatisticsError, match=message):
             ols(frame, "gain", ["age"], **{"cluster": ["instance"]} | options)
@@ -456,7 +458,7 @@ def test_few_clusters_and_degrees_of_freedom_are_noted() -> None:
 
 
 def test_undetermined_effects_raise_error() -> None:
-    for change, options, message in [
+    cases: list[tuple[Any, ...]] = [
         ([], {"reference": REFERENCE | {"model": "z"}}, '"model" has no reference level z'),
         ([], {"reference": REFERENCE | {"horizon": True}}, '"horizon" has no reference level true'),
         ([pl.lit("x").alias("gone")], {"cluster": ["nowhere"], "errors": "cluster"}, "nowhere"),
@@ -469,7 +471,8 @@ def test_undetermined_effects_raise_error() -> None:
         ([pl.lit(None).alias("gain")], {}, "no row has a value"),
         ([pl.lit(float("nan")).alias("gain")], {}, "not finite"),
         ([pl.lit("much").alias("gain")], {}, '"gain" has type String; numbers'),
-    ]:
+    ]
+    for change, options, message in cases:
         with pytest.raises(StatisticsError, match=message):
             fitted(games().with_columns(change), **options)
 
@@ -535,9 +538,9 @@ def test_predicted_means_are_cell_means() -> None:
     assert (row["low"], row["high"]) == pytest.approx(tuple(test.conf_int()[0]))
 
     frame = games().with_columns(instance=pl.when(model="c").then(99).otherwise("instance"))
-    result = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
-    assert result.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
-    assert result["estimate"].null_count() == 0
+    cells = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
+    assert cells.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
+    assert cells["estimate"].null_count() == 0
 
 
 def test_only_clustered_intervals_cover_the_truth() -> None:

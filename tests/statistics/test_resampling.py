@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -280,11 +282,12 @@ def test_rankings_need_groups_with_clusters() -> None:
     assert "draws lack a group" in ranking.notes[-1]
     assert ranking.frame["error"].is_finite().all()
 
-    for options, message in [
+    cases: list[tuple[Any, ...]] = [
         ({"value": "profit"}, 'no column "profit" .* to rank by'),
         ({"by": "one"}, "fewer than two groups"),
         ({"draws": 1}, "draws must be at least 2"),
-    ]:
+    ]
+    for options, message in cases:
         frame = players([0.0, 1.0]).with_columns(one=1)
         arguments = {"value": "gain", "by": "player", "cluster": ["instance"]} | options
         with pytest.raises((StatisticsError, ValueError), match=message):
@@ -345,12 +348,13 @@ def test_correlations_need_rows_and_variation() -> None:
     assert result.notes == ("3 rows are too few for an interval",)
     assert "3 rows are too few" in str(result)
 
-    for options, message in [
+    cases: list[tuple[Any, ...]] = [
         ({"x": "flat"}, '"flat" is 0.5 in every row'),
         ({"y": "profit"}, 'no column "profit" .* to correlate'),
         ({"method": "phi"}, "method must be one of pearson"),
         ({"level": 95}, "between 0 and 1, not 95"),
-    ]:
+    ]
+    for options, message in cases:
         arguments = {"x": "x", "y": "y", "cluster": ["instance"]} | options
         with pytest.raises((StatisticsError, ValueError), match=message):
             correlation(pairs(), **arguments)

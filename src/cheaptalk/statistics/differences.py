@@ -13,10 +13,16 @@ from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.intervals import (
     STEEPEST,
     STRATA,
-    BoundsColumns,
     hall_quantile,
 )
-from cheaptalk.statistics.limits import UNBOUNDED, Bounds, Numbers, t_quantile, unseen_share
+from cheaptalk.statistics.limits import (
+    UNBOUNDED,
+    Bounds,
+    BoundsColumns,
+    Numbers,
+    t_quantile,
+    unseen_share,
+)
 
 LEAST_FREEDOM = 2.0
 """Minimum degrees of freedom of a test; the quantile t is 4.3 with two, but 12.7 with one."""

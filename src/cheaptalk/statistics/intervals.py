@@ -166,9 +166,10 @@ def mean_intervals(
         rows = frame[name].is_not_null().to_numpy()
         numbers = with_numbers(frame.select(name), [name], "average")[name].to_numpy()
         natural = SHARE if frame.schema[name] == pl.Boolean else UNBOUNDED
-        limits = [
+        pair: tuple[float | str, float | str] = all_bounds.get(name, natural)
+        limits: list[Numbers | float] = [
             _rows_of(frame, end, sign)[rows] if isinstance(end, str) else end
-            for end, sign in zip(all_bounds.get(name, natural), SIGNS, strict=True)
+            for end, sign in zip(pair, SIGNS, strict=True)
         ]
         parts.append(_cells(design, rows, numbers, limits, listed, level))
     cells = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
@@ -418,8 +419,11 @@ def _columns(cells: Mapping[str, Numbers], level: float) -> Iterator[pl.Series]:
         yield pl.Series(name, numbers, pl.Float64).fill_nan(None)
     needed = pl.Series("wanted", np.where(wanted, np.ceil(enough), np.nan), pl.Float64)
     yield needed.fill_nan(None).cast(pl.Int64)
-    notes = np.select([fixed, single, still], [None, ONE_CLUSTER, CONSTANT], None)
-    yield pl.Series("note", notes.tolist(), pl.String)
+    notes = [
+        None if known else ONE_CLUSTER if alone else CONSTANT if constant else None
+        for known, alone, constant in zip(fixed, single, still, strict=True)
+    ]
+    yield pl.Series("note", notes, pl.String)
     yield pl.Series("skew", skew, pl.Float64)
 
 

@@ -95,7 +95,7 @@ def freedom_of_sizes(sizes: FloatArray, group: NDArray[np.int64], groups: int) -
     """
 
     def total(numbers: FloatArray) -> FloatArray:
-        return np.bincount(group, numbers, groups)
+        return np.asarray(np.bincount(group, numbers, groups), dtype=np.float64)
 
     count, share = np.bincount(group, minlength=groups), sizes / total(sizes)[group]
     squares, cubes, fourths = total(share**2), total(share**3), total(share**4)
@@ -103,4 +103,5 @@ def freedom_of_sizes(sizes: FloatArray, group: NDArray[np.int64], groups: int) -
     crossed = squares**4 - 4 * squares**2 * cubes + 2 * squares * fourths + 2 * cubes**2
     rest = total(diagonal**2 - (share**2 * (squares[group] - 2 * share)) ** 2) + crossed
     unequal = total(np.abs(sizes * count[group] - total(sizes)[group])) > 0
-    return np.divide(total(diagonal) ** 2, rest, out=count - 1.0, where=unequal)
+    freedom: FloatArray = np.divide(total(diagonal) ** 2, rest, out=count - 1.0, where=unequal)
+    return freedom

@@ -104,16 +104,16 @@ def test_pairs_need_the_same_instances(store: Path) -> None:
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
     row = row_of(compared(store, "first", "elsewhere"), "luck")
-    by_instance: list[list[float]] = []
+    by_study: list[list[float]] = []
     for study in ("first", "elsewhere"):
         payoffs = gains(store, study, "luck")
         instances = {instance for _, instance in payoffs}
-        by_instance.append(
+        by_study.append(
             [(payoffs["fair", instance] + payoffs["luck", instance]) / 2 for instance in instances]
         )
     assert row["difference.n"] == 2
-    assert row["difference"] == pytest.approx(np.mean(by_instance[1]) - np.mean(by_instance[0]))
-    welch = stats.ttest_ind(by_instance[1], by_instance[0], equal_var=False)
+    assert row["difference"] == pytest.approx(np.mean(by_study[1]) - np.mean(by_study[0]))
+    welch = stats.ttest_ind(by_study[1], by_study[0], equal_var=False)
     assert row["difference.low"] <= welch.confidence_interval().low + 1e-12
     assert row["difference.high"] >= welch.confidence_interval().high - 1e-12
     assert row["p"] >= welch.pvalue - 1e-12
@@ -305,10 +305,10 @@ def test_unchanged_studies_have_equal_outcomes(store: Path) -> None:
     pair = pl.DataFrame(
         {"configuration": "c", "pairing": "a / b", "instance": ["0", "1"], "repeat": 0}
     )
-    before = pair.with_columns(x=pl.Series([1.0, None]), y=pl.Series([True, False]))
-    assert unchanged_pairs(before, before, ["x", "y"]) == 2
-    assert unchanged_pairs(before, before.with_columns(x=1.0), ["x", "y"]) is None
-    assert unchanged_pairs(before, before.with_columns(y=True), ["x", "y"]) is None
+    same = pair.with_columns(x=pl.Series([1.0, None]), y=pl.Series([True, False]))
+    assert unchanged_pairs(same, same, ["x", "y"]) == 2
+    assert unchanged_pairs(same, same.with_columns(x=1.0), ["x", "y"]) is None
+    assert unchanged_pairs(same, same.with_columns(y=True), ["x", "y"]) is None
 
 
 def test_p_values_are_corrected_for_comparisons_in_all_games(store: Path) -> None:

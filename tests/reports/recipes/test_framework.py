@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -91,14 +92,15 @@ def test_tables_print_numbers_with_cautions() -> None:
         "<b>",
     ]
 
-    for known, few in [
+    cases: list[tuple[dict[str, Any], int | None]] = [
         ({"gain.clusters": 24}, 25),
         ({"gain.clusters": 25}, None),
         ({"gain.n": 24}, 25),
         ({"gain.n": 24, "gain.clusters": 30}, None),
         ({"gain.clusters": 3, "gain.wanted": 40}, 40),
         ({"gain.clusters": 3, "gain.wanted": None}, None),
-    ]:
+    ]
+    for known, few in cases:
         frame = (
             NUMBERS.head(1).drop("gain.n").with_columns(**{k: pl.lit(v) for k, v in known.items()})
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -105,11 +106,12 @@ def test_participants_without_play_or_pay_are_counted(played: Store) -> None:
 
 
 def test_histogram_bars_have_equal_width() -> None:
-    for values, width, bars in [
+    cases: list[tuple[list[float], float | None, Any]] = [
         ([1, 1, 3], 1, [(0.55, 1.45, 2), (2.55, 3.45, 1)]),
         ([0.0, 0.05, 0.19], None, [(0.0005, 0.0095, 1), (0.0505, 0.0595, 1), (0.1905, 0.1995, 1)]),
         ([37.5], None, [(37.5005, 37.5095, 1)]),
-    ]:
+    ]
+    for values, width, bars in cases:
         chart = histogram("Pay", values, "dollars", "people", width=width)
         drawn = [(*box.x, box.y[1]) for box in boxes(chart)]
         assert drawn == [pytest.approx(bar) for bar in bars]

@@ -298,12 +298,12 @@ def test_verdict_states_ties_and_uncertainty(monkeypatch: pytest.MonkeyPatch) ->
 
     few, _ = standing_of({"a": [0.1, 0.9, 0.4], "b": [0.3, 0.5, 0.45]}, monkeypatch)
     assert "these are too few instances to estimate how many are needed" in few
-    luck = np.random.default_rng(5).normal(size=(2, 40))
-    gains = {"a": luck[0], "b": luck[1] - luck[1].mean() + luck[0].mean() - 0.01}
-    tiny, _ = standing_of(gains, monkeypatch)
+    draws = np.random.default_rng(5).normal(size=(2, 40))
+    close = {"a": draws[0], "b": draws[1] - draws[1].mean() + draws[0].mean() - 0.01}
+    tiny, _ = standing_of(close, monkeypatch)
     assert tiny.endswith("a clear result would need more than 100 times as many instances.")
-    gains["b"] -= 0.25
-    more, _ = standing_of(gains, monkeypatch)
+    close["b"] -= 0.25
+    more, _ = standing_of(close, monkeypatch)
     assert re.search(r"about \d+\.\d times as many instances would show it in 4 of 5 studies", more)
 
 

@@ -21,13 +21,16 @@ def analysis_json(analysis: Analysis | SeatsAnalysis, seed: int) -> dict[str, An
     pair of strategies of two seats, ``pure_equilibrium`` is for the mean payoffs, and ``support``
     is the share of draws in which the pair is a pure equilibrium.
     """
-    (counts, total), by_seat = analysis.unscored, isinstance(analysis, SeatsAnalysis)
-    paired = analysis.paired if by_seat else analysis.bootstrap.paired if analysis.draws else None
+    counts, total = analysis.unscored
+    paired = None
+    if analysis.draws:
+        sample = analysis if isinstance(analysis, SeatsAnalysis) else analysis.bootstrap
+        paired = sample.paired
     return {
         "game": analysis.name,
         "draws": analysis.draws,
         "seed": seed if analysis.draws else None,
-        "paired": paired if analysis.draws else None,
+        "paired": paired,
         "level": LEVEL if analysis.draws else None,
         "no_intervals_because": analysis.no_draws_reason or None,
         "cautions": analysis.cautions,

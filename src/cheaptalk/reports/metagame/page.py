@@ -138,7 +138,8 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    methods, by_game, parts = "seats_methods", {}, []
+    methods, parts = "seats_methods", []
+    by_game: dict[str, str] = {}
     tones = tones_of(label for one in analyses for label in one.labels if isinstance(label, str))
     rounds = {}
     if played and tones:
@@ -162,16 +163,16 @@ def metagame_report(
         methods=f"metagame/{methods}.html.jinja",
         heading=f"The meta-game of “{name}”",
     )
-    of_matches = dict.fromkeys(("leads_to", "viewer", "transcripts", "store"), "")
+    context: dict[str, Any] = {"analyses": analyses, "by_game": by_game, "played": played}
+    context |= dict.fromkeys(("leads_to", "viewer", "transcripts", "store"), "")
     if played:
-        of_matches = {
+        context |= {
             "leads_to": played.study,
             "viewer": played.viewer,
             "store": played.store.title,
             "transcripts": _transcripts(played),
         }
-    context = {"analyses": analyses, "by_game": by_game, "played": played, "seed": seed}
-    write_page(recipe, parts, out, name=name, **of_matches, **context)
+    write_page(recipe, parts, out, name=name, seed=seed, **context)
 
 
 def _by_choice(_: object) -> Iterator[Shown]:

@@ -23,7 +23,7 @@ from cheaptalk.reports.recipes.means import (
     without_ranges,
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, RecipePart
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate, texts
 from cheaptalk.reports.study.comparability import (
     OPPONENTS,
     by_player,
@@ -147,22 +147,22 @@ class _Board:
         yield Answer(f"{text}{_failed_text(failed, rows)}{rivals}", short)
         caption = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
         yield Charts("leaderboard-overall", "Overall", [_dots(board)], caption)
-        yield ReportTable(
-            "leaderboard",
-            "Leaderboard",
-            board,
-            (
-                Header("player", "Player"),
-                *_rank_headers(board),
-                Header(OVERALL, "Overall", UNIT, 3),
-                *(Header(game, game_title(game), UNIT, 3) for game in games),
-            ),
-            notes=(
-                *(notes if board["sure"].count() else ()),
-                *_unvaried(by_game, board),
-                *_left_out(without),
-            ),
-        )
+        certain = bool(board["sure"].count())
+        columns = [Header("player", "Player")]
+        columns.append(Header("rank", "Rank", "95 % of draws" if certain else "", 0))
+        if certain:
+            columns.append(Header("sure", "Simultaneous ranks", "95 %"))
+            columns.append(Header("first", "Best", "of draws", 2))
+        titles = {OVERALL: "Overall"} | {game: game_title(game) for game in games}
+        columns += [Header(key, title, UNIT, 3) for key, title in titles.items()]
+        remarks = [*(notes if certain else ()), *_unvaried(by_game, board)]
+        if without:
+            who = "it" if len(without) == 1 else "them"
+            remarks.append(
+                f"Matches with {', '.join(without)} are excluded because only some of the ranked "
+                f"players met {who}."
+            )
+        yield ReportTable("leaderboard", "Leaderboard", board, columns, notes=tuple(remarks))
         unscored = without_scored(results)
         if unscored or not unranked.is_empty():
             yield _not_ranked(rows, unranked, unscored)
@@ -309,13 +309,6 @@ def _hides_noise(rows: pl.DataFrame) -> bool:
     return bool((games["spread"] == 0).any())
 
 
-def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:
-    yield Header("rank", "Rank", "95 % of draws" if board["sure"].count() else "", 0)
-    if board["sure"].count():
-        yield Header("sure", "Simultaneous ranks", "95 %")
-        yield Header("first", "Best", "of draws", 2)
-
-
 class _Comparison(NamedTuple):
     """The matches of players who can be compared, and those of all other players.
 
@@ -373,14 +366,6 @@ def _failed_text(failed: int, rows: pl.DataFrame) -> str:
     )
 
 
-def _left_out(without: Sequence[str]) -> Iterator[str]:
-    if without:
-        yield (
-            f"Matches with {', '.join(without)} are excluded because only some of the ranked "
-            f"players met {'it' if len(without) == 1 else 'them'}."
-        )
-
-
 def _not_ranked(
     ranked: pl.DataFrame, unranked: pl.DataFrame, unscored: Mapping[str, str]
 ) -> ReportTable:
@@ -404,18 +389,14 @@ def _not_ranked(
         nothing | {"player": player, "lacks": f"any finished match: {ends}"}
         for player, ends in unscored.items()
     ]
-    return ReportTable(
-        "not-ranked",
-        "Not ranked",
-        pl.DataFrame(rows, schema_overrides=standings.schema, infer_schema_length=None),
-        (
-            Header("player", "Player"),
-            Header("z", "Standing", f"{UNIT}, in its own matches", 3),
-            Header("lacks", "Missing"),
-        ),
+    standing = Header("z", "Standing", f"{UNIT}, in its own matches", 3)
+    columns = [*texts(player="Player"), standing, *texts(lacks="Missing")]
+    frame = pl.DataFrame(rows, schema_overrides=standings.schema, infer_schema_length=None)
+    caption = (
         "Players without some matches or opponents of the ranked players. To rank them, add the "
-        "missing pairings to a study.",
+        "missing pairings to a study."
     )
+    return ReportTable("not-ranked", "Not ranked", frame, columns, caption)
 
 
 def _lacking_text(

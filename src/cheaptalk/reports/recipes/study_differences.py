@@ -318,7 +318,7 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
     yield collapsed
 
 
-CELL = ("configuration", "pairing")
+SHARED_CELL = ("configuration", "pairing")
 
 
 class Gaps(NamedTuple):
@@ -343,7 +343,7 @@ def gaps(
         paired: whether all matches are compared in pairs, instance by instance.
     """
     first, second = (
-        side.join(other, on=CELL, how="semi", maintain_order="left")
+        side.join(other, on=SHARED_CELL, how="semi", maintain_order="left")
         for side, other in (frames, frames[::-1])
     )
     sentences, absent, rates = [], [], []

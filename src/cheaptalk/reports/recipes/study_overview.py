@@ -11,7 +11,7 @@ from cheaptalk.records import MatchRecord, VersionMismatch
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData, RecipePart
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import Header, ReportTable, texts
 from cheaptalk.rules import game_title
 
 COLUMNS = (
@@ -89,18 +89,18 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     games = frame.filter(pl.col("player").is_null()).drop("player")
-    yield ReportTable(
-        "played",
-        "Matches by game",
-        games,
-        (Header("title", "Game"), *COLUMNS),
-        leads=lambda row: Lead(row["game"], {"status": "finished"}),
-    )
+
+    def finished(row: Mapping[str, Any]) -> Lead:
+        return Lead(row["game"], {"status": "finished"})
+
+    columns = [*texts(title="Game"), *COLUMNS]
+    yield ReportTable("played", "Matches by game", games, columns, leads=finished)
+    by_player = frame.drop_nulls("player").select("player", pl.exclude("player"))
     yield ReportTable(
         "played-by-player",
         "Matches by player",
-        frame.drop_nulls("player").select("player", pl.exclude("player")),
-        (Header("player", "Player"), Header("title", "Game"), *COLUMNS),
+        by_player,
+        [*texts(player="Player"), *columns],
         leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
     )
 

@@ -14,7 +14,7 @@ from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.pages import KINDS
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts, RecipePart, Shown, Text
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import Header, ReportTable, counts
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.effects import effects
@@ -66,8 +66,8 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
         yield from factor_results(game, evidence.factors)
         yield answer(game)
         if lacking := game.unscored.items():
-            ends = (f"{label} has no finished match: {end}." for label, end in lacking)
-            yield Answer(" ".join(ends))
+            sentences = (f"{label} has no finished match: {end}." for label, end in lacking)
+            yield Answer(" ".join(sentences))
         labels = ", ".join(game.unscored)
         without = f"Not in the charts, because they have no scored match: {labels}." * bool(labels)
         yield Charts(f"{name}-gains", "Gains", figures.gains(game), without)
@@ -120,7 +120,11 @@ def _linked(
     game: GameScores, name: str, frame: pl.DataFrame, columns: Sequence[Header], **options: Any
 ) -> ReportTable:
     """Return a table whose rows and numbers link to their matches."""
-    links = {"leads": partial(_lead, game), "cells": partial(_lead, game), "counts": COUNTS}
+    links: dict[str, Any] = {
+        "leads": partial(_lead, game),
+        "cells": partial(_lead, game),
+        "counts": COUNTS,
+    }
     return ReportTable(f"{game.name}-{name}", capital(name), frame, columns, **(links | options))
 
 
@@ -225,27 +229,18 @@ def _answers(game: GameScores, evidence: Evidence) -> ReportTable:
     ]
     others = [status for status in game.statuses if status not in (Status.FINISHED, Status.LIVE)]
     titles = {"forfeited": "by the player"}
-    return ReportTable(
-        f"{game.name}-answers",
-        "Answers",
-        _by_role(game, *share),
-        (
-            Header("player", "Player"),
-            *_role_header(game),
-            Header(ANSWERS, "Answers", "", 0),
-            *(
-                Header(SHARE + kind, capital(kind), OF_ANSWERS, 1, KINDS[Kind(kind)])
-                for kind in game.kinds
-            ),
-            *(
-                Header(value.value, capital(value.value), titles.get(value.value, "matches"), 0)
-                for value in others
-            ),
-        ),
-        notes=("The number of tries is unknown for imported answers.",) if unknown else (),
-        leads=partial(_lead, game, key=ANSWERS),
-        cells=partial(_lead, game),
-    )
+    columns = [Header("player", "Player"), *_role_header(game), *counts(**{ANSWERS: "Answers"})]
+    columns += [
+        Header(SHARE + kind, capital(kind), OF_ANSWERS, 1, KINDS[Kind(kind)]) for kind in game.kinds
+    ]
+    columns += [
+        Header(value.value, capital(value.value), titles.get(value.value, "matches"), 0)
+        for value in others
+    ]
+    notes = ("The number of tries is unknown for imported answers.",) if unknown else ()
+    frame, lead = _by_role(game, *share), partial(_lead, game, key=ANSWERS)
+    units = ("observation", "cluster")
+    return _linked(game, "answers", frame, columns, notes=notes, leads=lead, counts=units)
 
 
 def _varied(game: GameScores, evidence: Evidence) -> ReportTable | Text:
@@ -274,14 +269,10 @@ def _varied(game: GameScores, evidence: Evidence) -> ReportTable | Text:
         return Text(
             "Varied parameters", f"None: all matches have the same parameters. {fixed_text}"
         )
-    return ReportTable(
-        f"{game.name}-parameters",
-        "Varied parameters",
-        pl.DataFrame(rows),
-        (
-            Header("parameter", "Parameter"),
-            Header("values", "Values", "with the number of matches"),
-            Header("meaning", "Meaning"),
-        ),
-        notes=tuple(filter(None, [fixed_text])),
-    )
+    columns = [
+        Header("parameter", "Parameter"),
+        Header("values", "Values", "with the number of matches"),
+        Header("meaning", "Meaning"),
+    ]
+    name, remarks = f"{game.name}-parameters", tuple(filter(None, [fixed_text]))
+    return ReportTable(name, "Varied parameters", pl.DataFrame(rows), columns, notes=remarks)
