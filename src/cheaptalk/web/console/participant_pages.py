@@ -91,7 +91,7 @@ class ParticipantPages:
         if opened is None:
             broken = self.laboratory.broken.get(name, "")
             return visit.render(
-                "no_people.html.jinja", name=name, tab="participants", broken=broken
+                "no_people.html.jinja", broken=broken
             )
         experiment = opened.supervisor.experiment
         participants = list(experiment.people.values())
@@ -101,8 +101,6 @@ class ParticipantPages:
         ]
         return visit.render(
             "people.html.jinja",
-            name=name,
-            tab="participants",
             experiment=experiment,
             steps=list(_steps(opened.supervisor)),
             endings=Counter(participant.ending for participant in participants),
@@ -171,8 +169,6 @@ class ParticipantPages:
         codes = completion_codes(self.laboratory.links, experiment.protocol, participant)
         return visit.render(
             "participant.html.jinja",
-            name=name,
-            tab="participants",
             participant=participant,
             progress=status_of(participant),
             protocol=experiment.protocol,
@@ -215,7 +211,7 @@ class ParticipantPages:
     async def before_erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
         _, participant = self._participant(name, code)
         return visit.render(
-            "delete_participant.html.jinja", name=name, tab="participants", participant=participant
+            "delete_participant.html.jinja", participant=participant
         )
 
     async def erase(self, visit: CurrentVisit, name: str, code: str) -> Response:

@@ -87,7 +87,6 @@ class StudyRunPages:
         return visit.render(
             "matches.html.jinja",
             name=draft.name,
-            tab="matches",
             running=running,
             overview=overview,
             opened=opened,
@@ -121,7 +120,7 @@ class StudyRunPages:
         if self.laboratory.launched(draft.name) is not None:
             overview = await self.laboratory.runs.overviews.get(draft.name)
         if overview is None or not overview.games:
-            return visit.render("no_transcripts.html.jinja", name=draft.name, tab="transcripts")
+            return visit.render("no_transcripts.html.jinja")
         return visit.go(f"/studies/{draft.name}/transcripts/studies/{quote(draft.name)}")
 
     async def transcripts(self, visit: CurrentVisit, name: str, path: str) -> Response:
@@ -140,7 +139,6 @@ class StudyRunPages:
         return visit.render(
             "data.html.jinja",
             name=draft.name,
-            tab="data",
             is_launched=is_launched,
             other_studies=other_studies,
             has_people=draft.name in self.laboratory.open,

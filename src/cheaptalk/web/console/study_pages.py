@@ -229,7 +229,6 @@ class StudyPages:
         return visit.render(
             "study_log.html.jinja",
             name=draft.name,
-            tab="log",
             later=before is not None,
             entries=self.audit.page(draft.name, before),
             page=LOG_PAGE,
