@@ -95,7 +95,6 @@ class Visit:
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
     def may(self, minimum: Role) -> bool:
-        """Return whether the logged-in account has at least the given role."""
         return self.login is not None and self.account.role.may(minimum)
 
     def link(self, path: str) -> str:

@@ -36,7 +36,6 @@ class PayPages:
         authentication.add_page(f"{PAY}/{{number}}/file", self.file, Role.RESEARCHER)
 
     async def pay(self, visit: CurrentVisit, name: str) -> Response:
-        """Show the study's payment balance and its payouts."""
         self.laboratory.database.drafts.read(name)
         if name not in self.laboratory.open:
             return visit.render("no_people.html.jinja", broken="")

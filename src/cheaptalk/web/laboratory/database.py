@@ -37,7 +37,6 @@ class LaboratoryDatabase:
         self.drafts = Drafts(self.file, self.audit)
 
     def close(self) -> None:
-        """Close the database file."""
         self.file.close()
 
     def __enter__(self) -> Self:

@@ -38,7 +38,6 @@ class Folder:
         self.path = path
 
     def names(self) -> list[str]:
-        """Return the names of all launched studies."""
         names = (file.stem for file in self.path.glob("*.yaml") if file.is_file())
         return sorted(name for name in names if name not in NOT_NAMES)
 

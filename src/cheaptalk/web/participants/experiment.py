@@ -422,7 +422,6 @@ class Experiment:
             person.flags = flags
 
     def plays_in(self, person: Participant, room: Room | None) -> bool:
-        """Return whether a participant plays their current game in a room."""
         stop = person.journey.stop
         if room is None or person.visitor.room is not room or not isinstance(stop, Play):
             return False
@@ -446,7 +445,6 @@ class Experiment:
             await self.end_failed_match(person, room)
 
     async def end_failed_match(self, person: Participant, room: Room) -> None:
-        """End a participant's game if its match failed."""
         async with person.lock:
             if self.plays_in(person, room) and room.stage is Stage.BROKEN:
                 await self.settle(person, "technical")

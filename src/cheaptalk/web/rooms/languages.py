@@ -101,7 +101,6 @@ class Language:
         return self.words.gettext(message) if message else ""
 
     def unclear(self, written: str) -> str:
-        """Return the error message for an ambiguous number."""
         _ = self.text
         message = _("%(written)s is ambiguous; write numbers like this: %(example)s")
         return message % {"written": written, "example": self.writing.number(1234.5)}

@@ -68,7 +68,6 @@ class Links:
         self.lifetime = lifetime
 
     def token(self, visitor: str) -> str:
-        """Return the signed token for a visitor's link."""
         return self.signer.sign(visitor).decode()
 
     def table_template(self, name: str) -> str:

@@ -72,7 +72,6 @@ class RoomManager:
         return self.host.dispatcher.store
 
     def restore(self) -> None:
-        """Restore the stored rooms, and resume their matches."""
         for code, record in kept_rooms(self.store, self.host.rows.id):
             table_template = self.table_templates.get(record["table_template"])
             if table_template is None:
@@ -166,7 +165,6 @@ class RoomManager:
             self._begin(room)
 
     async def leave(self, visitor: Visitor) -> None:
-        """Remove a visitor from a waiting room, or permanently from a match."""
         room = visitor.room
         if room is None:
             return

@@ -61,11 +61,9 @@ class Screen:
         }
 
     def all(self, name: str) -> list[Event]:
-        """Return all events of one kind, oldest first."""
         return [event for kind, event in self._events if kind == name]
 
     def last(self, *names: str) -> Event | None:
-        """Return the latest event of the given kinds."""
         return next((event for kind, event in reversed(self._events) if kind in names), None)
 
     def board(self) -> Markup | None:

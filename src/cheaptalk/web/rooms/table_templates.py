@@ -55,17 +55,14 @@ class TableTemplate:
 
     @cached_property
     def seated(self) -> dict[str, Seated]:
-        """The player in each seat."""
         return dict(zip(self.game.seats, self.seating, strict=True))
 
     @cached_property
     def human_seats(self) -> tuple[str, ...]:
-        """Seats of people who play in the browser."""
         return tuple(seat for seat, seated in self.seated.items() if is_browser_player(seated))
 
     @cached_property
     def substitutes(self) -> dict[str, Seated]:
-        """The substitute player for each human seat that has one."""
         substitutes = {}
         for seat in self.human_seats:
             spec = self.seated[seat].spec

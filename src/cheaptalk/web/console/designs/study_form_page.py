@@ -127,7 +127,6 @@ class FormPage:
         return self.render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
     def start(self, address: str, copies: Sequence[str] = ()) -> Markup:
-        """Render the options for starting a study: an empty form, presets or existing studies."""
         return self.render(
             "study_form_start.html.jinja", starts=starts(), address=address, copies=copies
         )
