@@ -158,12 +158,7 @@ class Crowd:
 
 
 class Bot:
-    """A bot that plays through the web pages.
-
-    Args:
-        number: number of the bot within the crowd.
-        session: HTTP session.
-    """
+    """A bot that plays through the web pages."""
 
     def __init__(self, crowd: Crowd, number: int, session: aiohttp.ClientSession) -> None:
         self.crowd = crowd

@@ -68,7 +68,6 @@ class Accounts:
 
     Args:
         code: the set-up code; empty if the laboratory is already set up.
-        hasher: hashes passwords.
     """
 
     def __init__(self, database: LaboratoryDatabase, code: str, hasher: PasswordHasher) -> None:

@@ -192,12 +192,6 @@ class Authentication:
     Each of these functions runs in its own thread, so it may read a database; an ``async`` function
     must not. A study's tab appears as soon as its page is registered. Errors of the package become
     error pages.
-
-    Args:
-        title: heading of all pages.
-
-    Attributes:
-        app: the console.
     """
 
     def __init__(self, accounts: Accounts, title: str) -> None:

@@ -128,9 +128,7 @@ def make_console(
     """Return a laboratory's console as a web application that can be mounted at any path.
 
     Args:
-        address: public address of the laboratory.
         code: the code from :func:`set_up_code`.
-        title: heading of all pages.
         extensions: functions that add further pages; see :class:`Authentication`.
         hasher: hashes passwords, by default with argon2's default parameters.
         remove: deletes the other data of a study before its design is deleted.
@@ -174,12 +172,7 @@ def make_console(
 
 
 def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:
-    """Return a web application with a laboratory's console and its participants' pages.
-
-    Args:
-        code: the set-up code.
-        title: heading of the console's pages.
-    """
+    """Return a web application with a laboratory's console and its participants' pages."""
     console = make_console(
         laboratory.database,
         laboratory.address,

@@ -29,9 +29,6 @@ class Folder:
 
     Methods raise :class:`.UnknownName` for a name without a study file, so that no other name gives
     access to a path.
-
-    Args:
-        path: path of the folder.
     """
 
     def __init__(self, path: Path) -> None:

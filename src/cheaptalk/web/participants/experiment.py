@@ -50,14 +50,11 @@ class Experiment:
     """A running experiment with its participants.
 
     Args:
-        room_manager: rooms in which the participants play.
         study: study with a protocol under ``people``.
-        identities: participants' platform IDs.
 
     Attributes:
         state: recruitment state: ``open``, ``paused`` or ``closed``.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
-        people: participants by code.
         orphaned: codes of participants whose steps the study no longer has.
         quotas: the number of participants in each treatment.
 
@@ -109,8 +106,6 @@ class Experiment:
         Args:
             known_by: platform ID, if any.
             other_ids: other parameters of the link, such as session IDs.
-            cohort: cohort in the link, if any.
-            language: language code.
             code: code for a new participant, by default a random one; a second request with the
                 same code returns the same participant.
 
@@ -201,7 +196,6 @@ class Experiment:
 
         Args:
             number: number of the participant's responses when the page was rendered.
-            writing: number format of the page's language.
 
         Returns:
             Whether to delete the data of the visit now.

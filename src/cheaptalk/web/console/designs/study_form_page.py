@@ -93,10 +93,8 @@ class FormPage:
         """Render the study form with the study's size.
 
         Args:
-            addresses: URLs of the form.
             hidden: hidden fields of the page, such as a CSRF token.
             focus: the field or row to focus.
-            cost: rendered cost, if requested.
         """
         return self.render(
             "study_form.html.jinja",
