@@ -118,9 +118,10 @@ def table_templates_of(planned: Plan) -> dict[str, TableTemplate]:
     """
     for player in planned.players().values():
         if isinstance(player.spec, PersonSeat) and not is_browser_player(player):
-            raise StudyError(
-                f"players.{player.label}: people cannot play in the {player.spec.person} when a "
-                f"study is served; expected {{person: {MEDIUM}}}"
+            raise StudyError.at(
+                ("players", player.label),
+                f"people cannot play in the {player.spec.person} when a study is served; expected "
+                f"{{person: {MEDIUM}}}",
             )
     table_templates = {template.name: template for template in _table_templates(planned)}
     if not table_templates:
