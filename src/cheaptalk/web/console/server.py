@@ -30,7 +30,6 @@ from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import ReadStanding, RemoveData, StudyPages
-from cheaptalk.web.console.team_pages import add_team_pages
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.damage import Damages
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -150,7 +149,7 @@ def make_console(
         StudyPages(database, remove, read_standing, launched_text).add,
         StudyEditor(database).add,
     )
-    for add in (add_account_pages, *pages, add_team_pages, *extensions):
+    for add in (add_account_pages, *pages, *extensions):
         add(authentication)
 
     async def error_page(request: Request, error: Exception) -> Response:
