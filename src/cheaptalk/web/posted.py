@@ -110,7 +110,6 @@ async def posted_form(
     Args:
         limit: the rate limit for posts.
         client: identifies the sender for the rate limit.
-        max_bytes: maximum size of the form.
 
     Raises:
         HTTPException: the form comes from another website, too often, is too long, cannot be

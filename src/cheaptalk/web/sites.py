@@ -70,7 +70,6 @@ async def open_laboratory(
 
     Args:
         folder: the data directory, created if missing, readable only by the current user.
-        address: the public address.
         private_models: whether researchers' models may have private addresses, such as this
             machine's own. By default, calls reach only public addresses.
     """

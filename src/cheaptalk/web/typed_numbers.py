@@ -82,10 +82,6 @@ def plain_numbers(
 
     Texts that are not clear numbers get a question mark, so that the page asks again.
 
-    Args:
-        names: the fields that contain numbers.
-        writing: number notation of the page's language.
-
     >>> from cheaptalk.styles.writing import PLAIN
     >>> plain_numbers({"age": "1.000", "why": "1,5"}, ["age"], PLAIN)
     {'age': '1.000 ?', 'why': '1,5'}

@@ -93,7 +93,7 @@ def test_presets_round_trip_through_the_form() -> None:
 
 def test_every_setting_has_a_field_that_preserves_it() -> None:
     people = {
-        "title": {"en": "Money", "de": "Geld"}, "contact": "lab@example.org", "keep_days": 30,
+        "title": {"en": "Money", "de": "Geld"}, "contact": "{ask} the lab", "keep_days": 30,
         "recruitment": {"source": "code", "invited": ["A1", "B2"], "places": 2, "one_browser": True,
                         "return_url": "https://example.org/{code}"},
         "limits": {"visits": 2, "games": 5, "hours": 1.5},

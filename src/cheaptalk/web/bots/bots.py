@@ -143,7 +143,6 @@ class Crowd:
         return self.tally
 
     async def check_server(self, session: aiohttp.ClientSession) -> None:
-        """Raise a :class:`CheaptalkError` if no server answers at the start address."""
         try:
             async with session.get(self.entry(0)):
                 pass
@@ -154,18 +153,12 @@ class Crowd:
             ) from None
 
     def entry(self, number: int) -> str:
-        """Return a bot's start address."""
         known_by = f"{abs(self.seed) % 10**12:012}{number:012}"  # valid as an ID on every platform
         return self.url.replace("{id}", known_by)
 
 
 class Bot:
-    """A bot that plays through the web pages.
-
-    Args:
-        number: number of the bot within the crowd.
-        session: HTTP session.
-    """
+    """A bot that plays through the web pages."""
 
     def __init__(self, crowd: Crowd, number: int, session: aiohttp.ClientSession) -> None:
         self.crowd = crowd

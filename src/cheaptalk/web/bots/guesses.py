@@ -144,7 +144,6 @@ def reply(
 
     Args:
         answers: answers by question; others are guessed.
-        play_more: whether to play another game.
     """
     fields = guess(page, form, (), draw)
     presets = {"agreed": "yes", "more": "yes" if play_more else "no", "name": draw.pick(NAMES)}

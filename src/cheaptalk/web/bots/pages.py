@@ -91,7 +91,6 @@ class Page(HTMLParser):
         return next(iter(self.forms_for(deed)), None)
 
     def forms_for(self, deed: str) -> list[Form]:
-        """Return all forms whose URLs end with the given component."""
         return [form for form in self.forms if form.deed == deed]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

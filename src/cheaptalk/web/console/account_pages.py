@@ -1,17 +1,21 @@
-"""Pages for setting up the laboratory, logging in and out, and changing your password."""
+"""Pages for set-up, login and passwords, and owners' pages for accounts and the log."""
 
-from fastapi import HTTPException
+from typing import Annotated
+
+from fastapi import HTTPException, Path, Query
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.accounts import (
     MIN_PASSWORD_LENGTH,
     BadAccount,
     TooManyLogins,
     WrongPassword,
 )
-from cheaptalk.web.console.authentication import CONSOLE_PATH, Authentication, CurrentVisit
+from cheaptalk.web.console.authentication import CONSOLE_PATH, Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.laboratory.audit import PAGE
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.posted import asker
 
@@ -20,7 +24,7 @@ FORM_ERRORS = (BadAccount, TooManyLogins, WrongPassword)
 
 
 def add_account_pages(authentication: Authentication) -> None:
-    """Add the pages for set-up, login and passwords to a console."""
+    """Add the pages for accounts and the log to a console."""
     authentication.add_page("/set-up", set_up_page, None)
     authentication.add_action("/set-up", set_up, None)
     authentication.add_page("/login", login_page, None)
@@ -28,6 +32,13 @@ def add_account_pages(authentication: Authentication) -> None:
     authentication.add_action("/log-out", log_out, Role.VIEWER)
     authentication.add_page("/account", own_account, Role.VIEWER)
     authentication.add_action("/account/password", change_password, Role.VIEWER)
+    authentication.add_page("/accounts", listing, Role.OWNER)
+    authentication.add_action("/accounts", invite, Role.OWNER)
+    authentication.add_page("/accounts/{number}", account, Role.OWNER)
+    authentication.add_page("/log", log, Role.OWNER)
+    authentication.add_action("/accounts/{number}/role", set_role, Role.OWNER)
+    for action in (disable, enable, reset):
+        authentication.add_action(f"/accounts/{{number}}/{action.__name__}", action, Role.OWNER)
 
 
 def set_up_page(visit: CurrentVisit) -> Response:
@@ -130,3 +141,90 @@ async def change_password(visit: CurrentVisit) -> Response:
         )
     visit.renew(token)
     return visit.go("/", "Your password was changed. Your other sessions were logged out.")
+
+
+MAX_ID = 2**63 - 1
+"""Largest integer that SQLite can store."""
+
+Number = Annotated[int, Path(ge=1, le=MAX_ID)]
+"""Account number in a URL."""
+Before = Annotated[int | None, Query(ge=1, le=MAX_ID)]
+"""Show log entries with smaller numbers."""
+ROLES = {
+    Role.VIEWER: "can read everything except accounts",
+    Role.RESEARCHER: "can also create, change and run studies",
+    Role.OWNER: "can also manage accounts and read the laboratory's log",
+}
+"""Permissions of each role."""
+
+
+def listing(visit: CurrentVisit) -> Response:
+    """List the accounts, with a form for inviting researchers."""
+    return _listing(visit)
+
+
+async def invite(visit: CurrentVisit) -> Response:
+    """Create an account and show its one-time password once."""
+    accounts, name = visit.authentication.accounts, visit.form.get("name", "")
+    try:
+        role = _role(visit)
+        password = await accounts.in_thread(accounts.invite, name, role, visit.account.name)
+    except CheaptalkError as error:
+        return await run_in_threadpool(_listing, visit, status_of(error), name, sentence(error))
+    return visit.render("invited.html.jinja", 201, name=name.strip(), password=password)
+
+
+def account(visit: CurrentVisit, number: Number) -> Response:
+    """Show an account and its settings."""
+    selected = visit.authentication.accounts.staff.account(number)
+    return visit.render("account.html.jinja", selected=selected, roles=ROLES)
+
+
+def set_role(visit: CurrentVisit, number: Number) -> Response:
+    """Change the role of an account."""
+    after = visit.authentication.accounts.staff.set_role(number, _role(visit), visit.account.name)
+    return visit.go("/accounts", f"{after.name} now has the role {after.role}.")
+
+
+def disable(visit: CurrentVisit, number: Number) -> Response:
+    """Disable an account."""
+    after = visit.authentication.accounts.staff.disable(number, visit.account.name)
+    return visit.go("/accounts", f"{after.name} can no longer log in.")
+
+
+def enable(visit: CurrentVisit, number: Number) -> Response:
+    """Enable an account."""
+    after = visit.authentication.accounts.staff.enable(number, visit.account.name)
+    return visit.go("/accounts", f"{after.name} can log in again.")
+
+
+async def reset(visit: CurrentVisit, number: Number) -> Response:
+    """Set a one-time password for an account, and show it once."""
+    accounts = visit.authentication.accounts
+    name, password = await accounts.in_thread(accounts.reset, number, visit.account.name)
+    return visit.render("invited.html.jinja", name=name, password=password)
+
+
+def log(visit: CurrentVisit, before: Before = None) -> Response:
+    """Show the laboratory's log, newest entries first."""
+    entries = visit.authentication.accounts.database.audit.page(before=before)
+    later = before is not None
+    return visit.render("log.html.jinja", entries=entries, later=later, page=PAGE)
+
+
+def _listing(visit: Visit, status: int = 200, name: str = "", problem: str = "") -> Response:
+    return visit.render(
+        "accounts.html.jinja",
+        status,
+        accounts=visit.authentication.accounts.staff.all(),
+        roles=ROLES,
+        name=name,
+        problem=problem,
+    )
+
+
+def _role(visit: Visit) -> Role:
+    try:
+        return Role(visit.form.get("role", ""))
+    except ValueError:
+        raise HTTPException(400, "Choose a role: viewer, researcher or owner.") from None

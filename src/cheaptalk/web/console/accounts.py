@@ -68,7 +68,6 @@ class Accounts:
 
     Args:
         code: the set-up code; empty if the laboratory is already set up.
-        hasher: hashes passwords.
     """
 
     def __init__(self, database: LaboratoryDatabase, code: str, hasher: PasswordHasher) -> None:
@@ -104,7 +103,6 @@ class Accounts:
         return self.staff.create_owner(name, self.hasher.hash(password))
 
     def log_in(self, name: str, password: str, address: str) -> str:
-        """Check the password, open a login session and return its token."""
         account = self._authenticate(_normalized(name), password, address)
         self.database.audit.enter(account.name, "logged in", address=address)
         return self._session(account)

@@ -95,7 +95,6 @@ class Visit:
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
     def may(self, minimum: Role) -> bool:
-        """Return whether the logged-in account has at least the given role."""
         return self.login is not None and self.account.role.may(minimum)
 
     def link(self, path: str) -> str:
@@ -111,8 +110,7 @@ class Visit:
         """Render a page template based on ``frame.html.jinja``, the console's common layout.
 
         In addition to the given values, templates get ``visit``, ``link`` and ``token``, the hidden
-        field that every form must contain. Pages that extend ``study.html.jinja`` need ``name`` of
-        the study and ``tab``, one of ``TABS``.
+        field that every form must contain, and, from the URL, ``name`` of the study and ``tab``.
         """
         return self._with_cookie(
             HTMLResponse(self.authentication.page(self, template, values), status)
@@ -185,7 +183,7 @@ class Authentication:
             authentication.add_action("/studies/{name}/pay", approve, Role.RESEARCHER)
 
         def pay(visit: CurrentVisit, name: str) -> Response:
-            return visit.render("pay.html.jinja", name=name, tab="pay")
+            return visit.render("pay.html.jinja")
 
         def approve(visit: CurrentVisit, name: str) -> Response:
             ...  # visit.form holds the posted fields, visit.account the sender
@@ -194,12 +192,6 @@ class Authentication:
     Each of these functions runs in its own thread, so it may read a database; an ``async`` function
     must not. A study's tab appears as soon as its page is registered. Errors of the package become
     error pages.
-
-    Args:
-        title: heading of all pages.
-
-    Attributes:
-        app: the console.
     """
 
     def __init__(self, accounts: Accounts, title: str) -> None:
@@ -286,6 +278,8 @@ class Authentication:
     def page(self, visit: Visit, template: str, values: Mapping[str, Any]) -> str:
         field = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
         common = {
+            "name": visit.study,
+            "tab": visit.tab,
             "visit": visit,
             "link": visit.link,
             "token": field,

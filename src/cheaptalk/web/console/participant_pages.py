@@ -85,14 +85,11 @@ class ParticipantPages:
         status: Annotated[str, Query(alias="at")] = "",
         after: Annotated[int, Query(ge=0, le=10**9)] = 0,
     ) -> Response:
-        """Show the participants by step and outcome."""
         opened = self.laboratory.open.get(name)
         self.laboratory.database.drafts.read(name)
         if opened is None:
             broken = self.laboratory.broken.get(name, "")
-            return visit.render(
-                "no_people.html.jinja", name=name, tab="participants", broken=broken
-            )
+            return visit.render("no_people.html.jinja", broken=broken)
         experiment = opened.supervisor.experiment
         participants = list(experiment.people.values())
         selected = [person for person in participants if status in ("", status_of(person))]
@@ -101,8 +98,6 @@ class ParticipantPages:
         ]
         return visit.render(
             "people.html.jinja",
-            name=name,
-            tab="participants",
             experiment=experiment,
             steps=list(_steps(opened.supervisor)),
             endings=Counter(participant.ending for participant in participants),
@@ -171,8 +166,6 @@ class ParticipantPages:
         codes = completion_codes(self.laboratory.links, experiment.protocol, participant)
         return visit.render(
             "participant.html.jinja",
-            name=name,
-            tab="participants",
             participant=participant,
             progress=status_of(participant),
             protocol=experiment.protocol,
@@ -214,9 +207,7 @@ class ParticipantPages:
 
     async def before_erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
         _, participant = self._participant(name, code)
-        return visit.render(
-            "delete_participant.html.jinja", name=name, tab="participants", participant=participant
-        )
+        return visit.render("delete_participant.html.jinja", participant=participant)
 
     async def erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
         supervisor, participant = self._participant(name, code)

@@ -36,16 +36,13 @@ class PayPages:
         authentication.add_page(f"{PAY}/{{number}}/file", self.file, Role.RESEARCHER)
 
     async def pay(self, visit: CurrentVisit, name: str) -> Response:
-        """Show the study's payment balance and its payouts."""
         self.laboratory.database.drafts.read(name)
         if name not in self.laboratory.open:
-            return visit.render("no_people.html.jinja", name=name, tab="pay", broken="")
+            return visit.render("no_people.html.jinja", broken="")
         experiment = self.laboratory.supervisor(name).experiment
         store, study_id = experiment.room_manager.store, experiment.study_id
         return visit.render(
             "pay.html.jinja",
-            name=name,
-            tab="pay",
             balance=balance_of(store, study_id),
             lines=lines_of(store, study_id, None),
             payouts=[

@@ -86,7 +86,6 @@ class StudyRunPages:
         return visit.render(
             "matches.html.jinja",
             name=draft.name,
-            tab="matches",
             standing=standing,
             opened=opened,
             live=live,
@@ -117,7 +116,7 @@ class StudyRunPages:
         draft = self.laboratory.database.drafts.read(name)
         launched = self.laboratory.launched(draft.name) is not None
         if not launched or not (await self.laboratory.runs.statuses.get(draft.name)).games:
-            return visit.render("no_transcripts.html.jinja", name=draft.name, tab="transcripts")
+            return visit.render("no_transcripts.html.jinja", name=draft.name)
         return visit.go(f"/studies/{draft.name}/transcripts/studies/{quote(draft.name)}")
 
     async def transcripts(self, visit: CurrentVisit, name: str, path: str) -> Response:
@@ -136,7 +135,6 @@ class StudyRunPages:
         return visit.render(
             "data.html.jinja",
             name=draft.name,
-            tab="data",
             is_launched=is_launched,
             other_studies=other_studies,
             has_people=draft.name in self.laboratory.open,

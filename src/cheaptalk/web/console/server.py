@@ -30,7 +30,6 @@ from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import ReadStanding, RemoveData, StudyPages
-from cheaptalk.web.console.team_pages import add_team_pages
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.damage import Damages
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -127,9 +126,7 @@ def make_console(
     """Return a laboratory's console as a web application that can be mounted at any path.
 
     Args:
-        address: public address of the laboratory.
         code: the code from :func:`set_up_code`.
-        title: heading of all pages.
         extensions: functions that add further pages; see :class:`Authentication`.
         hasher: hashes passwords, by default with argon2's default parameters.
         remove: deletes the other data of a study before its design is deleted.
@@ -151,7 +148,7 @@ def make_console(
         StudyPages(database, remove, read_standing, launched_text).add,
         StudyEditor(database).add,
     )
-    for add in (add_account_pages, *pages, add_team_pages, *extensions):
+    for add in (add_account_pages, *pages, *extensions):
         add(authentication)
 
     async def error_page(request: Request, error: Exception) -> Response:
@@ -173,12 +170,7 @@ def make_console(
 
 
 def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:
-    """Return a web application with a laboratory's console and its participants' pages.
-
-    Args:
-        code: the set-up code.
-        title: heading of the console's pages.
-    """
+    """Return a web application with a laboratory's console and its participants' pages."""
     console = make_console(
         laboratory.database,
         laboratory.address,

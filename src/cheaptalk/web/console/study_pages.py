@@ -13,9 +13,9 @@ from cheaptalk.rules import game_title
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import Study
+from cheaptalk.web.console.account_pages import MAX_ID, Before
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.errors import sentence, status_of
-from cheaptalk.web.console.team_pages import MAX_ID, Before
 from cheaptalk.web.laboratory.audit import PAGE as LOG_PAGE
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.designs import read_design
@@ -228,7 +228,6 @@ class StudyPages:
         return visit.render(
             "study_log.html.jinja",
             name=draft.name,
-            tab="log",
             later=before is not None,
             entries=self.audit.page(draft.name, before),
             page=LOG_PAGE,

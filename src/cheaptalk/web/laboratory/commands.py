@@ -68,7 +68,6 @@ class Command:
 
     @property
     def output(self) -> str:
-        """The last lines of the output."""
         return self._output.decode(errors="replace").strip()
 
     @property
@@ -84,7 +83,6 @@ class Command:
         return self.output.rpartition("\n")[2] or f"the command exited with status {self.status}"
 
     async def ended(self) -> int:
-        """Wait for the end of the command, and return its exit status."""
         await asyncio.shield(self._reading)
         assert self.status is not None
         return self.status
@@ -146,12 +144,10 @@ class Commands:
             yield
 
     async def begin(self, name: str, *arguments: str) -> Command:
-        """Start a CLI command for a study; raise OSError if the process cannot be started."""
         command = self.latest[name] = await Command.start(*arguments)
         return command
 
     async def close(self) -> None:
-        """Stop all commands, and prevent new ones from starting."""
         self._closed = True
         for starting in list(self._starting.values()):
             async with starting:

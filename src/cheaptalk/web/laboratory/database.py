@@ -18,13 +18,7 @@ class LaboratoryDatabase:
     """The database in a laboratory's folder, which is created if it does not exist.
 
     Args:
-        folder: an existing folder.
         now: clock, in seconds since 1970.
-
-    Attributes:
-        audit: audit log.
-        staff: accounts and login sessions.
-        drafts: drafts of studies.
 
     Raises:
         CheaptalkError: the file cannot be opened, has a newer version, or is another file.
@@ -37,7 +31,6 @@ class LaboratoryDatabase:
         self.drafts = Drafts(self.file, self.audit)
 
     def close(self) -> None:
-        """Close the database file."""
         self.file.close()
 
     def __enter__(self) -> Self:

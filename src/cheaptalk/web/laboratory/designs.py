@@ -19,7 +19,6 @@ def read_design(name: str, text: str) -> Study:
 
     Args:
         name: the study's name in the laboratory, which the design must contain.
-        text: the study file.
 
     Raises:
         StudyError: the design is not a valid study; the message is one sentence.

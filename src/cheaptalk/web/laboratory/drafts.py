@@ -96,12 +96,10 @@ class Drafts:
         return draft
 
     def read(self, name: str) -> Draft:
-        """Return the draft of a study, ignoring case in its name."""
         with self.file.reading() as connection:
             return _select(connection, name)
 
     def replace(self, name: str, text: str, expected: int, by: str) -> Draft:
-        """Replace the text of a draft, unless it is identical."""
         with self.file.writing() as connection:
             before = _select(connection, name)
             if before.text == text:

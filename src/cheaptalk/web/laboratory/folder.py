@@ -29,16 +29,12 @@ class Folder:
 
     Methods raise :class:`.UnknownName` for a name without a study file, so that no other name gives
     access to a path.
-
-    Args:
-        path: path of the folder.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def names(self) -> list[str]:
-        """Return the names of all launched studies."""
         names = (file.stem for file in self.path.glob("*.yaml") if file.is_file())
         return sorted(name for name in names if name not in NOT_NAMES)
 

@@ -41,15 +41,7 @@ class OpenStudy(NamedTuple):
 class Laboratory:
     """The studies of a laboratory on a running server. Use as an async context manager.
 
-    Args:
-        path: folder of the laboratory, which must exist.
-        database: database of the laboratory.
-        links: signs participants' links.
-        address: public address of the laboratory.
-
     Attributes:
-        folder: folder of the launched studies.
-        runs, outputs: runs and outputs of the studies.
         open: studies that participants can join, by name.
         broken: errors of studies that could not be opened at the start, by name.
     """

@@ -107,7 +107,6 @@ class Outputs(Commands):
         self._works: dict[str, _Work] = {}
 
     async def close(self) -> None:
-        """Stop creating outputs, and remove incomplete files."""
         await super().close()
         for work in self._works.values():
             await work.task
@@ -148,7 +147,6 @@ class Outputs(Commands):
         await self._begin(name, output)
 
     async def export(self, name: str, form: str = "csv") -> None:
-        """Start exporting a study's records as an archive in the given format."""
         if form not in FORMS:
             raise unknown("format", form, FORMS)
         arguments = ("store", "export", name, "--format", form)
@@ -170,14 +168,12 @@ class Outputs(Commands):
         return await asyncio.to_thread(self._listed, name)
 
     async def output(self, name: str, file: str) -> tuple[Path, Output]:
-        """Return the path and description of a study's output."""
         outputs = {item.file: item for item in await self.listed(name)}
         if file not in outputs:
             raise unknown(f"output of {name}", file, sorted(outputs))
         return self.folder.outputs(name) / file, outputs[file]
 
     async def delete(self, name: str, file: str) -> Output:
-        """Delete an output of a study, and return its description."""
         path, output = await self.output(name, file)
         for target in (path.with_name(f"{file}.json"), path):
             await asyncio.to_thread(target.unlink, missing_ok=True)

@@ -36,7 +36,6 @@ class Runs(Commands):
     ``stop`` also raise the errors of :meth:`set`, and ``resume`` those of :meth:`start`.
 
     Args:
-        folder: the laboratory's folder.
         workers: number of processes per run for matches between scripts.
     """
 

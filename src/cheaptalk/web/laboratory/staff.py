@@ -88,7 +88,6 @@ class Staff:
             return [_account(row) for row in rows]
 
     def account(self, key: int | str) -> Account:
-        """Return an account by its number or its name, ignoring case."""
         with self.file.reading() as connection:
             return _select(connection, key)
 
@@ -100,7 +99,6 @@ class Staff:
             return self._insert(connection, name, password, Role.OWNER, name, one_time=False)
 
     def invite(self, name: str, password: str, role: Role, by: str) -> Account:
-        """Create an account with a one-time password."""
         try:
             with self.file.writing() as connection:
                 return self._insert(connection, name, password, role, by, one_time=True)
@@ -139,7 +137,6 @@ class Staff:
             return _select(connection, key)
 
     def disable(self, key: int, by: str) -> Account:
-        """Disable an account, and end its sessions."""
         with self.file.writing() as connection:
             before = _select(connection, key)
             _keep_an_owner(connection, before)
@@ -172,7 +169,6 @@ class Staff:
             connection.execute(sa.update(accounts).where(same).values(password=password))
 
     def log_in(self, key: int, token: str, expires: float) -> None:
-        """Start a login session, and delete expired sessions."""
         now = self.audit.now()
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.expires <= now))

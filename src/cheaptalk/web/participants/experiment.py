@@ -50,14 +50,11 @@ class Experiment:
     """A running experiment with its participants.
 
     Args:
-        room_manager: rooms in which the participants play.
         study: study with a protocol under ``people``.
-        identities: participants' platform IDs.
 
     Attributes:
         state: recruitment state: ``open``, ``paused`` or ``closed``.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
-        people: participants by code.
         orphaned: codes of participants whose steps the study no longer has.
         quotas: the number of participants in each treatment.
 
@@ -109,8 +106,6 @@ class Experiment:
         Args:
             known_by: platform ID, if any.
             other_ids: other parameters of the link, such as session IDs.
-            cohort: cohort in the link, if any.
-            language: language code.
             code: code for a new participant, by default a random one; a second request with the
                 same code returns the same participant.
 
@@ -201,7 +196,6 @@ class Experiment:
 
         Args:
             number: number of the participant's responses when the page was rendered.
-            writing: number format of the page's language.
 
         Returns:
             Whether to delete the data of the visit now.
@@ -422,7 +416,6 @@ class Experiment:
             person.flags = flags
 
     def plays_in(self, person: Participant, room: Room | None) -> bool:
-        """Return whether a participant plays their current game in a room."""
         stop = person.journey.stop
         if room is None or person.visitor.room is not room or not isinstance(stop, Play):
             return False
@@ -446,7 +439,6 @@ class Experiment:
             await self.end_failed_match(person, room)
 
     async def end_failed_match(self, person: Participant, room: Room) -> None:
-        """End a participant's game if its match failed."""
         async with person.lock:
             if self.plays_in(person, room) and room.stage is Stage.BROKEN:
                 await self.settle(person, "technical")

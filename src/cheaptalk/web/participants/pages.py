@@ -246,7 +246,6 @@ class ParticipantPages(RoomPages):
         return name.removeprefix(ENTRY) if name.startswith(ENTRY) else ""
 
     def remembered(self, request: Request) -> Participant | None:
-        """Return the participant who last used this browser."""
         try:
             code = self.links.visitor(request.cookies.get(COOKIE, ""))
         except (BadLink, ExpiredLink):

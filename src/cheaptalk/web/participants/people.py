@@ -104,9 +104,6 @@ def group_of(person: Participant, people: Mapping[str, Participant]) -> frozense
     """Return the codes of all participants in a participant's group.
 
     The result is None in the first game of a visit, and in studies without ``fixed_groups``.
-
-    Args:
-        people: all participants by code.
     """
     journey = person.journey
     if not journey.protocol.games.fixed_groups:
@@ -130,12 +127,7 @@ def group_of(person: Participant, people: Mapping[str, Participant]) -> frozense
 
 
 def is_broken(group: frozenset[str] | None, people: Mapping[str, Participant], size: int) -> bool:
-    """Return whether a group has too few active members for its games.
-
-    Args:
-        people: all participants by code.
-        size: number of people that its games require.
-    """
+    """Return whether a group has too few active members for its games."""
     if group is None:
         return False
     active = [code for code in group if code in people and people[code].ending is None]

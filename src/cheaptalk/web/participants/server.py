@@ -34,9 +34,7 @@ async def open_experiment(
     """Open an experiment, and restore its participants.
 
     Args:
-        store: store, or its file or URL, which is created if it does not exist.
         identities: file of platform IDs, which is created if it does not exist.
-        models: makes the calls to models; by default over HTTP.
 
     Raises:
         StudyError: the study has no participants, or its protocol cannot be carried out.
@@ -60,7 +58,6 @@ def make_experiment(
     """Return an experiment's pages as a web application that can be mounted below a path.
 
     Args:
-        address: public address.
         title: title of the pages if the study has none.
     """
 

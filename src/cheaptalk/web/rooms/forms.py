@@ -87,9 +87,6 @@ def answer_text(
 ) -> str:
     """Convert submitted form values to the JSON text of an answer.
 
-    Args:
-        writing: number format of the page's language.
-
     Raises:
         BadNumber: a number field contains an ambiguous number.
 

@@ -76,9 +76,6 @@ class Language:
         style: prompt style of the games in this language, such as ``german``.
         writing: format of numbers, amounts and names.
         words: translations.
-
-    Args:
-        currency: code of the currency of all amounts.
     """
 
     def __init__(self, code: str, currency: str = DOLLARS) -> None:
@@ -101,7 +98,6 @@ class Language:
         return self.words.gettext(message) if message else ""
 
     def unclear(self, written: str) -> str:
-        """Return the error message for an ambiguous number."""
         _ = self.text
         message = _("%(written)s is ambiguous; write numbers like this: %(example)s")
         return message % {"written": written, "example": self.writing.number(1234.5)}
@@ -177,7 +173,6 @@ def best_language(accepted: str, currency: str = DOLLARS) -> Language:
 
     Args:
         accepted: the ``Accept-Language`` header.
-        currency: code of the currency of amounts.
 
     >>> headers = ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")
     >>> [best_language(header).code for header in headers]

@@ -54,12 +54,7 @@ def load_link_key(store: str) -> bytes:
 
 
 class Links:
-    """Signer and verifier of visitors' links.
-
-    Args:
-        key: secret key.
-        lifetime: seconds after which a link expires.
-    """
+    """Signer and verifier of visitors' links."""
 
     def __init__(self, key: bytes, lifetime: int = LIFETIME) -> None:
         self.signer = TimestampSigner(key, salt="cheaptalk.rooms", digest_method=hashlib.sha256)
@@ -68,7 +63,6 @@ class Links:
         self.lifetime = lifetime
 
     def token(self, visitor: str) -> str:
-        """Return the signed token for a visitor's link."""
         return self.signer.sign(visitor).decode()
 
     def table_template(self, name: str) -> str:

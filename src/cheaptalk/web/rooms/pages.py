@@ -223,7 +223,6 @@ class RoomPages:
         return self.render(request, "table.html.jinja", room=room, view=view, **values)
 
     async def events(self, request: Request, token: str, after: int = 0) -> Response:
-        """Stream an event to the browser whenever the visitor's page changes."""
         visitor = self.visitor_of(request, token)
         last_id = request.headers.get("Last-Event-ID", "")
         number = int(last_id) if COUNT.fullmatch(last_id) else after
@@ -257,7 +256,6 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Perform the action of a button, such as leaving or retrying a match."""
         visitor = self.visitor_of(request, token)
         await posted_form(request, self.posts, visitor.name)
         if deed != "leave":

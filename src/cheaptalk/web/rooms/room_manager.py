@@ -44,11 +44,6 @@ async def _no_callback(_room: Room) -> None:
 class RoomManager:
     """Manager of the rooms in which people play a study's matches.
 
-    Args:
-        host: plays the matches.
-        table_templates: the tables that can be opened, by name.
-        currency: code of the currency of all amounts.
-
     Attributes:
         on_begin, on_end: called when a room's match starts, and when it ends or fails.
     """
@@ -72,7 +67,6 @@ class RoomManager:
         return self.host.dispatcher.store
 
     def restore(self) -> None:
-        """Restore the stored rooms, and resume their matches."""
         for code, record in kept_rooms(self.store, self.host.rows.id):
             table_template = self.table_templates.get(record["table_template"])
             if table_template is None:
@@ -166,7 +160,6 @@ class RoomManager:
             self._begin(room)
 
     async def leave(self, visitor: Visitor) -> None:
-        """Remove a visitor from a waiting room, or permanently from a match."""
         room = visitor.room
         if room is None:
             return
@@ -334,11 +327,6 @@ async def open_room_manager(
     study: Study | Path | str, store: Store | Path | str, models: Models | None = None
 ) -> AsyncIterator[RoomManager]:
     """Open the rooms of a study, and resume its unfinished matches.
-
-    Args:
-        study: study, study file or name of a preset.
-        store: store, or its file or URL, which is created if it does not exist.
-        models: makes the calls to models; by default over HTTP.
 
     Raises:
         StudyError: the study has no player in the browser, a human player elsewhere, or a model

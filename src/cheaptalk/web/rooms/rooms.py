@@ -101,7 +101,6 @@ class Room:
 
     @property
     def free(self) -> list[str]:
-        """Seats for people that no visitor has taken yet."""
         return [seat for seat, visitor in self.visitors.items() if visitor is None]
 
     @property
@@ -111,11 +110,9 @@ class Room:
         )
 
     def seated(self, seat: str) -> Seated:
-        """Return the player in a seat as recorded for the match."""
         return dict(zip(self.table_template.seated, self.match.seating, strict=True))[seat]
 
     def has_seat(self, visitor: Visitor) -> bool:
-        """Return whether a visitor still has a seat in this room."""
         return any(occupant is visitor for occupant in self.visitors.values())
 
     @property

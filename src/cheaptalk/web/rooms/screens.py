@@ -27,7 +27,6 @@ class Screen:
 
     Args:
         events: the actor's observations, oldest first, and the pending request.
-        action: class of the pending action, or None.
         pays: function from the fields of an answer to the actor's payoff; None if the match does
             not end with this answer.
     """
@@ -61,11 +60,9 @@ class Screen:
         }
 
     def all(self, name: str) -> list[Event]:
-        """Return all events of one kind, oldest first."""
         return [event for kind, event in self._events if kind == name]
 
     def last(self, *names: str) -> Event | None:
-        """Return the latest event of the given kinds."""
         return next((event for kind, event in reversed(self._events) if kind in names), None)
 
     def board(self) -> Markup | None:
@@ -84,7 +81,6 @@ class Screen:
 
         Args:
             fields: fields of the action, for a block of the action's class or a base class.
-            values: further values for the template.
         """
         values = {"fields": {field.name: field for field in fields}} | values
         for kind in (self._action or object).__mro__:
@@ -103,7 +99,6 @@ def introduced(language: Language, game: Game, block: str, seat: str = "") -> Ma
     Args:
         block: ``gist`` for a one-line summary, ``about`` for the rules, or ``part`` for the role of
             a seat. The block must not use private parameters of the game.
-        seat: the seat for ``part``.
     """
     return _render(game, language, block, {"game": game, "seat": seat})
 

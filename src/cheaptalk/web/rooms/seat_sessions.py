@@ -104,11 +104,9 @@ class SeatSession:
 
     @property
     def current(self) -> PendingRequest | None:
-        """The pending request that should be answered first, if any."""
         return next(iter(self.open.values()), None)
 
     def find(self, key: str) -> PendingRequest | None:
-        """Return the unanswered request with the given key, or None."""
         pending = (request for request in self.open.values() if not request.answer.done())
         return next((request for request in pending if request.key == key), None)
 

@@ -23,12 +23,7 @@ from cheaptalk.web.rooms.room_manager import RoomManager, RoomUnavailable
 def make_rooms(
     room_manager: RoomManager, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """Return the rooms as a web application that can be mounted below a path.
-
-    Args:
-        address: public address.
-        title: title of all pages.
-    """
+    """Return the rooms as a web application that can be mounted below a path."""
     pages = RoomPages(room_manager, links, address, title)
     app = bare_app(pages, STYLE, address, title)
     app.get("/")(pages.gallery)

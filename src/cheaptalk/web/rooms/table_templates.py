@@ -55,17 +55,14 @@ class TableTemplate:
 
     @cached_property
     def seated(self) -> dict[str, Seated]:
-        """The player in each seat."""
         return dict(zip(self.game.seats, self.seating, strict=True))
 
     @cached_property
     def human_seats(self) -> tuple[str, ...]:
-        """Seats of people who play in the browser."""
         return tuple(seat for seat, seated in self.seated.items() if is_browser_player(seated))
 
     @cached_property
     def substitutes(self) -> dict[str, Seated]:
-        """The substitute player for each human seat that has one."""
         substitutes = {}
         for seat in self.human_seats:
             spec = self.seated[seat].spec
@@ -121,9 +118,10 @@ def table_templates_of(planned: Plan) -> dict[str, TableTemplate]:
     """
     for player in planned.players().values():
         if isinstance(player.spec, PersonSeat) and not is_browser_player(player):
-            raise StudyError(
-                f"players.{player.label}: people cannot play in the {player.spec.person} when a "
-                f"study is served; expected {{person: {MEDIUM}}}"
+            raise StudyError.at(
+                ("players", player.label),
+                f"people cannot play in the {player.spec.person} when a study is served; expected "
+                f"{{person: {MEDIUM}}}",
             )
     table_templates = {template.name: template for template in _table_templates(planned)}
     if not table_templates:

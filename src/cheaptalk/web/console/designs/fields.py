@@ -22,6 +22,8 @@ FieldKind: TypeAlias = Literal["text", "area", "number", "choice", "lines", "yam
 """A text, a long text, a number, one of several options, one text per line, YAML, or fields."""
 BLANK = "''"
 """Notation of an empty text that differs from the default."""
+YAML = ("{", "[", "'{", "'[")
+"""Starts of texts that are read as YAML, such as texts in several languages."""
 EMPTY = ("null", BLANK, "[]", "{}", "required")
 BOOLEAN_LABELS = {"true": "yes", "false": "no"}
 """Display texts of boolean values."""
@@ -87,7 +89,7 @@ class Field(NamedTuple):
         if not text:
             return None
         match self.kind:
-            case "text" | "area" if not text.startswith(("{", "[")) and text != BLANK:
+            case "text" | "area" if not text.startswith(YAML) and text != BLANK:
                 return text
             case "lines":
                 return [line.strip() for line in text.splitlines() if line.strip()]
@@ -105,6 +107,8 @@ class Field(NamedTuple):
                 return str(int(value))
             case "" if self.default != BLANK:
                 return BLANK
+            case str() if value.startswith(YAML):
+                return as_yaml(value)
             case str() if self.kind in ("text", "area", "lines"):
                 return value
             case list() if self.kind == "lines":

@@ -73,7 +73,6 @@ class StudyEditor:
         authentication.add_action(f"{FORM}/cost", self.cost, Role.RESEARCHER, repeating=True)
 
     def start(self, visit: CurrentVisit) -> Response:
-        """Show the presets and studies from which a new study can start."""
         copies = [draft.name for draft in self.drafts.page()]
         return self._page(visit, self.form_page.start(visit.link(FORM), copies), "New study")
 
@@ -129,12 +128,10 @@ class StudyEditor:
         return visit.go(path, f"Version {after.version} was saved.")
 
     async def counts(self, visit: CurrentVisit) -> Response:
-        """Return the size of the study as an HTML fragment."""
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
         return HTMLResponse(self.form_page.counts(checked), 422 if checked.problems else 200)
 
     async def cost(self, visit: CurrentVisit) -> Response:
-        """Return the estimated cost of the study as an HTML fragment."""
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
         if checked.plan is None or no_estimate_reason(size_of(checked.plan)):
             return HTMLResponse("", 422)

@@ -52,7 +52,6 @@ class Size(NamedTuple):
 
     @property
     def players(self) -> str:
-        """Text with the numbers of people, models and scripts in the study."""
         kinds = (("person", self.people), ("model", self.models), ("script", self.scripts))
         counts = [_headcount(len(labels), kind) for kind, labels in kinds if labels]
         return ", ".join(counts)

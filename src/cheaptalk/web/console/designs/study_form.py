@@ -356,7 +356,7 @@ class FormReader:
                 return "sample", ()
             case ("pairing", *_):
                 return self._pairing_field(), ()
-        names = [*STUDY, *_names("", STUDY.values())]
+        names = [*_names("", STUDY.values())]
         for length in range(len(location), 0, -1):
             if (name := ".".join(map(str, location[:length]))) in names:
                 return name, location[length:]
@@ -380,8 +380,7 @@ class FormReader:
             return PLAYERS, (label, *location)
         number = self.labels[max(labels, key=len)]
         row = self.form.rows[PLAYERS][number]
-        kind = row.get("kind", [""])[-1]
-        settings = row.get("settings", [""])[-1]
+        kind, settings = last_text(row, "kind"), last_text(row, "settings")
         key = str(location[0]) if location else ""
         if key in ("deadline", "away"):
             return f"{PLAYERS}.{number}.{key}", location[1:]

@@ -93,10 +93,8 @@ class FormPage:
         """Render the study form with the study's size.
 
         Args:
-            addresses: URLs of the form.
             hidden: hidden fields of the page, such as a CSRF token.
             focus: the field or row to focus.
-            cost: rendered cost, if requested.
         """
         return self.render(
             "study_form.html.jinja",
@@ -127,7 +125,6 @@ class FormPage:
         return self.render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
     def start(self, address: str, copies: Sequence[str] = ()) -> Markup:
-        """Render the options for starting a study: an empty form, presets or existing studies."""
         return self.render(
             "study_form_start.html.jinja", starts=starts(), address=address, copies=copies
         )
