@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,19 @@ from tests.pages import Page
 JUDGE = ("judge", "run", "talk", "--rubric", "hallucination", "--model", "script/legal")
 
 
-@pytest.fixture
-def cli(cheaptalk: Command, tmp_path: Path) -> Command:
-    """Return the command line in a folder with a store of noisy negotiators."""
-    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+@pytest.fixture(scope="module")
+def negotiations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of noisy negotiators."""
+    path = tmp_path_factory.mktemp("negotiations") / "cheaptalk.sqlite"
+    with ct.Store.open(path, create=True) as store:
         play(store, instances=6)
+    return path
+
+
+@pytest.fixture
+def cli(cheaptalk: Command, tmp_path: Path, negotiations: Path) -> Command:
+    """Return the command line in a folder with a copy of the store."""
+    shutil.copy(negotiations, tmp_path)
     return cheaptalk
 
 
