@@ -15,6 +15,7 @@ import cheaptalk as ct
 from cheaptalk.mock_server.formats import completion
 from cheaptalk.records.judgements import ledger_id
 from cheaptalk.records.store import schema
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Server, uncounting
 from tests.judges.judged import play
@@ -79,12 +80,7 @@ def test_report_includes_judges(cli: Command, tmp_path: Path) -> None:
 
 
 def test_judge_without_comparison_explains_why(cli: Command, tmp_path: Path) -> None:
-    warmth = {
-        "name": "warmth",
-        "item": "match",
-        "question": "Is it friendly?",
-        "categories": {"cold": "it is not", "warm": "it is"},
-    }
+    warmth = CASES["judge_without_comparison_explains_why"]
     (tmp_path / "warmth.yaml").write_text(json.dumps(warmth))
     judge = ("judge", "run", "talk", "--rubric", "warmth.yaml", "--model")
     cli(*judge, "script/legal")
