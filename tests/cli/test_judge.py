@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import cheaptalk as ct
 from cheaptalk.mock_server.formats import completion
 from cheaptalk.records.judgements import ledger_id
 from cheaptalk.records.store import schema
+from tests.cli import CASES
 from tests.conftest import Command
 from tests.fakes import Server, uncounting
 from tests.judges.judged import play
@@ -22,11 +24,19 @@ from tests.pages import Page
 JUDGE = ("judge", "run", "talk", "--rubric", "hallucination", "--model", "script/legal")
 
 
-@pytest.fixture
-def cli(cheaptalk: Command, tmp_path: Path) -> Command:
-    """Return the command line in a folder with a store of noisy negotiators."""
-    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+@pytest.fixture(scope="module")
+def negotiations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of noisy negotiators."""
+    path = tmp_path_factory.mktemp("negotiations") / "cheaptalk.sqlite"
+    with ct.Store.open(path, create=True) as store:
         play(store, instances=6)
+    return path
+
+
+@pytest.fixture
+def cli(cheaptalk: Command, tmp_path: Path, negotiations: Path) -> Command:
+    """Return the command line in a folder with a copy of the store."""
+    shutil.copy(negotiations, tmp_path)
     return cheaptalk
 
 
@@ -70,12 +80,7 @@ def test_report_includes_judges(cli: Command, tmp_path: Path) -> None:
 
 
 def test_judge_without_comparison_explains_why(cli: Command, tmp_path: Path) -> None:
-    warmth = {
-        "name": "warmth",
-        "item": "match",
-        "question": "Is it friendly?",
-        "categories": {"cold": "it is not", "warm": "it is"},
-    }
+    warmth = CASES["judge_without_comparison_explains_why"]
     (tmp_path / "warmth.yaml").write_text(json.dumps(warmth))
     judge = ("judge", "run", "talk", "--rubric", "warmth.yaml", "--model")
     cli(*judge, "script/legal")

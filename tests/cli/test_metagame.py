@@ -28,12 +28,12 @@ def payoffs(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store in which the heuristics have played five instances."""
     study = ct.preset(HEURISTICS)
     assert study is not None
-    path = tmp_path / "study.sqlite"
+    path = tmp_path_factory.mktemp("metagame") / "study.sqlite"
     with ct.Store.open(path, create=True) as opened:
         ct.run(study.model_copy(update={"instances": 5}), opened)
     return path

@@ -32,10 +32,10 @@ def make_store(folder: Path, **changes: object) -> Path:
     return path
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store in which three heuristics have met in both orders."""
-    return make_store(tmp_path)
+    return make_store(tmp_path_factory.mktemp("metagame"))
 
 
 def command(store: Path, *more: str) -> list[str]:

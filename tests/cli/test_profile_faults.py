@@ -242,14 +242,7 @@ def test_crashes_on_one_kind_of_message_are_identified(
     profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
     talkers = {key: {"strategy": "talker", "manner": key} for key in ("silent", "polite", "threat")}
-    words = {
-        "pie-words": {
-            "title": "A pie, with words",
-            "game": "bargaining",
-            "instances": 4,
-            "fixed": {"money": 200, "horizon": 3, "messages": True},
-        }
-    }
+    words = CASES["crashes_on_one_kind_of_message_are_identified"]
     battery = BATTERY | {"talkers": talkers, "words": words, "repeats": []}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(battery))
 

@@ -157,29 +157,7 @@ def test_run_prints_a_summary_and_the_next_command(cheaptalk: Command, tmp_path:
     assert first.startswith("small: 2 of 2 matches ended (0 before, 2 now in ")
     assert last == "write a report with: cheaptalk report small --store 'my store.sqlite'"
     again = json.loads(cheaptalk("run", "small.yaml", "--store", "my store.sqlite", "--json").out)
-    assert again | {"seconds": 0} == {
-        "study": "small",
-        "store": "my store.sqlite",
-        "planned": 2,
-        "before": 2,
-        "played": {},
-        "forfeited": 0,
-        "left": 0,
-        "halted": None,
-        "unresolved": 0,
-        "problems": {},
-        "seconds": 0,
-        "waiting": 0,
-        "cache": None,
-        "answers": {},
-        "cost": None,
-        "dropped": 0,
-        "replaced": 0,
-        "set_aside": 0,
-        "rest": 0,
-        "elsewhere": 0,
-        "log_open": False,
-    }
+    assert again | {"seconds": 0} == CASES["run_prints_a_summary_and_the_next_command"]
 
 
 def test_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_path: Path) -> None:

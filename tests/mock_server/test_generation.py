@@ -66,8 +66,11 @@ class AllOptional(ct.Action):
     remark: ct.Message | None = None
 
 
+ACTIONS: tuple[type[ct.Action], ...] = (Bounded, Strings, Nested, AllOptional)
+
+
 def test_generated_values_are_valid() -> None:
-    for action in [Bounded, Strings, Nested, AllOptional]:
+    for action in ACTIONS:
         schema = action.model_json_schema()
         for draw in DRAWS:
             value = Generator(schema, draw).value(schema)
@@ -76,7 +79,7 @@ def test_generated_values_are_valid() -> None:
 
 
 def test_answers_to_schema_requests_are_parsed() -> None:
-    for action in [Bounded, Strings, Nested, AllOptional]:
+    for action in ACTIONS:
         codec = JsonCodec()
         ask = Ask("alice", action, ct.Event())
         for seed in range(20):

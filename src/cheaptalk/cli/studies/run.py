@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -40,11 +42,15 @@ def _cost(item: ct.studies.StudyStatus) -> ct.records.Cost | None:
     return None if item.imported and not item.cost.calls else item.cost
 
 
+def _count(status: str, item: ct.studies.StudyStatus) -> int:
+    return item.counts[status]
+
+
 STATES = ("live", "finished", "forfeited", "failed")
 COLUMNS = (
     Field("study", "name"),
     Field("planned", lambda item: "?" if item.planned is None else item.planned),
-    *(Field(name, lambda item, name=name: item.counts[name]) for name in STATES),
+    *(Field(status, partial(_count, status)) for status in STATES),
 )
 """The columns of the table of ``status``."""
 STATUS = (
@@ -74,7 +80,7 @@ CONTROL = (
     Field("", lambda state: state, _progress),
     Field("", sentences.spent, "spent: {}".format),
 )
-LIMITERS = {
+LIMITERS: dict[str, Callable[[Any], object]] = {
     "limit": lambda limiter: f"{limiter.limit}{' (fixed)' if limiter.fixed else ''}",
     "in flight": attrgetter("in_flight"),
     "waiting": attrgetter("waiting"),
