@@ -17,6 +17,7 @@ from cheaptalk.frames.reader import (
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT, shared_columns
 from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules import Metric, get_game
@@ -25,22 +26,8 @@ from cheaptalk.studies.lookup import reads_study
 KINDS = tuple(kind.value for kind in Kind)
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 """Whether a match is scored, as an expression on a frame of matches."""
-HEAD = {
-    "match_id": pl.String,
-    "status": pl.String,
-    "dropped": pl.Boolean,
-    "rules_version": pl.Int64,
-    "configuration": pl.String,
-    "instance": pl.String,
-    "repeat": pl.Int64,
-    "pairing": pl.String,
-    "calls": pl.Int64,
-    "input_tokens": pl.Int64,
-    "output_tokens": pl.Int64,
-    "dollars": pl.Float64,
-    "finished": pl.Float64,
-    "played": pl.String,
-}
+TYPES = {TEXT: pl.String, INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
+HEAD = {declared.name: TYPES[declared.type] for declared in shared_columns("matches", "frame")}
 """The first columns of every game's frame."""
 
 
@@ -75,9 +62,9 @@ def match_frames(
     are undefined, or if the match was played under another version of the rules than the installed
     one.
 
-    Columns: ``match_id``, ``status``, ``dropped``, ``rules_version``, ``configuration`` (a digest
-    of game and parameters), ``instance`` (within a configuration, equal for matches on the same
-    instance), ``repeat``, ``pairing`` (labels in the order of seats, see :func:`.line_up`),
+    Columns: ``match_id``, ``rules_version``, ``configuration`` (a digest of game and parameters),
+    ``instance`` (within a configuration, equal for matches on the same instance), ``repeat``,
+    ``pairing`` (labels in the order of seats, see :func:`.line_up`), ``status``, ``dropped``,
     ``calls``, ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices are known),
     ``finished`` (seconds since 1970; for imported matches the time of import), ``played`` (when an
     imported match was played, as the other system wrote it; null if unknown, or if no metric is
@@ -228,8 +215,8 @@ class _Rows:
         ]
         self.rows.append(
             [
-                record.id, record.status.value, self.reader.dropped(record), record.version,
-                configuration, record.instance_key, record.repeat, line_up(list(labels.values())),
+                record.id, record.version, configuration, record.instance_key, record.repeat,
+                line_up(list(labels.values())), record.status.value, self.reader.dropped(record),
                 record.calls, record.input_tokens, record.output_tokens, record.dollars,
                 record.finished, None if record.unread else record.played,
                 *map(labels.get, self.seats),

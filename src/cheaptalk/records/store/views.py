@@ -1,5 +1,7 @@
 """The SQL views of a store, which ``views.sql.jinja`` defines for every kind of database.
 
+Columns that are also exported are declared in ``columns.csv`` of :mod:`cheaptalk.records.exports`.
+
 Views are created with a store and recreated by every migration. To change a view, add a migration,
 even an empty one.
 """
@@ -11,6 +13,8 @@ from typing import TypeAlias
 
 import jinja2
 import sqlalchemy as sa
+
+from cheaptalk.records.exports.columns import shared_columns
 
 Word: TypeAlias = str | Callable[..., str]
 
@@ -82,8 +86,14 @@ TEMPLATE = jinja2.Template(
 
 
 def _written(words: Mapping[str, Word]) -> dict[str, str]:
-    views = re.findall(r"^(create view (\w+) as\n[^;]+);$", TEMPLATE.render(words), re.MULTILINE)
-    return dict(views)
+    def columns(table: str) -> str:
+        return ",\n    ".join(
+            f"{jinja2.Template(declared.sql).render(words, table=table)} as {declared.name}"
+            for declared in shared_columns(table, "view")
+        )
+
+    text = TEMPLATE.render(words, columns=columns)
+    return dict(re.findall(r"^(create view (\w+) as\n[^;]+);$", text, re.MULTILINE))
 
 
 VIEWS = {"sqlite": _written(SQLITE), "postgresql": _written(POSTGRESQL)}
