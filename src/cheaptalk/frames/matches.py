@@ -5,30 +5,18 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import polars as pl
 
-from cheaptalk.frames.reader import (
-    Frames,
-    Reader,
-    RowValues,
-    check_bounds,
-    check_free,
-    chosen,
-    failed,
-)
-from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, line_up
+from cheaptalk.frames.reader import Frames, Reader, chosen
+from cheaptalk.frames.stored import HEAD as HEAD  # re-exported
+from cheaptalk.frames.stored import HIDDEN, Measuring, StoredRows, write_back
+from cheaptalk.frames.stored import KINDS as KINDS
+from cheaptalk.frames.stored import SCORED as SCORED
+from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
-from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT, shared_columns
+from cheaptalk.records.metrics import Measured
 from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import seats_of
-from cheaptalk.rules import Metric, get_game
+from cheaptalk.rules import get_game
 from cheaptalk.studies.lookup import reads_study
-
-KINDS = tuple(kind.value for kind in Kind)
-SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
-"""Whether a match is scored, as an expression on a frame of matches."""
-TYPES = {TEXT: pl.String, INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
-HEAD = {declared.name: TYPES[declared.type] for declared in shared_columns("matches", "frame")}
-"""The first columns of every game's frame."""
 
 
 class Observer(Protocol):
@@ -42,8 +30,11 @@ class Observer(Protocol):
 
 
 class _Part(NamedTuple):
+    """Rows of a game, parameters by configuration, and computed metrics by match number."""
+
     frame: pl.DataFrame
     parameters: dict[str, dict[str, Any]]
+    measured: dict[int, Measured]
 
 
 @reads_study
@@ -114,6 +105,9 @@ def observed_frames(
     frames = {
         game: _whole([read[game] for read, _ in parts if game in read]) for game in sorted(seats)
     }
+    for read, _ in parts:
+        for game_part in read.values():
+            write_back(store, game_part.measured)
     (_, first), *rest = parts
     for _, later_observers in rest:
         for item, later in zip(first, later_observers, strict=True):
@@ -162,19 +156,23 @@ def _read_part(
     kinds: Sequence[type[Observer]],
 ) -> tuple[dict[str, _Part], Sequence[Observer]]:
     """Read a part of a study; return its rows by game, and observers that processed its matches."""
-    reader, observers = Reader.of(store, study), [kind() for kind in kinds]
-    games = {}
-    for game, game_seats in seats.items():
-        metrics = [get_game(game).metrics[name] for name in metric_names[game]]
-        games[game] = _Rows(list(game_seats), metrics, reader, as_published)
-    bodies = bool(observers) or any(metric_names.values())
-    for record in store.records(study, bodies=bodies, where=of_part(part)):
-        games[record.game].add(record)
-        if observers and reader.counts(record):
-            for item in observers:
-                item.add(record)
-    filled = {name: rows for name, rows in games.items() if rows.rows}
-    return {name: _Part(rows.frame(), rows.parameters) for name, rows in filled.items()}, observers
+    reader, observers, games = Reader.of(store, study), [kind() for kind in kinds], {}
+    with store.backend.explaining():
+        rows = StoredRows(store, study, part)
+        for game, game_seats in seats.items():
+            metrics = [get_game(game).metrics[name] for name in metric_names[game]]
+            measuring = Measuring(rows, game, metrics, as_published)
+            own = rows.of_game(game, list(game_seats), reader)
+            if own.height:
+                parameters = rows.parameters(game)
+                frame = measuring.add(own).drop(*HIDDEN, "imported")
+                games[game] = _Part(frame, parameters, measuring.measured)
+    if observers:
+        for record in store.records(study, bodies=True, where=of_part(part)):
+            if reader.counts(record):
+                for item in observers:
+                    item.add(record)
+    return games, observers
 
 
 def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
@@ -191,62 +189,6 @@ def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
     return frame.join(
         pl.DataFrame(columns), on="configuration", maintain_order="left", validate="m:1"
     )
-
-
-class _Rows:
-    def __init__(
-        self, seats: list[str], metrics: list[Metric], reader: Reader, as_published: bool
-    ) -> None:
-        self.seats = seats
-        self.metrics = metrics
-        self.reader = reader
-        self.variants = [(metric, metric.variant(as_published)) for metric in metrics]
-        self.rows: list[RowValues] = []
-        self.parameters: dict[str, dict[str, Any]] = {}
-
-    def add(self, record: MatchRecord) -> None:
-        labels = {seat: record.label(seat) for seat in record.seats}
-        configuration = record.configuration.digest
-        self.parameters.setdefault(configuration, record.parameters)
-        paid = (record.payoffs or {}) if self.reader.counts(record) else {}
-        unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}
-        kinds = [
-            record.kinds.get(seat, {}) | unknown if seat in labels else None for seat in self.seats
-        ]
-        self.rows.append(
-            [
-                record.id, record.version, configuration, record.instance_key, record.repeat,
-                line_up(list(labels.values())), record.status.value, self.reader.dropped(record),
-                record.calls, record.input_tokens, record.output_tokens, record.dollars,
-                record.finished, None if record.unread else record.played,
-                *map(labels.get, self.seats),
-                *[None if own is None else own.get(kind, 0) for own in kinds for kind in KINDS],
-                *map(paid.get, self.seats), *self.measured(record),
-            ]
-        )  # fmt: skip
-
-    def measured(self, record: MatchRecord) -> RowValues:
-        result = self.reader.result(record) if self.metrics else None
-        if result is None:
-            return [None] * len(self.metrics)
-        values: RowValues = []
-        for metric, variant in self.variants:
-            try:
-                value = variant(result)
-            except Exception as error:
-                raise failed("metric", metric.name, record, error) from error
-            check_bounds("metric", metric, value, record)
-            values.append(value)
-        return values
-
-    def frame(self) -> pl.DataFrame:
-        columns: dict[str, Any] = dict(HEAD)
-        columns |= {f"player_{seat}": pl.String for seat in self.seats}
-        columns |= {f"answers_{seat}_{kind}": pl.Int64 for seat in self.seats for kind in KINDS}
-        columns |= {f"payoff_{seat}": pl.Float64 for seat in self.seats}
-        check_free("metric", self.metrics, columns)
-        columns |= {metric.name: pl.Float64 for metric in self.metrics}
-        return pl.DataFrame(self.rows, schema=columns, orient="row")
 
 
 def _uniform(values: list[Any]) -> list[Any]:

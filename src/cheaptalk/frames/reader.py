@@ -36,9 +36,13 @@ class Reader:
 
     def dropped(self, record: MatchRecord) -> bool:
         """Return whether the study's policies exclude the match from metrics."""
+        return self.drops(record.kinds)
+
+    def drops(self, kinds: Mapping[str, Mapping[str, int]]) -> bool:
+        """Return whether matches with these counts of answers, by seat and kind, are excluded."""
         return any(
             count and kind in self.dropping
-            for counts in record.kinds.values()
+            for counts in kinds.values()
             for kind, count in counts.items()
         )
 

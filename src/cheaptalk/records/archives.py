@@ -265,7 +265,9 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
         "studies": t.studies.c.id == study,
         "configurations": t.configurations.c.id.in_(configurations),
         "players": sa.or_(t.players.c.id.in_(on_roster), t.players.c.id.in_(sorted(seated))),
-        "matches": matches, "calls": calls, "batches": t.batches.c.id.in_(batches),
+        "matches": matches,
+        "metrics": t.metrics.c.match_number.in_(sa.select(t.matches.c.number).where(matches)),
+        "calls": calls, "batches": t.batches.c.id.in_(batches),
         "judges": t.judges.c.digest.in_(sa.select(t.judgements.c.judge).where(judged)),
         "judgements": judged,
     }  # fmt: skip

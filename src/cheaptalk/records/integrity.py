@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +28,7 @@ from cheaptalk.records.identity import (
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
-from cheaptalk.records.record import SETTLED, MatchRecord, VersionMismatch, ended
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
 from cheaptalk.records.repeated_replies import RepeatedReplies, RepeatedReply
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
@@ -429,7 +429,7 @@ def _of_match(
         yield "the answers end before the match does"
         return
     replayed = ended(table, record.body["seed"], record.answers)
-    for name in (column.name for column in fields(replayed)):
+    for name in ENDED_COLUMNS:
         if name in ("begun", "finished", "body"):
             continue
         recorded, computed = getattr(record, name), text_of(getattr(replayed, name))

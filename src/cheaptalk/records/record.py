@@ -4,7 +4,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
@@ -18,6 +18,7 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.encoding import pack, text_of, unpack
 from cheaptalk.records.forfeits import Forfeit, blamed, invalid
 from cheaptalk.records.identity import Configuration
+from cheaptalk.records.metrics import Measured, measure
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.validation import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.rules import (
@@ -108,6 +109,11 @@ class Ended:
     uncounted: int = 0
     implausible: int = 0
     begun: float | None = None
+    metrics: Measured | None = None
+
+
+ENDED_COLUMNS = tuple(column.name for column in fields(Ended) if column.name != "metrics")
+"""The columns of the table of matches that contain a result."""
 
 
 def ended(
@@ -129,7 +135,7 @@ def ended(
          if "model" in call["call"]),
         Cost(),
     )  # fmt: skip
-    outcome, payoffs, reason = None, None, None
+    outcome, payoffs, reason, metrics = None, None, None, None
     if table.forfeited:
         reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
     else:
@@ -137,6 +143,10 @@ def ended(
         outcome = table.outcome.model_dump(mode="json")
         payoffs = table.game.seat_payoffs(table.outcome)
         expect_json(table.game.name, outcome)
+        with suppress(UnknownName):
+            metrics = measure(
+                Result(table.game, table.instance, table.outcome, lambda: table.given)
+            )
     body: dict[str, Any] = {
         "format": FORMAT,
         "package": __version__,
@@ -151,7 +161,7 @@ def ended(
         _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
         paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
         paid.usage.reasoning_tokens, paid.dollars, paid.unpriced, paid.uncounted,
-        paid.implausible, begun,
+        paid.implausible, begun, metrics,
     )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
-from cheaptalk.records.record import SETTLED, Ended, Status
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreAway
 from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, patient
@@ -207,7 +206,7 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
 def how_it_ended(store: Store, match_id: str) -> Ended | None:
     """Return the result of a finished or forfeited match; None for any other match."""
     table = schema.matches
-    columns = [table.c[field.name] for field in fields(Ended)]
+    columns = [table.c[name] for name in ENDED_COLUMNS]
     settled = table.c.status.in_([status.value for status in SETTLED])
     with store.reading() as connection:
         row = connection.execute(

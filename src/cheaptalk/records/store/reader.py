@@ -246,7 +246,7 @@ class StoreReader:
             known: dict[int, Configuration] = {}
             with connection.execute(query.execution_options(yield_per=1000)) as result:
                 for rows in result.partitions():
-                    _make_known(known, {row.configuration_id for row in rows}, connection)
+                    load_configurations(known, {row.configuration_id for row in rows}, connection)
                     for row in rows:
                         yield _record(row, people, known, bodies=bodies)
 
@@ -431,7 +431,7 @@ def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
     return specs
 
 
-def _make_known(
+def load_configurations(
     by_id: dict[int, Configuration], ids: Collection[int], connection: sa.Connection
 ) -> None:
     """Load the configurations with the given ids into ``by_id``, except those already loaded."""

@@ -42,7 +42,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0013"
+REVISION = "0014"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -139,6 +139,16 @@ SEATS_TEXT = cast(matches.c.seats, String)
 """The seats as text, which every database can group by; parse it with ``SEATS``."""
 LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0)).scalar_subquery()
 """Number of the last stored match."""
+
+metrics: Table = Table(
+    "metrics",
+    metadata,
+    Column(
+        "match_number", Integer, ForeignKey("matches.number", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("definitions", Words, nullable=False, comment="hash of the metrics' definitions"),
+    Column("numbers", LargeBinary, nullable=False, comment="64-bit floats; NaN if undefined"),
+)
 
 members: Table = Table(
     "members",

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import fields
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -20,7 +19,8 @@ from pydantic import BaseModel
 from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.identity import roster_digest, study_digest
-from cheaptalk.records.record import SETTLED, Ended, Status
+from cheaptalk.records.metrics import Measured
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import (
     Backend,
@@ -327,6 +327,8 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         rows.append({"number": number} | _row(match))
     write_rows(connection, REPLACE, rows)
     write_rows(connection, JOIN, numbers)
+    measured = {row["number"]: m.ended.metrics for row, m in zip(rows, matches, strict=True)}
+    write_metrics(connection, {n: metrics for n, metrics in measured.items() if metrics})
     settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
     purchases = [
         purchase
@@ -339,6 +341,12 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         connection.execute(
             sa.delete(calls).where(calls.c.match_id.in_(settled), calls.c.state == "answered")
         )
+
+
+def write_metrics(connection: sa.Connection, measured: Mapping[int, Measured]) -> None:
+    """Write the metrics of matches, by match number, replacing earlier ones."""
+    rows = [{"match_number": number, **item._asdict()} for number, item in measured.items()]
+    write_rows(connection, MEASURE, rows)
 
 
 def purchases_of(
@@ -374,17 +382,21 @@ NEW = insert(schema.matches)
 REPLACE = NEW.on_conflict_do_update(
     index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in PRESERVED}
 )
+NEW_METRICS = insert(schema.metrics)
+MEASURE = NEW_METRICS.on_conflict_do_update(
+    index_elements=["match_number"],
+    set_={name: NEW_METRICS.excluded[name] for name in Measured._fields},
+)
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
-ENDED_FIELDS = tuple(column.name for column in fields(Ended))
-ended_values = attrgetter(*ENDED_FIELDS)
+ended_values = attrgetter(*ENDED_COLUMNS)
 
 
 def _row(match: NewMatch) -> dict[str, Any]:
     row = match._asdict()
     ended = row.pop("ended")
-    row.update(zip(ENDED_FIELDS, ended_values(ended), strict=True))
+    row.update(zip(ENDED_COLUMNS, ended_values(ended), strict=True))
     row["status"] = ended.status.value
     return row
 
