@@ -6,7 +6,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
+from cheaptalk.records.encoding import restored, storable, storable_text, stored_data
 
 TEXT = st.text(st.characters(codec=None) | st.sampled_from("\x00\ue000\ud800=0ae"))
 DATA = st.recursive(

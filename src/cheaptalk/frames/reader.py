@@ -77,9 +77,11 @@ def check_bounds(
 
 
 def chosen(
-    games: Iterable[str], kind: str, of: Callable[[GameSpec], Mapping[str, Q]],
+    games: Iterable[str],
+    kind: str,
+    of: Callable[[GameSpec], Mapping[str, Q]],
     only: Collection[str] | None,
-) -> dict[str, list[Q]]:  # fmt: skip
+) -> dict[str, list[Q]]:
     """Return the selected metrics or series, by game.
 
     Args:

@@ -40,9 +40,14 @@ HEAD = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
 """The first columns of every game's frame."""
 STORED = {declared.name: declared.sql for declared in FRAME_COLUMNS if declared.sql}
 HIDDEN: dict[str, Any] = {
-    "number": pl.Int64, "configuration_id": pl.Int64, "seats": pl.String, "kinds": pl.String,
-    "payoffs": pl.String, "definitions": pl.String, "numbers": pl.Binary,
-}  # fmt: skip
+    "number": pl.Int64,
+    "configuration_id": pl.Int64,
+    "seats": pl.String,
+    "kinds": pl.String,
+    "payoffs": pl.String,
+    "definitions": pl.String,
+    "numbers": pl.Binary,
+}
 """Columns from which others are computed; JSON as text, because many matches share it."""
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 """Whether a match is scored, as an expression on a frame of matches."""
@@ -67,22 +72,30 @@ class StoredRows:
         columns = [schema.metadata.tables[table].c[column] for table, column in names]
         texts = [sa.cast(matches.c[name], sa.String) for name in ("seats", "kinds", "payoffs")]
         query = (
-            sa.select(*columns, matches.c.number, matches.c.configuration_id, *texts,
-                      schema.metrics.c.definitions, schema.metrics.c.numbers)
+            sa.select(
+                *columns,
+                matches.c.number,
+                matches.c.configuration_id,
+                *texts,
+                schema.metrics.c.definitions,
+                schema.metrics.c.numbers,
+            )
             .select_from(matches)
             .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
             .outerjoin(schema.metrics, schema.metrics.c.match_number == matches.c.number)
             .where(matches.c.number.in_(members_of(study)), sa.true() if where is None else where)
             .order_by(matches.c.number)
-        )  # fmt: skip
+        )
         self.configurations: dict[int, Configuration] = {}
         types = {name: HEAD[name] for name in STORED} | HIDDEN
         with store.reading() as connection:
             self.people = people_of(connection, study)
             values = list(zip(*connection.execute(query), strict=True))
             try:
-                series = [pl.Series(name, column, types[name])
-                          for name, column in zip(types, values, strict=bool(values))]  # fmt: skip
+                series = [
+                    pl.Series(name, column, types[name])
+                    for name, column in zip(types, values, strict=bool(values))
+                ]
             except (TypeError, pl.exceptions.PolarsError) as error:
                 self.check()
                 raise DamagedValue(str(error)) from error
@@ -116,23 +129,31 @@ class StoredRows:
         shared = pl.DataFrame(
             [[*pair, *self._shared(*pair, seats, reader)] for pair in pairs.iter_rows()],
             schema={
-                "seats": pl.String, "kinds": pl.String, "pairing": pl.String,
-                "dropped": pl.Boolean, "imported": pl.Boolean,
+                "seats": pl.String,
+                "kinds": pl.String,
+                "pairing": pl.String,
+                "dropped": pl.Boolean,
+                "imported": pl.Boolean,
                 **{f"player_{seat}": pl.String for seat in seats},
                 **{f"answers_{seat}_{kind}": pl.Int64 for seat in seats for kind in KINDS},
             },
             orient="row",
-        )  # fmt: skip
-        digests = {"configuration_id": list(known),
-                   "configuration": [item.digest for item in known.values()]}  # fmt: skip
+        )
+        digests = {
+            "configuration_id": list(known),
+            "configuration": [item.digest for item in known.values()],
+        }
         order = {"maintain_order": "left", "validate": "m:1"}
         rows = own.join(shared, on=["seats", "kinds"], nulls_equal=True, **order).join(
             pl.DataFrame(digests, {"configuration_id": pl.Int64, "configuration": pl.String}),
-            on="configuration_id", **order,
-        )  # fmt: skip
+            on="configuration_id",
+            **order,
+        )
         paid = [self._payoffs(text) or {} for text in own["payoffs"]]
-        payoffs = [pl.Series(f"payoff_{seat}", [item.get(seat) for item in paid], pl.Float64)
-                   for seat in seats]  # fmt: skip
+        payoffs = [
+            pl.Series(f"payoff_{seat}", [item.get(seat) for item in paid], pl.Float64)
+            for seat in seats
+        ]
         scored = rows.select(SCORED).to_series()
         masked = (pl.when(scored).then(item).alias(item.name) for item in payoffs)
         return rows.with_columns(pl.lit(None, pl.String).alias("played"), *masked).select(
@@ -208,8 +229,10 @@ class Measuring:
         missing = frame.filter(scored & ~valid)
         for index, number, record in self.rows.records(missing):
             values[index] = self._computed(record, number)
-        series = [pl.Series(metric.name, values[:, column]).fill_nan(None)
-                  for column, metric in enumerate(self.metrics)]  # fmt: skip
+        series = [
+            pl.Series(metric.name, values[:, column]).fill_nan(None)
+            for column, metric in enumerate(self.metrics)
+        ]
         dates: list[str | None] = [None] * frame.height
         for index, _, record in self.rows.records(frame.filter("imported")):
             dates[index] = record.played

@@ -18,9 +18,9 @@ from cheaptalk.profiles.requests import SCHEMA as REQUESTS
 from cheaptalk.profiles.requests import requests_to
 from cheaptalk.profiles.weaknesses.endings import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
-from cheaptalk.records.endings import FAILED_CALL, cause
+from cheaptalk.records.descriptions import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.records.ledger.attempts import FailedAttempt, failed_attempts
+from cheaptalk.records.ledger.spending import FailedAttempt, failed_attempts
 from cheaptalk.rules import Instance, Result, get_game
 
 FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")

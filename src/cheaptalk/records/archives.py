@@ -31,9 +31,14 @@ from cheaptalk.rules.errors import first_line, first_problem
 MANIFEST = "manifest.json"
 PART = 64 * 2**20
 """Size in memory, in bytes, above which rows are written to a file."""
-KINDS: Mapping[type[Any], str] = MappingProxyType({
-    sa.Boolean: "Boolean", sa.Integer: "Int64", sa.Float: "Float64", sa.LargeBinary: "Binary",
-})  # fmt: skip
+KINDS: Mapping[type[Any], str] = MappingProxyType(
+    {
+        sa.Boolean: "Boolean",
+        sa.Integer: "Int64",
+        sa.Float: "Float64",
+        sa.LargeBinary: "Binary",
+    }
+)
 """Parquet types by type of column; all other columns are text."""
 Rows: TypeAlias = Mapping[str, "sa.ColumnElement[bool]"]
 """Conditions that select the rows of each table."""
@@ -176,9 +181,11 @@ def archive(
                     written_rows += frame.height
                     progress(written_rows, total)
             manifest = Manifest(
-                cheaptalk=cheaptalk.__version__, revision=schema.REVISION, study=study,
+                cheaptalk=cheaptalk.__version__,
+                revision=schema.REVISION,
+                study=study,
                 tables=tables,
-            )  # fmt: skip
+            )
             written.append(MANIFEST)
             folder.put(MANIFEST, manifest.model_dump_json(indent=1).encode())
     return manifest
@@ -253,24 +260,35 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
     by_study = {
         table.name: table.c.study_id == study
         for table in (
-            t.rosters, t.members, t.purchases, t.rooms, t.participants, t.payments, t.payouts,
+            t.rosters,
+            t.members,
+            t.purchases,
+            t.rooms,
+            t.participants,
+            t.payments,
+            t.payouts,
             t.recruitments,
         )
-    }  # fmt: skip
+    }
     by_participant = {
         table.name: table.c.participant_id.in_(people)
         for table in (t.responses, t.plays, t.notices)
     }
-    return by_study | by_participant | {
-        "studies": t.studies.c.id == study,
-        "configurations": t.configurations.c.id.in_(configurations),
-        "players": sa.or_(t.players.c.id.in_(on_roster), t.players.c.id.in_(sorted(seated))),
-        "matches": matches,
-        "metrics": t.metrics.c.match_number.in_(sa.select(t.matches.c.number).where(matches)),
-        "calls": calls, "batches": t.batches.c.id.in_(batches),
-        "judges": t.judges.c.digest.in_(sa.select(t.judgements.c.judge).where(judged)),
-        "judgements": judged,
-    }  # fmt: skip
+    return (
+        by_study
+        | by_participant
+        | {
+            "studies": t.studies.c.id == study,
+            "configurations": t.configurations.c.id.in_(configurations),
+            "players": sa.or_(t.players.c.id.in_(on_roster), t.players.c.id.in_(sorted(seated))),
+            "matches": matches,
+            "metrics": t.metrics.c.match_number.in_(sa.select(t.matches.c.number).where(matches)),
+            "calls": calls,
+            "batches": t.batches.c.id.in_(batches),
+            "judges": t.judges.c.digest.in_(sa.select(t.judgements.c.judge).where(judged)),
+            "judgements": judged,
+        }
+    )
 
 
 @contextmanager

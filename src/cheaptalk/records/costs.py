@@ -86,6 +86,10 @@ def cost_of(reply: Mapping[str, Any] | None) -> Cost:
     dollars = reply.get("dollars")
     uncounted = not usage.input_tokens and reply.get("status") is None
     return Cost(
-        1, usage, dollars or 0.0, int(dollars is None), uncounted=int(uncounted),
+        1,
+        usage,
+        dollars or 0.0,
+        int(dollars is None),
+        uncounted=int(uncounted),
         implausible=int(reply.get("reported") is not None),
-    )  # fmt: skip
+    )

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.descriptions import Forfeit, blamed, invalid
 from cheaptalk.records.encoding import pack, text_of, unpack
-from cheaptalk.records.forfeits import Forfeit, blamed, invalid
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.metrics import Measured, measure
 from cheaptalk.records.store.backend import DamagedStore
@@ -66,8 +66,11 @@ class AnswerRecord(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "request": self.request, "actor": self.actor, "kind": self.kind, "action": self.action,
-        }  # fmt: skip
+            "request": self.request,
+            "actor": self.actor,
+            "kind": self.kind,
+            "action": self.action,
+        }
         if self.calls:
             data["calls"] = list(self.calls)
         return data
@@ -75,9 +78,12 @@ class AnswerRecord(NamedTuple):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
         return cls(
-            data["request"], data["actor"], Kind(data["kind"]), data["action"],
+            data["request"],
+            data["actor"],
+            Kind(data["kind"]),
+            data["action"],
             tuple(data.get("calls", ())),
-        )  # fmt: skip
+        )
 
 
 def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
@@ -131,10 +137,14 @@ def ended(
         begun: start in seconds since 1970; None if it is already stored or unknown.
     """
     paid = sum(
-        (cost_of(call.get("reply")) for answer in answers for call in answer.calls
-         if "model" in call["call"]),
+        (
+            cost_of(call.get("reply"))
+            for answer in answers
+            for call in answer.calls
+            if "model" in call["call"]
+        ),
         Cost(),
-    )  # fmt: skip
+    )
     outcome, payoffs, reason, metrics = None, None, None, None
     if table.forfeited:
         reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
@@ -157,12 +167,25 @@ def ended(
     if source:
         body["source"] = dict(source)
     return Ended(
-        Status.FORFEITED if table.forfeited else Status.FINISHED, reason, outcome, payoffs,
-        _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
-        paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
-        paid.usage.reasoning_tokens, paid.dollars, paid.unpriced, paid.uncounted,
-        paid.implausible, begun, metrics,
-    )  # fmt: skip
+        Status.FORFEITED if table.forfeited else Status.FINISHED,
+        reason,
+        outcome,
+        payoffs,
+        _count_kinds(table, answers),
+        paid.calls,
+        paid.usage.input_tokens,
+        paid.usage.output_tokens,
+        time.time(),
+        pack(body),
+        paid.usage.cached_tokens,
+        paid.usage.reasoning_tokens,
+        paid.dollars,
+        paid.unpriced,
+        paid.uncounted,
+        paid.implausible,
+        begun,
+        metrics,
+    )
 
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:

@@ -114,10 +114,17 @@ def seat_view(record: MatchRecord, actor: str) -> SeatView:
     if record.outcome is not None:
         payoff = record.rules.payoffs(record.result().outcome)[actor]
     return SeatView(
-        record.id, record.game, record.version, actor, seat, record.label(seat),
-        record.seats[seat]["spec"], record.status, [line for line in lines if line.actor == actor],
+        record.id,
+        record.game,
+        record.version,
+        actor,
+        seat,
+        record.label(seat),
+        record.seats[seat]["spec"],
+        record.status,
+        [line for line in lines if line.actor == actor],
         payoff,
-    )  # fmt: skip
+    )
 
 
 class Scene(NamedTuple):

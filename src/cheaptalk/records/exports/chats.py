@@ -72,9 +72,15 @@ def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
         conversation = Conversation(record.rules, player.style, prompt, actor, moments, texts)
         conversation.catch_up()
         yield Chat(
-            record.id, record.game, actor, seat, record.label(seat), record.status,
-            (record.payoffs or {}).get(seat), tuple(conversation.past()),
-        )  # fmt: skip
+            record.id,
+            record.game,
+            actor,
+            seat,
+            record.label(seat),
+            record.status,
+            (record.payoffs or {}).get(seat),
+            tuple(conversation.past()),
+        )
 
 
 def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:

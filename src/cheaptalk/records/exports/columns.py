@@ -93,9 +93,12 @@ class SharedColumn(NamedTuple):
 
 
 CHOICES = {
-    "status": Status, "kind": Kind, "failure": Failure, "route": get_args(Route),
+    "status": Status,
+    "kind": Kind,
+    "failure": Failure,
+    "route": get_args(Route),
     "call_state": CALL_STATES,
-}  # fmt: skip
+}
 
 
 def _read_declarations() -> Iterator[SharedColumn]:
@@ -200,8 +203,9 @@ class NestedColumn(NamedTuple):
             return " | ".join(map(str, self.schema["enum"]))
         if self.type == BOOLEAN:
             return TRUTH
-        bounds = [f"{sign} {self.schema[key]:,.15g}" for key, sign in BOUNDS.items()
-                  if key in self.schema]  # fmt: skip
+        bounds = [
+            f"{sign} {self.schema[key]:,.15g}" for key, sign in BOUNDS.items() if key in self.schema
+        ]
         if "maxLength" in self.schema:
             bounds.append(f"at most {self.schema['maxLength']:,} characters")
         return ", ".join(bounds)
@@ -229,11 +233,16 @@ def columns_of(
         schema = model.model_json_schema()
     return [
         Column(
-            prefix + part.name, part.type, part.range, part.meaning,
-            partial(_at, part.path, data), group, game,
+            prefix + part.name,
+            part.type,
+            part.range,
+            part.meaning,
+            partial(_at, part.path, data),
+            group,
+            game,
         )
         for part in parts(model, schema, schema.get("$defs", {}), roles)
-    ]  # fmt: skip
+    ]
 
 
 def _at(

@@ -282,8 +282,10 @@ def _filled(
     """Write each row to its table, and return the number of rows by table."""
     rows = Counter(dict.fromkeys(sheets, 0))
     with ExitStack() as stack:
-        sinks = {name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
-                 for name, sheet in sheets.items()}  # fmt: skip
+        sinks = {
+            name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
+            for name, sheet in sheets.items()
+        }
         for name, source in sources:
             sinks[name](sheets[name].row(source))
             rows[name] += 1
@@ -302,17 +304,39 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
         for answer in record.answers:
             yield "answers", AnswerRow(match, answer.request, answer.actor, answer)
             for attempt, call in enumerate(answer.calls):
-                yield "calls", CallRow(
-                    match, answer.request, answer.actor, attempt, call["sending"], "answered",
-                    call["call"], call["reply"] or {}, call.get("sent"), call.get("received"),
-                    next(buyers)[2],
-                )  # fmt: skip
+                yield (
+                    "calls",
+                    CallRow(
+                        match,
+                        answer.request,
+                        answer.actor,
+                        attempt,
+                        call["sending"],
+                        "answered",
+                        call["call"],
+                        call["reply"] or {},
+                        call.get("sent"),
+                        call.get("received"),
+                        next(buyers)[2],
+                    ),
+                )
         for call in ledger:
-            yield "calls", CallRow(
-                match, call["request"], call["actor"], call["attempt"], call["try"], call["state"],
-                call["call"], call["reply"] or {}, call["sent"], call["received"],
-                call["bought_by"],
-            )  # fmt: skip
+            yield (
+                "calls",
+                CallRow(
+                    match,
+                    call["request"],
+                    call["actor"],
+                    call["attempt"],
+                    call["try"],
+                    call["state"],
+                    call["call"],
+                    call["reply"] or {},
+                    call["sent"],
+                    call["received"],
+                    call["bought_by"],
+                ),
+            )
         for judgement in read_judgements(store, match_id=record.id) if judges else ():
             if judgement.judge in judges:
                 yield "judgements", JudgementRow(match, judgement, judges[judgement.judge])

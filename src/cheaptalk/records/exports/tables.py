@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from cheaptalk.players import Kind
 from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import cost_of
+from cheaptalk.records.descriptions import VALID
 from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import (
     INTEGER,
@@ -25,7 +26,6 @@ from cheaptalk.records.exports.columns import (
     settled,
     table_columns,
 )
-from cheaptalk.records.forfeits import VALID
 from cheaptalk.records.judgements import Judgement
 from cheaptalk.records.people.queries import (
     currency_of,
@@ -324,8 +324,9 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
     for metric in game_spec.metrics.values():
         unit = metric.published_unit or metric.unit
         for name, compute, column_unit in (
-            ("", metric.of, metric.unit), ("_published", metric.published, unit),
-        ):  # fmt: skip
+            ("", metric.of, metric.unit),
+            ("_published", metric.published, unit),
+        ):
             if compute is not None:
                 description = paragraph(inspect.getdoc(compute) or "")
                 value = methodcaller("metric_value", compute)

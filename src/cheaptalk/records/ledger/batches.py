@@ -80,8 +80,12 @@ def plan_batch(
     """Record a batch and its calls before the batch is submitted."""
     now = time.time()
     values = {
-        "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
-    }  # fmt: skip
+        "model": model,
+        "tag": tag,
+        "state": "planned",
+        "calls": len(intents),
+        "planned": now,
+    }
     number = number_of(connection.execute(sa.insert(batches).values(values)))
     batch_calls = []
     for intent in intents:

@@ -37,11 +37,18 @@ SETTLE = (
 )
 
 NOTED = (
-    sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt, calls.c.sent,
-              calls.c.received, schema.studies.c.name)
+    sa.select(
+        calls.c.match_id,
+        calls.c.request,
+        calls.c.actor,
+        calls.c.attempt,
+        calls.c.sent,
+        calls.c.received,
+        schema.studies.c.name,
+    )
     .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
     .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
-)  # fmt: skip
+)
 
 
 class CallKey(NamedTuple):
@@ -101,9 +108,12 @@ class Ledger:
 
         def work(connection: sa.Connection) -> int:
             values = key._asdict() | {
-                "try": sending, "state": "sent", "call": call, "sent": time.time(),
+                "try": sending,
+                "state": "sent",
+                "call": call,
+                "sent": time.time(),
                 "study_id": self.study_id,
-            }  # fmt: skip
+            }
             return number_of(connection.execute(INTEND, values))
 
         return await self.write(work)
@@ -252,11 +262,16 @@ def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     """Return the number of attempts of each call of a match."""
     query = (
-        sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt,
-                  sa.func.max(calls.c["try"]))
+        sa.select(
+            calls.c.match_id,
+            calls.c.request,
+            calls.c.actor,
+            calls.c.attempt,
+            sa.func.max(calls.c["try"]),
+        )
         .where(calls.c.match_id == match_id)
         .group_by(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
-    )  # fmt: skip
+    )
     with store.reading() as connection:
         return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
 

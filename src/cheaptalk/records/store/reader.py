@@ -10,8 +10,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
-from cheaptalk.records.endings import cause, ended_text
-from cheaptalk.records.forfeits import Forfeit
+from cheaptalk.records.descriptions import Forfeit, cause, ended_text
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.store import schema
@@ -232,9 +231,11 @@ class StoreReader:
             order: a column to sort by, before the order of storing.
         """
         matches, configurations = schema.matches, schema.configurations
-        query = sa.select(*(COLUMNS if bodies else COLUMNS[:-1])).outerjoin(
-            configurations, configurations.c.id == matches.c.configuration_id
-        ).order_by(*([] if order is None else [order]), matches.c.number)  # fmt: skip
+        query = (
+            sa.select(*(COLUMNS if bodies else COLUMNS[:-1]))
+            .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
+            .order_by(*([] if order is None else [order]), matches.c.number)
+        )
         if study is not None:
             query = query.where(matches.c.number.in_(members_of(study, past=past)))
         if games is not None:
@@ -282,9 +283,11 @@ class StoreReader:
             .where(schema.UNFINISHED, table.c.status != Status.FORFEITED.value)
             .group_by(table.c.reason)
         )
-        ended = sa.select(table.c.number).where(
-            table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value
-        ).limit(1)  # fmt: skip
+        ended = (
+            sa.select(table.c.number)
+            .where(table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value)
+            .limit(1)
+        )
         with self.reading() as connection:
             counted: dict[str, int] = dict(connection.execute(query).all())
             reached = connection.execute(ended).first() is not None
@@ -462,15 +465,30 @@ def _record(
         invalid = next(c.name for c in NUMBERS if type(values[c.name]) not in NUMERIC)
         raise DamagedValue(f"{invalid} of match {values['id']} is not a number")
     return MatchRecord(
-        values["id"], configurations[values["configuration_id"]], values["instance"],
+        values["id"],
+        configurations[values["configuration_id"]],
+        values["instance"],
         values["repeat"],
         {seat: seated_player(people, player) for seat, player in values["seats"].items()},
-        status, values["reason"], values["outcome"], values["payoffs"], values["kinds"] or {},
-        values["calls"], values["input_tokens"], values["output_tokens"], values["finished"],
-        values.get("body"), values["cached_tokens"], values["reasoning_tokens"], values["dollars"],
-        values["unpriced"], values["uncounted"], values["implausible"], values["begun"],
+        status,
+        values["reason"],
+        values["outcome"],
+        values["payoffs"],
+        values["kinds"] or {},
+        values["calls"],
+        values["input_tokens"],
+        values["output_tokens"],
+        values["finished"],
+        values.get("body"),
+        values["cached_tokens"],
+        values["reasoning_tokens"],
+        values["dollars"],
+        values["unpriced"],
+        values["uncounted"],
+        values["implausible"],
+        values["begun"],
         unread=not bodies,
-    )  # fmt: skip
+    )
 
 
 def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:

@@ -48,13 +48,27 @@ REVISION = "0014"
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
 BATCH_STATES = ("planned", "submitted", "collected")
 ENDINGS = (
-    "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
-    "technical", "removed", "withdrawn",
-)  # fmt: skip
+    "complete",
+    "declined",
+    "screened_out",
+    "failed_attention",
+    "timed_out",
+    "partner_left",
+    "technical",
+    "removed",
+    "withdrawn",
+)
 """Endings of a participant's visit."""
 PLAY_STATES = (
-    "assigned", "playing", "finished", "left", "partner_left", "timed_out", "technical", "erased",
-)  # fmt: skip
+    "assigned",
+    "playing",
+    "finished",
+    "left",
+    "partner_left",
+    "timed_out",
+    "technical",
+    "erased",
+)
 """States of a participant's game; ``technical`` is an error outside the game."""
 
 metadata = MetaData()

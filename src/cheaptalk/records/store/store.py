@@ -24,15 +24,16 @@ from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import (
     Backend,
+    Shares,
     StoreError,
     StoreLocked,
+    Undivided,
     open_backend,
     write_rows,
 )
 from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
-from cheaptalk.records.store.shares import Shares, Undivided
 from cheaptalk.rules import Game
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
@@ -208,9 +209,12 @@ class Store(StoreReader):
     def register_study(self, name: str, spec: Mapping[str, Any]) -> int:
         """Store a study's definition, replacing an earlier one of the same name; return its id."""
         values = {
-            "name": name, "spec": dict(spec), "package": __version__, "created": time.time(),
+            "name": name,
+            "spec": dict(spec),
+            "package": __version__,
+            "created": time.time(),
             "digest": study_digest(name, spec),
-        }  # fmt: skip
+        }
         set_ = {key: values[key] for key in ("spec", "package", "digest")}
         new = insert(schema.studies).values(values)
         with self.transaction() as connection:
@@ -316,7 +320,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         connection.execute(
             sa.select(table.c.id, table.c.number).where(table.c.id.in_([m.id for m in matches]))
         ).all()
-    )  # fmt: skip
+    )
     last = connection.scalar(sa.select(schema.LAST_NUMBER)) or 0
     rows, numbers = [], []
     for match in matches:
@@ -355,9 +359,11 @@ def purchases_of(
     """Yield the cost of a match's calls, one row for each study that paid for calls."""
     calls = schema.calls
     query = sa.select(calls.c.study_id, calls.c.reply).where(
-        calls.c.match_id == row["id"], calls.c.state == "answered",
-        calls.c.study_id != study_id, calls.c.call["model"].as_string().is_not(None),
-    )  # fmt: skip
+        calls.c.match_id == row["id"],
+        calls.c.state == "answered",
+        calls.c.study_id != study_id,
+        calls.c.call["model"].as_string().is_not(None),
+    )
     costs: dict[int, Cost] = {}
     for buyer, reply in connection.execute(query):
         costs[buyer] = costs.get(buyer, Cost()) + cost_of(reply)
@@ -406,9 +412,12 @@ NEW_MEMBER = insert(members)
 
 
 PLANNED = sa.Table(
-    "planned", sa.MetaData(), sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("id", Words, nullable=False), prefixes=["TEMPORARY"],
-)  # fmt: skip
+    "planned",
+    sa.MetaData(),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("id", Words, nullable=False),
+    prefixes=["TEMPORARY"],
+)
 
 NEW_PLANNED = sa.insert(PLANNED)
 
@@ -483,10 +492,11 @@ def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int
 
 def _forfeited(connection: sa.Connection) -> int:
     query = (
-        sa.select(sa.func.count()).select_from(PLANNED)
+        sa.select(sa.func.count())
+        .select_from(PLANNED)
         .join(matches, matches.c.id == PLANNED.c.id)
         .where(matches.c.status == Status.FORFEITED.value)
-    )  # fmt: skip
+    )
     return connection.scalar(query) or 0
 
 

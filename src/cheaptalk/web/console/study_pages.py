@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.rules import game_title
 from cheaptalk.studies.plans.plan import Plan, plan

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from cheaptalk.records import Status, Store, StoreNotFound
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.ledger.spending import study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema

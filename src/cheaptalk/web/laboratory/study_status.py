@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.participants.experiment import Experiment
