@@ -360,15 +360,15 @@ def test_seat_columns_follow_the_study_configurations(
 # The codebook
 
 
-@pytest.mark.parametrize("name", ["matches", "answers", "calls"])
-def test_every_column_is_in_the_codebook(mixed: Path, name: str) -> None:
-    with (mixed / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        header = next(csv.reader(file))
-    explained = [row for row in read(mixed / "codebook.csv") if row["table"] == name]
-    assert list(dict.fromkeys(row["column"] for row in explained)) == header
-    for row in explained:
-        assert len(row["meaning"]) > 5, row
-        assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
+def test_every_column_is_in_the_codebook(mixed: Path) -> None:
+    for name in ("matches", "answers", "calls"):
+        with (mixed / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            header = next(csv.reader(file))
+        explained = [row for row in read(mixed / "codebook.csv") if row["table"] == name]
+        assert list(dict.fromkeys(row["column"] for row in explained)) == header
+        for row in explained:
+            assert len(row["meaning"]) > 5, row
+            assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
 
 
 def test_every_game_has_codebook_entries() -> None:

@@ -277,6 +277,7 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
         (key,) = column.table.primary_key
         for id_, value in original.execute(sa.select(key, column)):
             connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
+    connection.execute(sa.text("drop table metrics"))
     connection.execute(sa.text("update alembic_version set version_num = '0011'"))
 
 

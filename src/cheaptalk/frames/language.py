@@ -19,12 +19,8 @@ VOCABULARY = "vocabulary"
 NGRAMS = (1, 2, 3)
 SCHEMA: dict[str, Any] = {
     "metric": pl.String,
-    "value": pl.Float64,
-    "error": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "clusters": pl.Int64,
+    **dict.fromkeys(("value", "error", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
 }
 
 

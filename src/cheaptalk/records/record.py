@@ -136,15 +136,8 @@ def ended(
         source: the origin of an imported match.
         begun: start in seconds since 1970; None if it is already stored or unknown.
     """
-    paid = sum(
-        (
-            cost_of(call.get("reply"))
-            for answer in answers
-            for call in answer.calls
-            if "model" in call["call"]
-        ),
-        Cost(),
-    )
+    calls = [call for answer in answers for call in answer.calls if "model" in call["call"]]
+    paid = sum((cost_of(call.get("reply")) for call in calls), Cost())
     outcome, payoffs, reason, metrics = None, None, None, None
     if table.forfeited:
         reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
@@ -166,25 +159,18 @@ def ended(
     }
     if source:
         body["source"] = dict(source)
+    status = Status.FORFEITED if table.forfeited else Status.FINISHED
     return Ended(
-        Status.FORFEITED if table.forfeited else Status.FINISHED,
+        status,
         reason,
         outcome,
         payoffs,
         _count_kinds(table, answers),
-        paid.calls,
-        paid.usage.input_tokens,
-        paid.usage.output_tokens,
-        time.time(),
-        pack(body),
-        paid.usage.cached_tokens,
-        paid.usage.reasoning_tokens,
-        paid.dollars,
-        paid.unpriced,
-        paid.uncounted,
-        paid.implausible,
-        begun,
-        metrics,
+        finished=time.time(),
+        body=pack(body),
+        begun=begun,
+        metrics=metrics,
+        **paid.columns,
     )
 
 

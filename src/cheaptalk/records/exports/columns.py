@@ -154,11 +154,12 @@ def column(name: str, type_: str, range_: str, meaning: str, value: str) -> Colu
     An attribute of the range :data:`TIME` contains seconds since 1970.
     """
     path, parenthesis, argument = value.removesuffix(")").partition("(")
-    read = attrgetter(path)
-    if parenthesis:
-        return Column(name, type_, range_, meaning, lambda row: read(row)(argument))
-    if range_ == TIME:
-        return Column(name, type_, range_, meaning, lambda row: moment(read(row)))
+    get = attrgetter(path)
+
+    def read(row: Any) -> Any:
+        content = get(row)(argument) if parenthesis else get(row)
+        return moment(content) if range_ == TIME else content
+
     return Column(name, type_, range_, meaning, read)
 
 

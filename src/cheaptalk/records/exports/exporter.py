@@ -304,39 +304,11 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
         for answer in record.answers:
             yield "answers", AnswerRow(match, answer.request, answer.actor, answer)
             for attempt, call in enumerate(answer.calls):
-                yield (
-                    "calls",
-                    CallRow(
-                        match,
-                        answer.request,
-                        answer.actor,
-                        attempt,
-                        call["sending"],
-                        "answered",
-                        call["call"],
-                        call["reply"] or {},
-                        call.get("sent"),
-                        call.get("received"),
-                        next(buyers)[2],
-                    ),
-                )
+                data = {"attempt": attempt, "try": call["sending"], "state": "answered"}
+                data |= call | {"bought_by": next(buyers)[2]}
+                yield "calls", CallRow(match, answer.request, answer.actor, data)
         for call in ledger:
-            yield (
-                "calls",
-                CallRow(
-                    match,
-                    call["request"],
-                    call["actor"],
-                    call["attempt"],
-                    call["try"],
-                    call["state"],
-                    call["call"],
-                    call["reply"] or {},
-                    call["sent"],
-                    call["received"],
-                    call["bought_by"],
-                ),
-            )
+            yield "calls", CallRow(match, call["request"], call["actor"], call)
         for judgement in read_judgements(store, match_id=record.id) if judges else ():
             if judgement.judge in judges:
                 yield "judgements", JudgementRow(match, judgement, judges[judgement.judge])

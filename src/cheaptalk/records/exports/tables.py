@@ -177,14 +177,15 @@ class AnswerRow(_OfActor):
 class CallRow(_OfActor):
     """A row of the exported table of calls."""
 
-    attempt: int
-    sending: int
-    state: str
-    call: Mapping[str, Any]
-    reply: Mapping[str, Any]
-    sent: float | None
-    received: float | None
-    bought_by: str | None
+    data: Mapping[str, Any]
+
+    @property
+    def call(self) -> Mapping[str, Any]:
+        return self.data["call"]
+
+    @property
+    def reply(self) -> Mapping[str, Any]:
+        return self.data["reply"] or {}
 
     @property
     def endpoint(self) -> str | None:

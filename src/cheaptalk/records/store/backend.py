@@ -105,42 +105,15 @@ class Share(NamedTuple):
     matches: int
 
 
-class Shares(Protocol):
-    """The work that several runs divide among themselves in shares."""
+class Shares:
+    """The work of a study, which several runs divide among themselves in shares.
 
-    @property
-    def first(self) -> bool:
-        """Whether no other run was active when this run began."""
+    This class gives all work to a single run, for databases that allow only one writer.
 
-    @property
-    def halted(self) -> str | None:
-        """The reason why all runs that share the work must stop; None if they can continue."""
-
-    def halt(self, reason: str) -> None:
-        """Stop all runs that share the work."""
-
-    def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
-        """Register shares of work, unless another run has registered shares of the same kind."""
-
-    def take(self, kind: str, *, alone: bool = False) -> Share | None:
-        """Claim an available share; return None if there is none.
-
-        Args:
-            alone: only the oldest active run may claim shares of this kind.
-        """
-
-    def done(self, share: Share, connection: sa.Connection) -> None:
-        """Mark a share as done, in the transaction that stores its results."""
-
-    def waits(self, kind: str) -> bool:
-        """Return whether other runs hold shares that may become available to this run."""
-
-    def elsewhere(self) -> int:
-        """Return the number of matches in shares that other runs have completed."""
-
-
-class Undivided:
-    """The complete work of a study, claimed by a single run."""
+    Attributes:
+        first: whether no other run was active when this run began.
+        halted: why all runs that share the work must stop; None if they can continue.
+    """
 
     first = True
     halted: str | None = None
@@ -149,24 +122,33 @@ class Undivided:
         self._left: list[Share] = []
 
     def halt(self, reason: str) -> None:
+        """Stop all runs that share the work."""
         self.halted = reason
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
+        """Register shares of work, unless another run has registered shares of the same kind."""
         self._left.append(Share(kind, 0, sys.maxsize, 0))
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
+        """Claim an available share; return None if there is none.
+
+        Args:
+            alone: only the oldest active run may claim shares of this kind.
+        """
         share = next((share for share in self._left if share.kind == kind), None)
         if share is not None:
             self._left.remove(share)
         return share
 
     def done(self, share: Share, connection: sa.Connection) -> None:
-        pass
+        """Mark a share as done, in the transaction that stores its results."""
 
     def waits(self, kind: str) -> bool:
+        """Return whether other runs hold shares that may become available to this run."""
         return False
 
     def elsewhere(self) -> int:
+        """Return the number of matches in shares that other runs have completed."""
         return 0
 
 
@@ -206,7 +188,7 @@ class Backend(ABC):
             StoreLocked, StoreError: see :meth:`holding`.
         """
         with self.holding(0):
-            yield Undivided()
+            yield Shares()
 
     def check_free(self) -> None:
         """Check that no other process holds an exclusive lock on the store."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk import __version__
-from cheaptalk.records.store.backend import Backend, Share, StoreError, StoreLocked, held_by
+from cheaptalk.records.store.backend import Backend, Share, Shares, StoreError, StoreLocked, held_by
 
 T = TypeVar("T")
 
@@ -119,7 +119,7 @@ def holders(connection: sa.Connection) -> list[Holder]:
     return [Holder(*row) for row in connection.execute(query, {"seconds": LEASE})]
 
 
-class Lease:
+class Lease(Shares):
     """A process's permission to write to the store, valid while it is renewed.
 
     Args:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,12 @@ COLUMNS = [
 ]
 """All columns of the table of matches; the body is last."""
 NAMES = [column.name for column in COLUMNS]
+SAME = [
+    field.name
+    for field in fields(MatchRecord)
+    if field.name in {*NAMES} - {"status", "kinds", "seats"}
+]
+"""Columns of the table of matches that records contain unchanged."""
 NUMERIC = {int, float, type(None)}
 STATUS = {status.value: status for status in Status}
 NEEDED: dict[Status, tuple[str, ...]] = {
@@ -441,8 +448,8 @@ def load_configurations(
     table = schema.configurations.c
     query = sa.select(table.id, table.game, table.version, table.parameters)
     for chunk in chunks(set(ids).difference(by_id)):
-        for id_, *fields in connection.execute(query.where(table.id.in_(chunk))):
-            by_id[id_] = Configuration(*fields)
+        for id_, *values in connection.execute(query.where(table.id.in_(chunk))):
+            by_id[id_] = Configuration(*values)
 
 
 def _record(
@@ -465,29 +472,14 @@ def _record(
         invalid = next(c.name for c in NUMBERS if type(values[c.name]) not in NUMERIC)
         raise DamagedValue(f"{invalid} of match {values['id']} is not a number")
     return MatchRecord(
-        values["id"],
-        configurations[values["configuration_id"]],
-        values["instance"],
-        values["repeat"],
-        {seat: seated_player(people, player) for seat, player in values["seats"].items()},
-        status,
-        values["reason"],
-        values["outcome"],
-        values["payoffs"],
-        values["kinds"] or {},
-        values["calls"],
-        values["input_tokens"],
-        values["output_tokens"],
-        values["finished"],
-        values.get("body"),
-        values["cached_tokens"],
-        values["reasoning_tokens"],
-        values["dollars"],
-        values["unpriced"],
-        values["uncounted"],
-        values["implausible"],
-        values["begun"],
+        configuration=configurations[values.pop("configuration_id")],
+        instance_key=values.pop("instance"),
+        seats={seat: seated_player(people, player) for seat, player in values.pop("seats").items()},
+        status=status,
+        kinds=values.pop("kinds") or {},
+        packed=values.pop("body", None),
         unread=not bodies,
+        **{name: values[name] for name in SAME},
     )
 
 

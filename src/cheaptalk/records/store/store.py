@@ -27,7 +27,6 @@ from cheaptalk.records.store.backend import (
     Shares,
     StoreError,
     StoreLocked,
-    Undivided,
     open_backend,
     write_rows,
 )
@@ -195,7 +194,7 @@ class Store(StoreReader):
                 yield shares
         else:
             with self.writing():
-                yield Undivided()
+                yield Shares()
 
     def transaction(self) -> AbstractContextManager[sa.Connection]:
         """Return a connection whose transaction is committed, or rolled back after an error.
@@ -369,8 +368,7 @@ def purchases_of(
         costs[buyer] = costs.get(buyer, Cost()) + cost_of(reply)
     remaining = {name: row[name] for name in COST_COLUMNS}
     for buyer, cost in costs.items():
-        amounts = {name: getattr(cost.usage, name, None) for name in COST_COLUMNS}
-        amounts |= {name: getattr(cost, name) for name in COST_COLUMNS if amounts[name] is None}
+        amounts = cost.columns
         remaining = {name: remaining[name] - amounts[name] for name in COST_COLUMNS}
         yield {"study_id": buyer, "match_number": row["number"]} | amounts
     yield {"study_id": study_id, "match_number": row["number"]} | remaining
