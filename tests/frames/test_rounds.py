@@ -166,22 +166,17 @@ def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
     install_game(monkeypatch, game_spec)
 
 
-@pytest.mark.parametrize(
-    ("series", "pattern"),
-    [
+def test_invalid_series_error_names_the_series(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for series, pattern in [
         (Series("late", late), r"series late of bargaining failed on match \w+: ZeroDivision"),
         (Series("odd", odd), r"series odd of bargaining failed on match \w+: KeyError: 'carol'"),
         (Series("low", once, bounds=(0.0, 0.5)), r"low of bargaining is 1, which is not between 0"),
         (Series("player", once), 'the series name "player"'),
         (Series("round", once), 'the series name "round"'),
-    ],
-)
-def test_invalid_series_error_names_the_series(
-    well: Path, monkeypatch: pytest.MonkeyPatch, series: Series, pattern: str
-) -> None:
-    with_series(monkeypatch, series)
-    with pytest.raises(MetricError, match=pattern):
-        rounds_of(well, "well")
+    ]:
+        with_series(monkeypatch, series)
+        with pytest.raises(MetricError, match=pattern):
+            rounds_of(well, "well")
 
 
 def test_published_variants_are_used_if_available(

@@ -534,14 +534,14 @@ def raise_disk_full(_folder: Path, _found: Sequence[CodebookEntry]) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("name", ["out", "out.zip"])
 def test_failed_export_leaves_no_files(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
-    with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
-        export(store, "mixed", tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
+    for name in ("out", "out.zip"):
+        monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
+        with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
+            export(store, "mixed", tmp_path / name)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_failed_export_keeps_existing_zip(

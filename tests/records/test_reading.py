@@ -202,21 +202,17 @@ def test_truncated_values_raise_error(store: Store) -> None:
         assert "restore a copy" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("error", "cure"),
-    [
+def test_database_errors_suggest_a_fix() -> None:
+    for error, cure in [
         (sqlite3.OperationalError("attempt to write a readonly database"), "permissions"),
         (sqlite3.OperationalError("unable to open database file"), "permissions"),
         (sqlite3.OperationalError("disk I/O error"), "committed data is kept"),
         (sqlite3.OperationalError("database table is busy"), "wait for it to end"),
-    ],
-    ids=["readonly", "unopened", "io", "busy"],
-)
-def test_database_errors_suggest_a_fix(error: Exception, cure: str) -> None:
-    with pytest.raises(StoreError) as caught, SqliteBackend(Path("a.sqlite")).explaining():
-        raise error
-    assert str(caught.value).startswith(f"a.sqlite: {error}: ")
-    assert cure in str(caught.value)
+    ]:
+        with pytest.raises(StoreError) as caught, SqliteBackend(Path("a.sqlite")).explaining():
+            raise error
+        assert str(caught.value).startswith(f"a.sqlite: {error}: ")
+        assert cure in str(caught.value)
 
 
 def test_unknown_database_errors_keep_their_message() -> None:

@@ -27,7 +27,6 @@ from cheaptalk.records import (
     game_of,
     pack,
     player_digest,
-    unpack,
 )
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import UnreadBody
@@ -72,16 +71,6 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-
-
-@given(st.dictionaries(st.text(), json_values, max_size=5))
-def test_packed_json_round_trips(data: dict[str, Any]) -> None:
-    assert unpack(pack(data)) == json.loads(json.dumps(data))
-
-
-def test_packing_compresses_data() -> None:
-    text = {"said": "the same thing again and again. " * 100}
-    assert len(pack(text)) < len(json.dumps(text)) / 20
 
 
 @given(
@@ -233,24 +222,20 @@ def alter_answer(record: MatchRecord, place: int, **changes: Any) -> MatchRecord
     return replace(record, packed=pack(record.body | {"answers": answers}))
 
 
-@pytest.mark.parametrize(
-    ("place", "changes", "reason"),
-    [
+def test_invalid_answers_do_not_replay() -> None:
+    for place, changes, reason in [
         (1, {"action": {"decision": "maybe"}}, 'recorded answer 1 of "bob" is refused: '),
         (0, {"action": OFFER | {"bob_gain": 50.0}}, "the two parts must add up to 100"),
         (1, {"actor": "alice"}, 'recorded answer 1 of "alice" matches no open request'),
         (2, {"request": 5}, 'recorded answer 5 of "bob" matches no open request: request 2'),
         (1, {"action": {"decision": "accept"}}, "request 2 is to no actor"),
-    ],
-    ids=["value", "objection", "seat", "request", "after-the-end"],
-)
-def test_invalid_answers_do_not_replay(place: int, changes: dict[str, Any], reason: str) -> None:
-    record = alter_answer(record_of(agreed_table()), place, **changes)
-    with pytest.raises(ReplayMismatch) as caught:
-        record.replay()
-    assert str(caught.value).startswith("match 0123456789 does not replay: ")
-    assert reason in str(caught.value)
-    assert not isinstance(caught.value, VersionMismatch)
+    ]:
+        record = alter_answer(record_of(agreed_table()), place, **changes)
+        with pytest.raises(ReplayMismatch) as caught:
+            record.replay()
+        assert str(caught.value).startswith("match 0123456789 does not replay: ")
+        assert reason in str(caught.value)
+        assert not isinstance(caught.value, VersionMismatch)
 
 
 def test_failing_rules_do_not_replay() -> None:

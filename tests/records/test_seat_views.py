@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.conformance import variants
 from cheaptalk.conformance.matches import finished, new_table
 from cheaptalk.records import MatchRecord, SeatView, Store, seat_view
 from cheaptalk.rules import (
@@ -22,9 +21,6 @@ from cheaptalk.rules import (
 from tests.conftest import Command
 from tests.records.stored import SEED, record_of
 
-CASES = [
-    (game_spec, game) for game_spec in games().values() for game in variants(game_spec).values()
-]
 REVEALED = {"persuasion"}
 """Games that reveal all secrets at the end."""
 
@@ -47,7 +43,8 @@ def change_secret(table: Table, secret: Secret) -> MatchRecord | None:
 
 
 def test_views_do_not_depend_on_secrets_of_other_seats() -> None:
-    for game_spec, game in CASES:
+    for game_spec in games().values():
+        game = game_spec.rules()
         table = finished(game_spec, new_table(game, SEED))
         record, compared = record_of(table), 0
         secrets = list(islice(game.secrets(table.instance), 4))
@@ -61,18 +58,20 @@ def test_views_do_not_depend_on_secrets_of_other_seats() -> None:
         assert compared or not secrets or game_spec.name in REVEALED, game
 
 
-@pytest.mark.parametrize("name", games())
-def test_seat_view_reveals_no_other_player(cheaptalk: Command, tmp_path: Path, name: str) -> None:
-    places = list(ct.get_game(name).rules().seats)
-    seeds = {place: 770_000 + number for number, place in enumerate(places)}
+def test_seat_view_reveals_no_other_player(cheaptalk: Command, tmp_path: Path) -> None:
+    for name in ("bargaining", "persuasion", "divide_the_dollar"):
+        check_seat_view(cheaptalk, tmp_path / "cheaptalk.sqlite", name)
+
+
+def check_seat_view(cheaptalk: Command, path: Path, name: str) -> None:
+    seeds = {seat: 770_000 + n for n, seat in enumerate(ct.get_game(name).rules().seats)}
     players = {
-        f"label of {place}": {"model": "script/legal", "seed": seed}
-        for place, seed in seeds.items()
+        f"label of {seat}": {"model": "script/legal", "seed": seed} for seat, seed in seeds.items()
     }
-    made = {"name": "s", "games": [{"game": name}], "players": players, "pairing": [[*players]]}
-    with Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study(made, "s"), store)
-        (record,) = store.records("s", bodies=True)
+    made = {"name": name, "games": [{"game": name}], "players": players, "pairing": [[*players]]}
+    with Store.open(path, create=True) as store:
+        ct.run(ct.studies.parse_study(made, name), store)
+        (record,) = store.records(name, bodies=True)
     seat, *_, rival = record.rules.actors
     shown = cheaptalk("match", "show", record.id, "--actor", seat.name, "--calls").out
     data = json.loads(cheaptalk("match", "show", record.id, "--actor", seat.name, "--json").out)
