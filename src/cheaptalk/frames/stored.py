@@ -19,6 +19,7 @@ from cheaptalk.records import MatchRecord, Status, Store, StoreError, line_up
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT, shared_columns
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.metrics import Measured, MetricSet
+from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.parts import Part, of_part
 from cheaptalk.records.store.reader import (
@@ -40,12 +41,8 @@ HEAD = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
 """The first columns of every game's frame."""
 STORED = {declared.name: declared.sql for declared in FRAME_COLUMNS if declared.sql}
 HIDDEN: dict[str, Any] = {
-    "number": pl.Int64,
-    "configuration_id": pl.Int64,
-    "seats": pl.String,
-    "kinds": pl.String,
-    "payoffs": pl.String,
-    "definitions": pl.String,
+    **dict.fromkeys(("number", "configuration_id"), pl.Int64),
+    **dict.fromkeys(("seats", "kinds", "payoffs", "definitions"), pl.String),
     "numbers": pl.Binary,
 }
 """Columns from which others are computed; JSON as text, because many matches share it."""
@@ -71,15 +68,9 @@ class StoredRows:
         names = [name.split(".") for name in STORED.values()]
         columns = [schema.metadata.tables[table].c[column] for table, column in names]
         texts = [sa.cast(matches.c[name], sa.String) for name in ("seats", "kinds", "payoffs")]
+        measured = schema.metrics.c.definitions, schema.metrics.c.numbers
         query = (
-            sa.select(
-                *columns,
-                matches.c.number,
-                matches.c.configuration_id,
-                *texts,
-                schema.metrics.c.definitions,
-                schema.metrics.c.numbers,
-            )
+            sa.select(*columns, matches.c.number, matches.c.configuration_id, *texts, *measured)
             .select_from(matches)
             .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
             .outerjoin(schema.metrics, schema.metrics.c.match_number == matches.c.number)
@@ -102,9 +93,12 @@ class StoredRows:
             self.frame = pl.DataFrame(series, types)
             ids = self.frame["configuration_id"].unique().to_list()
             load_configurations(self.configurations, ids, connection)
-        ended = pl.col("status").is_in([Status.FINISHED.value, Status.FORFEITED.value])
-        unpaid = (pl.col("status") == Status.FINISHED.value) & pl.col("payoffs").is_null()
-        if self.frame.filter((ended & pl.col("kinds").is_null()) | unpaid).height:
+        ended, finished = pl.col("status").is_in(SETTLED), pl.col("status") == Status.FINISHED.value
+        uncounted, unpaid = (
+            pl.col(name).fill_null("null") == "null" for name in ("kinds", "payoffs")
+        )
+        unknown = ~pl.col("configuration_id").is_in(list(self.configurations))
+        if self.frame.filter(unknown | (ended & uncounted) | (finished & unpaid)).height:
             self.check()
 
     def check(self) -> None:

@@ -30,7 +30,7 @@ from cheaptalk.records.identity import (
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
-from cheaptalk.records.ledger.ledger import CallKey
+from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
@@ -84,8 +84,7 @@ class RepeatedReplies:
 
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
         """Yield the responses in the ledger that are also recorded for another request."""
-        keys = [calls.c[name] for name in CallKey._fields]
-        query = sa.select(*keys, calls.c.call, calls.c.reply).where(calls.c.state == "answered")
+        query = sa.select(*KEY, calls.c.call, calls.c.reply).where(calls.c.state == "answered")
         with store.reading() as connection:
             for row in connection.execute(query.order_by(calls.c.id)):
                 yield from self._of_call(CallKey(*row[:4]), row.call, row.reply)

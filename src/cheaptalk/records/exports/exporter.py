@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
@@ -197,6 +198,9 @@ def _sheets(store: Store, study: str) -> dict[str, Sheet]:
     return sheets | judged
 
 
+described = attrgetter("type", "range", "meaning")
+
+
 class CodebookEntry(NamedTuple):
     """A codebook entry: the meaning of a column in the tables of one game or of all games."""
 
@@ -217,14 +221,7 @@ def _explained(store: Store, study: str, form: str, people: bool) -> list[Codebo
         tables |= {name: sheet.columns for name, sheet in _sheets(store, study).items()}
     tables |= people_columns() if people else {}
     return [
-        CodebookEntry(
-            name,
-            column.name,
-            getattr(column, "game", ""),
-            column.type,
-            column.range,
-            column.meaning,
-        )
+        CodebookEntry(name, column.name, getattr(column, "game", ""), *described(column))
         for name, columns in tables.items()
         for column in columns
     ]

@@ -26,29 +26,7 @@ from cheaptalk.records.store.store import NewMatch, Store, write_matches
 T = TypeVar("T")
 LedgerWrite = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
-calls = schema.calls
-
-# Prepared once, because constructing a statement takes far longer than executing it.
-INTEND = sa.insert(calls)
-SETTLE = (
-    sa.update(calls)
-    .where(calls.c.id == sa.bindparam("number"))
-    .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
-)
-
-NOTED = (
-    sa.select(
-        calls.c.match_id,
-        calls.c.request,
-        calls.c.actor,
-        calls.c.attempt,
-        calls.c.sent,
-        calls.c.received,
-        schema.studies.c.name,
-    )
-    .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
-    .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
-)
+calls, matches = schema.calls, schema.matches
 
 
 class CallKey(NamedTuple):
@@ -58,6 +36,21 @@ class CallKey(NamedTuple):
     request: int
     actor: str
     attempt: int
+
+
+KEY = [calls.c[name] for name in CallKey._fields]
+# Prepared once, because constructing a statement takes far longer than executing it.
+INTEND = sa.insert(calls)
+SETTLE = (
+    sa.update(calls)
+    .where(calls.c.id == sa.bindparam("number"))
+    .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
+)
+NOTED = (
+    sa.select(*KEY, calls.c.sent, calls.c.received, schema.studies.c.name)
+    .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
+    .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
+)
 
 
 class PastCall(NamedTuple):
@@ -261,22 +254,10 @@ def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
 @patient
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     """Return the number of attempts of each call of a match."""
-    query = (
-        sa.select(
-            calls.c.match_id,
-            calls.c.request,
-            calls.c.actor,
-            calls.c.attempt,
-            sa.func.max(calls.c["try"]),
-        )
-        .where(calls.c.match_id == match_id)
-        .group_by(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
-    )
+    attempts = sa.func.max(calls.c["try"])
+    query = sa.select(*KEY, attempts).where(calls.c.match_id == match_id).group_by(*KEY)
     with store.reading() as connection:
         return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
-
-
-matches = schema.matches
 
 
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:

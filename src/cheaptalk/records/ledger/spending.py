@@ -7,19 +7,14 @@ import sqlalchemy as sa
 
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.ledger.ledger import CallKey
+from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, members_of, patient
 from cheaptalk.records.store.store import set_aside
 
-matches, members, calls, studies, purchases = (
-    schema.matches,
-    schema.members,
-    schema.calls,
-    schema.studies,
-    schema.purchases,
-)
+matches, members, calls = schema.matches, schema.members, schema.calls
+studies, purchases = schema.studies, schema.purchases
 
 
 def spent(store: StoreReader, study_id: int) -> Cost:
@@ -326,12 +321,12 @@ def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAtte
     A final timeout is not included, because play uses it: it is in the match's record.
     """
     query = (
-        sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt, calls.c.reply)
+        sa.select(*KEY, calls.c.reply)
         .join(matches, matches.c.id == calls.c.match_id)
         .where(
             matches.c.number.in_(members_of(study)),
             calls.c.state == "failed",
-            calls.c.call["model"].as_string().is_not(None),
+            _to_model(),
         )
         .order_by(calls.c.id)
     )
