@@ -23,12 +23,9 @@ TREATMENT_SETTINGS = pl.DataFrame(schema=TREATMENT | {"settings": pl.String})
 LEVEL: dict[str, Any] = {"game": pl.String, "parameter": pl.String, "level": pl.String}
 CROSSING: dict[str, Any] = LEVEL | {"other": pl.String, "other_level": pl.String}
 TEST: dict[str, Any] = {
-    "game": pl.String,
-    "of": pl.String,
-    "cells": pl.Int64,
-    "people": pl.Int64,
-    "largest": pl.Float64,
-    "p": pl.Float64,
+    **dict.fromkeys(("game", "of"), pl.String),
+    **dict.fromkeys(("cells", "people"), pl.Int64),
+    **dict.fromkeys(("largest", "p"), pl.Float64),
 }
 
 

@@ -5,6 +5,7 @@ A study without participants gives empty frames; an unknown study raises StoreEr
 are null, and times are in seconds since 1970.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
@@ -231,21 +232,13 @@ def _stages(
 def _steps(
     steps: list[ReachedStep], stops: dict[tuple[str, str | None], int], total: int
 ) -> pl.DataFrame:
+    stopped = Counter[str]()
+    for (step, ending), count in stops.items():
+        stopped[step] += count if ending is not None else 0
     rows = [
-        (
-            reached.step,
-            reached.reached,
-            reached.reached / total,
-            reached.answered,
-            stops.get((reached.step, None), 0),
-            sum(
-                count
-                for (step, ending), count in stops.items()
-                if step == reached.step and ending is not None
-            ),
-        )
-        for reached in steps
-        if reached.step not in NOBODYS
+        (name, reached, reached / total, answered, stops.get((name, None), 0), stopped[name])
+        for name, reached, answered, _ in steps
+        if name not in NOBODYS
     ]
     counts = dict.fromkeys(("answered", "under_way", "stopped"), pl.Int64)
     return pl.DataFrame(rows, {"step": pl.String} | COUNTED | counts, orient="row")

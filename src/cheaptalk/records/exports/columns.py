@@ -79,7 +79,7 @@ class SharedColumn(NamedTuple):
         formats: where the column appears: ``table`` (CSV and Parquet), ``json`` (JSON lines),
             ``view`` (SQL) and ``frame``.
         value: the attribute or method call that reads the column from a row of an exported table.
-        sql: a Jinja template of the column's expression in SQL.
+        sql: a Jinja template of the column's expression in SQL; ``TABLE`` is the table's name.
     """
 
     tables: str

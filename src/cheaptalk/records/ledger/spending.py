@@ -24,19 +24,9 @@ def spent(store: StoreReader, study_id: int) -> Cost:
     """
     zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
     bought = purchases.c
-    columns = (
-        bought.calls,
-        bought.input_tokens,
-        bought.output_tokens,
-        bought.cached_tokens,
-        bought.reasoning_tokens,
-        bought.dollars,
-        bought.unpriced,
-        zero,
-        zero,
-        bought.uncounted,
-        bought.implausible,
-    )
+    tokens = (bought[name] for name in Usage.model_fields)
+    counts = bought.unpriced, zero, zero, bought.uncounted, bought.implausible
+    columns = (bought.calls, *tokens, bought.dollars, *counts)
     ended = sa.select(*map(_total, columns)).where(bought.study_id == study_id)
     with store.reading() as connection:
         recorded = _cost(connection.execute(ended).one())

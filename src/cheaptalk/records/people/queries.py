@@ -14,30 +14,11 @@ from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Re
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 
-STEP_KINDS = (
-    "consent",
-    "first_name",
-    "screening",
-    "instructions",
-    "comprehension",
-    "quiz",
-    "survey",
-    "debrief",
-    "games",
-    "assignment",
-    "go_on",
-    "end",
-    "ended",
-)
+CONSENT, NAME, CODE_WORD = "consent", "first_name", "instructions"
+COMPREHENSION, QUIZ, SURVEY = "comprehension", "quiz", "survey"
+PAGES = (CONSENT, NAME, "screening", CODE_WORD, COMPREHENSION, QUIZ, SURVEY, "debrief")
+STEP_KINDS = (*PAGES, "games", "assignment", "go_on", "end", "ended")
 """Kinds of steps on a participant's path, including those that the server completes."""
-CONSENT, NAME, CODE_WORD, COMPREHENSION, QUIZ, SURVEY = (
-    "consent",
-    "first_name",
-    "instructions",
-    "comprehension",
-    "quiz",
-    "survey",
-)
 ATTENTION = "attention"
 CHECKS = (CODE_WORD, COMPREHENSION, QUIZ)
 """Kinds of steps with expected answers: the code word in the instructions, and quizzes."""
