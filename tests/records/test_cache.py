@@ -62,9 +62,6 @@ def test_hit_returns_reply_at_no_cost(cache: Cache) -> None:
     assert hit is not None
     assert (hit.text, hit.model, hit.cached) == ("Yes.", "tiny-1", True)
     assert (hit.usage, hit.saved, hit.seconds) == (Usage(), REPLY.usage, 0.0)
-
-
-def test_explicit_default_url_hits(cache: Cache) -> None:
     cache.put(request(), REPLY)
     assert cache.get(request(model="openai/gpt-4o@https://api.openai.com/v1/")) is not None
     assert cache.get(request(model="openai/gpt-4o@https://elsewhere.example/v1")) is None
@@ -187,7 +184,18 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
         assert sum(shelf.replies for shelf in cache.shelves()) == 5 * 50
 
 
-def test_nearest_request_has_fewest_differences(cache: Cache) -> None:
+def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"model": "openai/gpt-5"}, "model differs from the stored request at character"),
+        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
+        ({"form": None}, "form is missing (stored: {"),
+        ({"messages": replace_message(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
+        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
+        ({"replicate": None}, "replicate is null (stored: {"),
+    ]
+    for changes, difference in cases:
+        lines = list(differences(request(**changes).data, request().data))
+        assert [line for line in lines if line.startswith(difference)], lines
     cache.put(request(messages=replace_message(1, "Something else?"), settings={}), REPLY)
     cache.put(request(messages=replace_message(1, "Do you accept $40?")), REPLY, match="before")
     cache.put(request(model="vllm/other", settings={"seed": 2}), REPLY)
@@ -203,19 +211,6 @@ def test_nearest_request_has_fewest_differences(cache: Cache) -> None:
     exact = nearest(cache, request())
     assert exact is not None
     assert list(differences(request().data, exact.request)) == []
-
-
-def test_differences_name_the_field() -> None:
-    for changes, difference in [
-        ({"model": "openai/gpt-5"}, "model differs from the stored request at character"),
-        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
-        ({"form": None}, "form is missing (stored: {"),
-        ({"messages": replace_message(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
-        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
-        ({"replicate": None}, "replicate is null (stored: {"),
-    ]:
-        lines = list(differences(request(**changes).data, request().data))
-        assert [line for line in lines if line.startswith(difference)], lines
 
 
 def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:

@@ -17,7 +17,7 @@ def find_names(text: str, *, by: str = "bob") -> set[str]:
     return names_said([(by, text)], ["alice"])
 
 
-def test_addressed_names_are_found() -> None:
+def test_names_are_found_in_forms_of_address() -> None:
     for text in [
         "Hello Zelda, here is my offer.",
         "Hi Zelda!",
@@ -37,9 +37,6 @@ def test_addressed_names_are_found() -> None:
         "Zelda \u2014 take it.",
     ]:
         assert find_names(text) == {"Zelda"}
-
-
-def test_names_of_every_form_are_found() -> None:
     for text, names in [
         ("ZELDA, take it.", {"ZELDA"}),
         ("Hello zelda, take it.", {"zelda"}),
@@ -49,9 +46,6 @@ def test_names_of_every_form_are_found() -> None:
         ("Hello Grace, I have grace.", {"Grace"}),
     ]:
         assert find_names(text) == names
-
-
-def test_other_words_are_not_names() -> None:
     for text in [
         "Hello Bob, hi Alice, dear John, thanks, Jhon!",
         "However, I disagree. Unfortunately, no.",
@@ -70,23 +64,17 @@ def test_other_words_are_not_names() -> None:
         "Take the money, Zelda wins.",
     ]:
         assert find_names(text) == set()
-
-
-def test_signatures_and_introductions_are_found() -> None:
     assert find_names("I accept.\nBest regards, Zelda", by="alice") == {"Zelda"}
     assert find_names("I accept. Cheers,\nZelda.", by="alice") == {"Zelda"}
     assert find_names("my name is Zelda and I want half", by="alice") == {"Zelda"}
     assert find_names("BEST", by="alice") == set()
     assert find_names("Best price", by="alice") == set()
-
-
-def test_only_messages_to_people_are_searched() -> None:
     assert find_names("Zelda, take it.", by="alice") == set()
     assert names_said([("bob", "Zelda, take it.")], []) == set()
     assert names_said([("bob", "Zelda, take it.")], ["alice", "bob"]) == {"Zelda"}
 
 
-def test_all_occurrences_of_a_name_are_redacted() -> None:
+def test_all_forms_of_a_name_are_redacted() -> None:
     text = "Zelda's offer: ZELDA gets 5, Zelda-Mae 6; Zeldas stay, as do zelda and McZelda."
     redacted, count = redact(text, {"Zelda"})
     assert redacted == (
@@ -94,9 +82,6 @@ def test_all_occurrences_of_a_name_are_redacted() -> None:
     )
     assert count == 3
     assert redact("zelda, Zelda", {"zelda"}) == (f"{MARK}, {MARK}", 2)
-
-
-def test_longer_names_are_redacted_first() -> None:
     assert redact("Ann Lee and Ann", {"Ann", "Ann Lee"}) == (f"{MARK} and {MARK}", 2)
 
 

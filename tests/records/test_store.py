@@ -433,7 +433,7 @@ def test_full_disk_repeats_no_recorded_call(store: Store) -> None:
 # Contents
 
 
-def test_registering_twice_changes_nothing(store: Store) -> None:
+def test_registering_twice_or_nothing_changes_nothing(store: Store) -> None:
     first, second = Shelf(store), Shelf(store)
     assert (first.study, first.configuration, first.seats) == (
         second.study, second.configuration, second.seats,

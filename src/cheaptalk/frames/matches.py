@@ -121,27 +121,28 @@ class StoredRows:
         own = self.frame.filter(pl.col("configuration_id").is_in(list(known)))
         pairs = own.select("seats", "kinds").unique(maintain_order=True)
         shared = pl.DataFrame(
-            [[*pair, *self._shared(*pair, seats, reader)] for pair in pairs.iter_rows()],
+            [
+                [seated, kinds, *self._shared(seated, kinds, seats, reader)]
+                for seated, kinds in pairs.iter_rows()
+            ],
             schema={
-                "seats": pl.String,
-                "kinds": pl.String,
-                "pairing": pl.String,
-                "dropped": pl.Boolean,
-                "imported": pl.Boolean,
+                **dict.fromkeys(("seats", "kinds", "pairing"), pl.String),
+                **dict.fromkeys(("dropped", "imported"), pl.Boolean),
                 **{f"player_{seat}": pl.String for seat in seats},
                 **{f"answers_{seat}_{kind}": pl.Int64 for seat in seats for kind in KINDS},
             },
             orient="row",
         )
-        digests = {
-            "configuration_id": list(known),
-            "configuration": [item.digest for item in known.values()],
-        }
-        order = {"maintain_order": "left", "validate": "m:1"}
-        rows = own.join(shared, on=["seats", "kinds"], nulls_equal=True, **order).join(
-            pl.DataFrame(digests, {"configuration_id": pl.Int64, "configuration": pl.String}),
-            on="configuration_id",
-            **order,
+        digest = pl.col("configuration_id").replace_strict(
+            {id_: item.digest for id_, item in known.items()}, return_dtype=pl.String
+        )
+        rows = own.with_columns(configuration=digest).join(
+            shared,
+            on=["seats", "kinds"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+            validate="m:1",
         )
         paid = [self._payoffs(text) or {} for text in own["payoffs"]]
         payoffs = [
@@ -159,7 +160,7 @@ class StoredRows:
     ) -> Iterator[Any]:
         numbers = schema.SEATS.read(seats_text)
         players = {seat: seated_player(self.people, number) for seat, number in numbers.items()}
-        kinds = matches.c.kinds.type.read(kinds_text) or {}
+        kinds = schema.KINDS.read(kinds_text) or {}
         imported = any("imported" in player["spec"] for player in players.values())
         labels = {seat: str(player["label"]) for seat, player in players.items()}
         yield from (line_up(list(labels.values())), reader.drops(kinds), imported)
@@ -173,7 +174,7 @@ class StoredRows:
         try:
             return None if text is None else PAYOFFS.decode(text)
         except msgspec.MsgspecError:
-            payoffs: Mapping[str, float] | None = matches.c.payoffs.type.read(text)
+            payoffs: Mapping[str, float] | None = schema.PAYOFFS.read(text)
             return payoffs
 
     def records(self, rows: pl.DataFrame) -> Iterator[tuple[int, int, MatchRecord]]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel
 
@@ -24,7 +24,11 @@ from cheaptalk.records.store.schema import CALL_STATES
 from cheaptalk.rules import field_meanings
 from cheaptalk.rules.field_docs import documented_fields
 
-TEXT, INTEGER, NUMBER, BOOLEAN, JSON = "text", "integer", "number", "boolean", "JSON"
+TEXT: Final = "text"
+INTEGER: Final = "integer"
+NUMBER: Final = "number"
+BOOLEAN: Final = "boolean"
+JSON: Final = "JSON"
 TYPES = {"string": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN}
 PYTHON_TYPES: dict[Any, str] = {str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN}
 PYTHON_TYPES |= {kind | None: type_ for kind, type_ in PYTHON_TYPES.items()}

@@ -180,11 +180,11 @@ class CallRow(_OfActor):
     data: Mapping[str, Any]
 
     @property
-    def call(self) -> Mapping[str, Any]:
+    def call(self) -> Any:
         return self.data["call"]
 
     @property
-    def reply(self) -> Mapping[str, Any]:
+    def reply(self) -> Any:
         return self.data["reply"] or {}
 
     @property

@@ -46,7 +46,7 @@ SETTLE = (
     .where(calls.c.id == sa.bindparam("number"))
     .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
 )
-NOTED = (
+NOTED: sa.Select[Any] = (
     sa.select(*KEY, calls.c.sent, calls.c.received, schema.studies.c.name)
     .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
     .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")

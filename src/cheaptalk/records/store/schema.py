@@ -116,6 +116,8 @@ rosters: Table = Table(
 )
 
 SEATS = Shaped(dict[str, int])
+PAYOFFS = Shaped(dict[str, Finite] | None)
+KINDS = Shaped(dict[str, dict[Kind, int]] | None)
 matches: Table = Table(
     "matches",
     metadata,
@@ -128,8 +130,8 @@ matches: Table = Table(
     Column("status", Choice(*Status), nullable=False),
     Column("reason", LongWords, comment="why it failed, or who forfeited"),
     Column("outcome", Shaped(dict[str, Any] | None)),
-    Column("payoffs", Shaped(dict[str, Finite] | None), comment="by seat, in the game's unit"),
-    Column("kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="counts by seat and kind"),
+    Column("payoffs", PAYOFFS, comment="by seat, in the game's unit"),
+    Column("kinds", KINDS, comment="counts by seat and kind"),
     Column("calls", Integer, nullable=False, default=0),
     Column("input_tokens", Integer, nullable=False, default=0),
     Column("output_tokens", Integer, nullable=False, default=0),
