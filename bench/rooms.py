@@ -26,7 +26,7 @@ from bench import otree_tables
 from bench.rows import Row
 from cheaptalk.loopback import listening
 from cheaptalk.records import examine
-from cheaptalk.records.people.rooms import kept_rooms
+from cheaptalk.records.people.participants import kept_rooms
 from cheaptalk.studies import plan
 from cheaptalk.web.bots.bots import Crowd, Sent, Tally
 from cheaptalk.web.rooms.forms import answer_text

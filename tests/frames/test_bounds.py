@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 import cheaptalk as ct
 from cheaptalk.frames import match_frames
@@ -11,23 +10,21 @@ from cheaptalk.frames.bounds import beyond, with_bounds
 from cheaptalk.statistics import mean_intervals
 
 
-@pytest.mark.parametrize(
-    ("game", "strategy", "reached"),
-    [("bargaining", "equal_split", True), ("negotiation", "split_the_difference", False)],
-)
-def test_constant_scores_have_intervals_only_with_attainable_bounds(
-    tmp_path: Path, game: str, strategy: str, reached: bool
-) -> None:
-    players = {"a": {"strategy": strategy}}
-    study = {"name": "s", "instances": 3, "games": [{"game": game}], "players": players}
-    ct.run(ct.studies.parse_study(study, "here"), tmp_path / "s.sqlite")
-    with ct.Store.open(tmp_path / "s.sqlite") as store:
-        frame, bounds = with_bounds(match_frames(store, "s")[game], game)
-    scores = ["payoff_alice", "payoff_bob", "alice_gain", "bob_gain", "agreement"]
-    intervals = mean_intervals(frame, scores, bounds=bounds)
-    known = dict(intervals.select("metric", pl.col("low").is_not_null()).iter_rows())
-    assert known.pop("agreement")
-    assert set(known.values()) == {reached}
+def test_constant_scores_have_intervals_only_with_attainable_bounds(tmp_path: Path) -> None:
+    for game, strategy, reached in (
+        ("bargaining", "equal_split", True),
+        ("negotiation", "split_the_difference", False),
+    ):
+        players = {"a": {"strategy": strategy}}
+        study = {"name": "s", "instances": 3, "games": [{"game": game}], "players": players}
+        ct.run(ct.studies.parse_study(study, "here"), tmp_path / "s.sqlite")
+        with ct.Store.open(tmp_path / "s.sqlite") as store:
+            frame, bounds = with_bounds(match_frames(store, "s")[game], game)
+        scores = ["payoff_alice", "payoff_bob", "alice_gain", "bob_gain", "agreement"]
+        intervals = mean_intervals(frame, scores, bounds=bounds)
+        known = dict(intervals.select("metric", pl.col("low").is_not_null()).iter_rows())
+        assert known.pop("agreement")
+        assert set(known.values()) == {reached}
 
 
 def test_first_match_beyond_a_bound_is_reported() -> None:

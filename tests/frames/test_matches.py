@@ -39,7 +39,7 @@ def records_of(path: Path) -> list[ct.MatchRecord]:
         return list(store.records(bodies=True))
 
 
-def test_each_match_has_a_row_that_agrees_with_its_record(well: Path) -> None:
+def test_rows_agree_with_records_and_metrics_of_the_game(well: Path) -> None:
     frames = frames_of(well, "well")
     rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
     records = records_of(well)
@@ -53,18 +53,15 @@ def test_each_match_has_a_row_that_agrees_with_its_record(well: Path) -> None:
             assert row[f"payoff_{role}"] == record.payoffs[role]  # type: ignore[index]
             assert row[f"answers_{role}_ok"] == record.kinds[role]["ok"]
             assert row[f"answers_{role}_refused"] == 0
-
-
-@pytest.mark.parametrize("as_published", [False, True])
-def test_metrics_equal_those_of_the_game(well: Path, as_published: bool) -> None:
-    frames = frames_of(well, "well", as_published=as_published)
-    for record in records_of(well):
-        row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
-        outcome = record.replay().outcome
-        instance = record.table().instance
-        for metric in ct.get_game(record.game).metrics.values():
-            value = metric.variant(as_published)(Result(record.rules, instance, outcome))
-            assert row[metric.name] == value
+    for as_published in (False, True):
+        frames = frames_of(well, "well", as_published=as_published)
+        for record in records_of(well):
+            row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
+            outcome = record.replay().outcome
+            instance = record.table().instance
+            for metric in ct.get_game(record.game).metrics.values():
+                value = metric.variant(as_published)(Result(record.rules, instance, outcome))
+                assert row[metric.name] == value
 
 
 def test_published_variants_differ_only_without_agreement(well: Path) -> None:
@@ -77,22 +74,16 @@ def test_published_variants_differ_only_without_agreement(well: Path) -> None:
     assert (paper["fairness"] == published["fairness"]).filter(~apart).all()
 
 
-def test_pairings_use_labels_rather_than_strategies(well: Path) -> None:
+def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
     used = {label: entry["strategies"] for label, entry in WELL["players"].items()}
     assert used["luck"]["persuasion"] == used["hard & fast"]["negotiation"] == "random"
     for frame in frames_of(well, "well").values():
         assert set(frame["pairing"]) == {f"{first} / {second}" for first in used for second in used}
-
-
-def test_parameters_have_typed_columns(well: Path) -> None:
     frames = frames_of(well, "well")
     assert frames["persuasion"]["game.myopic"].dtype == pl.Boolean
     assert set(frames["negotiation"]["game.buyer_factor"]) == {0.8, 1.5}
     horizons = {json.loads(text)["rounds"] for text in frames["bargaining"]["game.horizon"]}
     assert horizons == {3, 9}
-
-
-def test_matches_of_a_configuration_share_instances(well: Path) -> None:
     frame = frames_of(well, "well")["bargaining"]
     assert frame["configuration"].n_unique() == 4
     clusters = frame.group_by("configuration", "instance").agg(
@@ -167,35 +158,30 @@ def test_custom_metrics_can_read_answers(well: Path, monkeypatch: pytest.MonkeyP
     assert (frame["answers"] == counted).all()
 
 
-def test_failing_metric_error_names_metric_and_match(
-    well: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metric_errors_name_metric_and_match(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("boom", boom))
     with pytest.raises(MetricError, match=r"metric boom of bargaining failed on match \w+: Zero"):
         frames_of(well, "well")
-
-
-def test_out_of_bounds_metric_error_names_metric_and_match(
-    well: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     with_metrics(monkeypatch, Metric("share", answers, bounds=ct.SHARE))
     pattern = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
     with pytest.raises(MetricError, match=pattern):
         frames_of(well, "well")
-
-
-def test_metric_cannot_take_a_column_name(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("status", answers))
     with pytest.raises(MetricError, match='the metric name "status" is reserved'):
         frames_of(well, "well")
 
 
-def test_unknown_study_error_suggests_nearest_name(well: Path) -> None:
+def test_misspelt_names_are_corrected(well: Path) -> None:
     with pytest.raises(ct.StoreError, match='did you mean "well"'):
         frames_of(well, "wel")
+    with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
+        frames_of(well, "well", only=["efficiency", "honest"])
 
 
 def test_only_requested_metrics_are_computed(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = frames_of(well, "well")
+    for game, frame in frames_of(well, "well", only=[]).items():
+        assert frame.equals(complete[game].drop(ct.get_game(game).metrics))
     complete = frames_of(well, "well")
     few = frames_of(well, "well", only=["efficiency", "honesty"])
     for game, frame in few.items():
@@ -205,14 +191,3 @@ def test_only_requested_metrics_are_computed(well: Path, monkeypatch: pytest.Mon
     assert "honesty" in few["persuasion"].columns
     with_metrics(monkeypatch, Metric("boom", boom), Metric("answers", answers))
     assert "answers" in frames_of(well, "well", only=["answers"])["bargaining"].columns
-
-
-def test_payoffs_remain_without_metrics(well: Path) -> None:
-    complete = frames_of(well, "well")
-    for game, frame in frames_of(well, "well", only=[]).items():
-        assert frame.equals(complete[game].drop(ct.get_game(game).metrics))
-
-
-def test_unknown_metric_error_suggests_nearest_name(well: Path) -> None:
-    with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
-        frames_of(well, "well", only=["efficiency", "honest"])

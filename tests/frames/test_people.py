@@ -48,7 +48,7 @@ def people(store: Store) -> People:
     return group
 
 
-def test_funnel_counts_participants_by_stage_in_path_order(store: Store, people: People) -> None:
+def test_funnel_counts_stages_and_checks(store: Store, people: People) -> None:
     result = funnel(store, STUDY)
     assert result.stages.rows() == [
         ("came", 10, 1.0), ("consented", 8, 0.8), ("code_word", 7, 0.7),
@@ -63,11 +63,6 @@ def test_funnel_counts_participants_by_stage_in_path_order(store: Store, people:
     assert result.endings.select("ending", "people").rows() == [
         ("complete", 2), ("declined", 1), ("failed_attention", 3), ("timed_out", 1), (None, 3),
     ]  # fmt: skip
-
-
-def test_checks_separate_first_from_later_tries_and_timely_prompts(
-    store: Store, people: People
-) -> None:
     for number, correct in ((7, True), (7, False), (9, True), (10, None)):
         people.prompt(number, correct)
     checks = funnel(store, STUDY).checks

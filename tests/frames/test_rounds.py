@@ -43,7 +43,7 @@ def matches_of(path: Path, study: str) -> dict[str, pl.DataFrame]:
         return match_frames(store, study)
 
 
-def test_rows_identify_match_round_seat_and_player(well: Path) -> None:
+def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
     frames, matches = rounds_of(well, "well"), matches_of(well, "well")
     assert list(frames) == ["bargaining", "negotiation", "persuasion"]
     for game, frame in frames.items():
@@ -59,33 +59,23 @@ def test_rows_identify_match_round_seat_and_player(well: Path) -> None:
         assert frame.filter(pl.col("seat").is_null())["player"].null_count() == (
             frame["seat"].null_count()
         )
-
-
-def test_rows_are_ordered_by_match_round_and_seat(well: Path) -> None:
-    frame = rounds_of(well, "well")["persuasion"]
+    frame = frames["persuasion"]
     first = frame.filter(pl.col("match_id") == frame["match_id"][0])
     assert first["round"].to_list() == sorted([*range(1, 6)] * 2)
     assert first["seat"].to_list() == [None, "bob"] * 5
-
-
-def test_last_offers_equal_the_agreements(well: Path) -> None:
     for game, series, metric, stage in (
         ("negotiation", "offered_price", "price", "rounds"),
         ("bargaining", "alice_share", None, "rounds"),
     ):
-        matches = matches_of(well, "well")[game].filter(pl.col("agreement") == 1)
-        last = rounds_of(well, "well")[game].group_by("match_id", maintain_order=True).last()
-        both = matches.join(last, on="match_id")
-        assert both.height == matches.height > 0
+        agreed = matches[game].filter(pl.col("agreement") == 1)
+        last = frames[game].group_by("match_id", maintain_order=True).last()
+        both = agreed.join(last, on="match_id")
+        assert both.height == agreed.height > 0
         assert (both["round"] == both[stage]).all()
         if metric:
             assert (both[series] == both[metric]).all()
-
-
-def test_series_summed_over_rounds_equals_the_match_metric(well: Path) -> None:
-    matches = matches_of(well, "well")["persuasion"]
-    bought = rounds_of(well, "well")["persuasion"].group_by("match_id").agg(pl.col("bought").sum())
-    both = matches.join(bought, on="match_id")
+    bought = frames["persuasion"].group_by("match_id").agg(pl.col("bought").sum())
+    both = matches["persuasion"].join(bought, on="match_id")
     assert (both["sales"] == both["bought"]).all()
 
 
@@ -166,22 +156,17 @@ def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
     install_game(monkeypatch, game_spec)
 
 
-@pytest.mark.parametrize(
-    ("series", "pattern"),
-    [
+def test_invalid_series_error_names_the_series(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for series, pattern in [
         (Series("late", late), r"series late of bargaining failed on match \w+: ZeroDivision"),
         (Series("odd", odd), r"series odd of bargaining failed on match \w+: KeyError: 'carol'"),
         (Series("low", once, bounds=(0.0, 0.5)), r"low of bargaining is 1, which is not between 0"),
         (Series("player", once), 'the series name "player"'),
         (Series("round", once), 'the series name "round"'),
-    ],
-)
-def test_invalid_series_error_names_the_series(
-    well: Path, monkeypatch: pytest.MonkeyPatch, series: Series, pattern: str
-) -> None:
-    with_series(monkeypatch, series)
-    with pytest.raises(MetricError, match=pattern):
-        rounds_of(well, "well")
+    ]:
+        with_series(monkeypatch, series)
+        with pytest.raises(MetricError, match=pattern):
+            rounds_of(well, "well")
 
 
 def test_published_variants_are_used_if_available(

@@ -12,8 +12,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.calls.dispatcher import Models
-from cheaptalk.frames.dropout import funnel
-from cheaptalk.frames.people import survey_answers
+from cheaptalk.frames.people import funnel, survey_answers
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.papers.glee.human_study import FAMILIES
 from cheaptalk.records import Store

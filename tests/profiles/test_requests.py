@@ -7,8 +7,8 @@ import pytest
 
 from cheaptalk.profiles.requests import requests_to
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.ledger.attempts import FailedAttempt
 from cheaptalk.records.ledger.ledger import CallKey
+from cheaptalk.records.ledger.spending import FailedAttempt
 
 LATE = {"failure": "timed_out", "retry": True, "seconds": 2.0}
 BROKEN = {"failure": "provider_error", "retry": True, "status": 500, "seconds": 0.5}

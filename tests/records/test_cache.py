@@ -62,9 +62,6 @@ def test_hit_returns_reply_at_no_cost(cache: Cache) -> None:
     assert hit is not None
     assert (hit.text, hit.model, hit.cached) == ("Yes.", "tiny-1", True)
     assert (hit.usage, hit.saved, hit.seconds) == (Usage(), REPLY.usage, 0.0)
-
-
-def test_explicit_default_url_hits(cache: Cache) -> None:
     cache.put(request(), REPLY)
     assert cache.get(request(model="openai/gpt-4o@https://api.openai.com/v1/")) is not None
     assert cache.get(request(model="openai/gpt-4o@https://elsewhere.example/v1")) is None
@@ -133,37 +130,31 @@ def test_changing_one_character_of_a_message_misses(
     assert difference.startswith(f"messages[{place}].content differs from the stored request")
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Reply(failure=Failure.REFUSED, detail="no"),
-        Reply(failure=Failure.FILTERED),
-        Reply(failure=Failure.PROVIDER_ERROR, retry=True),
-        Reply(failure=Failure.TIMED_OUT, retry=True),
+def test_incomplete_replies_are_not_cached(cache: Cache) -> None:
+    failures = Failure.REFUSED, Failure.FILTERED, Failure.PROVIDER_ERROR, Failure.TIMED_OUT
+    for reply in (
+        *(Reply(failure=failure) for failure in failures),
         Reply(text="The answer is", finish="length"),
         Reply(text=""),
         Reply(text=" \n"),
         REPLY.model_copy(update={"cached": True}),
-    ],
-    ids=["refused", "filtered", "error", "late", "truncated", "empty", "blank", "cached"],
-)
-def test_incomplete_replies_are_not_cached(cache: Cache, reply: Reply) -> None:
-    assert not worth_keeping(reply)
-    cache.put(request(), reply)
-    assert cache.find(request()) is None
+    ):
+        assert not worth_keeping(reply), reply
+        cache.put(request(), reply)
+        assert cache.find(request()) is None
 
 
-@pytest.mark.parametrize("column", ["request", "reply", "proof"])
-def test_damaged_entry_misses_until_replaced(cache: Cache, column: str) -> None:
-    cache.put(request(), REPLY)
-    with sqlite3.connect(cache.path) as file:
-        file.execute(f"UPDATE replies SET {column} = 'x' || {column}")  # noqa: S608 - a constant
-    file.close()
-    assert cache.get(request()) is None
-    assert cache.damaged == 1
-    assert list(cache.entries()) == []
-    cache.put(request(), REPLY)
-    assert cache.get(request()) is not None
+def test_damaged_entry_misses_until_replaced(cache: Cache) -> None:
+    for column in ("request", "reply", "proof"):
+        cache.put(request(), REPLY)
+        with sqlite3.connect(cache.path) as file:
+            file.execute(f"UPDATE replies SET {column} = 'x' || {column}")  # noqa: S608 - a constant
+        file.close()
+        assert cache.get(request()) is None
+        assert cache.damaged
+        assert list(cache.entries()) == []
+        cache.put(request(), REPLY)
+        assert cache.get(request()) is not None
 
 
 def test_entry_with_wrong_key_misses(cache: Cache) -> None:
@@ -193,7 +184,18 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
         assert sum(shelf.replies for shelf in cache.shelves()) == 5 * 50
 
 
-def test_nearest_request_has_fewest_differences(cache: Cache) -> None:
+def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"model": "openai/gpt-5"}, "model differs from the stored request at character"),
+        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
+        ({"form": None}, "form is missing (stored: {"),
+        ({"messages": replace_message(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
+        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
+        ({"replicate": None}, "replicate is null (stored: {"),
+    ]
+    for changes, difference in cases:
+        lines = list(differences(request(**changes).data, request().data))
+        assert [line for line in lines if line.startswith(difference)], lines
     cache.put(request(messages=replace_message(1, "Something else?"), settings={}), REPLY)
     cache.put(request(messages=replace_message(1, "Do you accept $40?")), REPLY, match="before")
     cache.put(request(model="vllm/other", settings={"seed": 2}), REPLY)
@@ -209,22 +211,6 @@ def test_nearest_request_has_fewest_differences(cache: Cache) -> None:
     exact = nearest(cache, request())
     assert exact is not None
     assert list(differences(request().data, exact.request)) == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "difference"),
-    [
-        ({"model": "openai/gpt-5"}, "model differs from the stored request at character"),
-        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
-        ({"form": None}, "form is missing (stored: {"),
-        ({"messages": replace_message(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
-        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
-        ({"replicate": None}, "replicate is null (stored: {"),
-    ],
-)
-def test_differences_name_the_field(changes: dict[str, Any], difference: str) -> None:
-    lines = list(differences(request(**changes).data, request().data))
-    assert [line for line in lines if line.startswith(difference)], lines
 
 
 def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Store, read_chats
-from cheaptalk.records.exports import codebook
+from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.exports.exporter import export
 
 
@@ -28,7 +28,8 @@ def test_chats_contain_prompts_and_final_answers(tmp_path: Path) -> None:
         assert export(store, "talking", tmp_path / "out", "chats").rows.keys() == {"chats"}
         lines = (tmp_path / "out" / "chats.jsonl").read_text(encoding="utf-8").splitlines()
         chats = {(chat["match_id"], chat["actor"]): chat for chat in map(json.loads, lines)}
-        assert {key for chat in chats.values() for key in chat} == codebook.CHAT.keys()
+        declared = {column.name for column in shared_columns("chats", "json")}
+        assert {key for chat in chats.values() for key in chat} == declared
         records = list(store.records("talking", bodies=True))
     assert {record.game for record in records} == {chat["game"] for chat in chats.values()}
     assert len(chats) == sum(len(record.at) for record in records)

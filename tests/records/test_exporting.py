@@ -18,9 +18,9 @@ import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.processes import Processes, processes
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended, pack
-from cheaptalk.records.exports import codebook
 from cheaptalk.records.exports import sheets as writing
-from cheaptalk.records.exports.exporter import export
+from cheaptalk.records.exports.columns import shared_columns
+from cheaptalk.records.exports.exporter import CodebookEntry, export
 from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.store import parts, schema
@@ -148,7 +148,9 @@ def test_every_match_and_answer_has_a_row(store: Store, mixed: Path) -> None:
     ]  # fmt: skip
 
 
-def test_parameters_and_labels_are_columns(mixed: Path) -> None:
+def test_columns_describe_parameters_seats_outcomes_and_metrics(
+    mixed: Path, store: Store, models: Path
+) -> None:
     rows = {row["game"]: row for row in read(mixed / "matches.csv")}
     bargaining, negotiation = rows["bargaining"], rows["negotiation"]
     assert (bargaining["discounts_alice"], bargaining["discounts_bob"]) == ("0.8", "0.9")
@@ -160,15 +162,17 @@ def test_parameters_and_labels_are_columns(mixed: Path) -> None:
     for row in rows.values():
         assert (row["player_alice"], row["player_bob"]) == ("luck", "luck")
         assert row["study"] == "mixed"
-
-
-def test_seats_have_player_kind_model_and_settings(store: Store, mixed: Path, models: Path) -> None:
     scripted, talking = (read(path / "matches.csv")[0] for path in (mixed, models))
     record = next(store.records("mixed"))
     assert (scripted["kind_bob"], scripted["model_bob"]) == ("strategy", "")
     assert json.loads(scripted["settings_bob"]) == record.seats["bob"]["spec"]
     assert (talking["kind_bob"], talking["model_bob"]) == ("model", "acme/talk")
     assert json.loads(talking["settings_bob"]) == {"model": "acme/talk"}
+    games_played = read(mixed / "matches.csv")
+    prices = {row["game"]: (row["price"], row["metric_price"]) for row in games_played}
+    assert prices["persuasion"] == ("100.0", "")
+    assert prices["negotiation"][0] == ""
+    assert prices["bargaining"] == ("", "")
 
 
 def test_outcomes_payoffs_and_metrics_are_columns(store: Store, mixed: Path) -> None:
@@ -193,14 +197,6 @@ def format_number(number: float | None) -> str:
     return "" if number is None else repr(number)
 
 
-def test_ambiguous_column_names_are_prefixed(mixed: Path) -> None:
-    rows = read(mixed / "matches.csv")
-    prices = {row["game"]: (row["price"], row["metric_price"]) for row in rows}
-    assert prices["persuasion"] == ("100.0", "")
-    assert prices["negotiation"][0] == ""
-    assert prices["bargaining"] == ("", "")
-
-
 def test_answers_contain_actions_as_fields_and_json(store: Store, mixed: Path) -> None:
     records = {record.id: record for record in store.records("mixed", bodies=True)}
     given: dict[tuple[str, str, str], AnswerRecord] = {
@@ -220,7 +216,7 @@ def test_answers_contain_actions_as_fields_and_json(store: Store, mixed: Path) -
         assert (row["model"], row["reply"], row["latency"]) == ("", "", "")
 
 
-def test_messages_and_replies_round_trip_exactly(models: Path) -> None:
+def test_exported_calls_contain_messages_replies_and_times(models: Path) -> None:
     offer, reply = read(models / "answers.csv")
     assert offer["message"] == NASTY
     assert offer["reply"] == REPLY["text"]
@@ -228,9 +224,6 @@ def test_messages_and_replies_round_trip_exactly(models: Path) -> None:
     assert (offer["calls"], offer["input_tokens"], offer["output_tokens"]) == ("2", "200", "40")
     assert (offer["latency"], offer["model"]) == ("3.0", "acme-1")
     assert reply["input_tokens"] == "100"
-
-
-def test_calls_contain_messages_and_replies(models: Path) -> None:
     rows = read(models / "calls.csv")
     assert [(row["match_id"], row["call_index"], row["state"]) for row in rows] == [
         ("asked", "0", "answered"), ("asked", "1", "answered"), ("asked", "0", "answered"),
@@ -276,11 +269,6 @@ def test_matches_have_start_and_end_times(store: Store, mixed: Path, models: Pat
         assert "1970" < row["began_at"] <= row["ended_at"]
     old = read(models / "matches.csv")[0]
     assert (old["began_at"], old["bought_by"]) == ("", '["models"]'), "unknown values are empty"
-
-
-def test_match_id_is_first_column_of_every_table(mixed: Path) -> None:
-    tables = {row["table"]: row["column"] for row in reversed(read(mixed / "codebook.csv"))}
-    assert tables == dict.fromkeys(("calls", "answers", "matches"), "match_id")
 
 
 def test_failed_match_has_a_row_without_results(models: Path) -> None:
@@ -360,29 +348,19 @@ def test_seat_columns_follow_the_study_configurations(
 # The codebook
 
 
-@pytest.mark.parametrize("name", ["matches", "answers", "calls"])
-def test_every_column_is_in_the_codebook(mixed: Path, name: str) -> None:
-    with (mixed / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        header = next(csv.reader(file))
-    explained = [row for row in read(mixed / "codebook.csv") if row["table"] == name]
-    assert list(dict.fromkeys(row["column"] for row in explained)) == header
-    for row in explained:
-        assert len(row["meaning"]) > 5, row
-        assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
-
-
-def test_every_game_has_codebook_entries() -> None:
-    game_specs = list(games().values())
-    for column in [*match_columns(game_specs), *answer_columns(game_specs)]:
-        assert len(column.meaning) > 5, column
-    metrics = {(c.game, c.name) for c in match_columns(game_specs) if c.group == "metric"}
-    assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= metrics
-
-
-def test_codebook_uses_descriptions_of_games(mixed: Path) -> None:
-    explained = {
-        (row["table"], row["column"], row["game"]): row for row in read(mixed / "codebook.csv")
-    }
+def test_codebook_explains_every_column(mixed: Path) -> None:
+    for name in ("matches", "answers", "calls"):
+        with (mixed / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            header = next(csv.reader(file))
+        entries = [row for row in read(mixed / "codebook.csv") if row["table"] == name]
+        assert list(dict.fromkeys(row["column"] for row in entries)) == header
+        for row in entries:
+            assert len(row["meaning"]) > 5, row
+            assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
+    book = read(mixed / "codebook.csv")
+    tables = {row["table"]: row["column"] for row in reversed(book)}
+    assert tables == dict.fromkeys(("calls", "answers", "matches"), "match_id")
+    explained = {(row["table"], row["column"], row["game"]): row for row in book}
     money = explained["matches", "money", "bargaining"]
     assert money["meaning"] == "The sum to divide, in dollars."
     assert money["range"] == "> 0, <= 1,000,000,000,000"
@@ -397,13 +375,17 @@ def test_codebook_uses_descriptions_of_games(mixed: Path) -> None:
         if column.name.startswith("score")
     ] == [("score", "100 at most"), ("score_published", "0 to 100")]
     assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
-
-
-def test_codebook_is_also_written_as_markdown(mixed: Path) -> None:
     page = (mixed / "codebook.md").read_text(encoding="utf-8")
-    rows = read(mixed / "codebook.csv")
-    assert page.count("\n| ") == len(rows) + 2 * 3
+    assert page.count("\n| ") == len(book) + 2 * 3
     assert "| signal | persuasion | text | binary \\| text | Whether Alice writes" in page
+
+
+def test_every_game_has_codebook_entries() -> None:
+    game_specs = list(games().values())
+    for column in [*match_columns(game_specs), *answer_columns(game_specs)]:
+        assert len(column.meaning) > 5, column
+    metrics = {(c.game, c.name) for c in match_columns(game_specs) if c.group == "metric"}
+    assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= metrics
 
 
 # Formats
@@ -512,7 +494,7 @@ def test_jsonl_contains_complete_records(store: Store, tmp_path: Path) -> None:
     assert [call["state"] for call in data["broken"]["open_calls"]] == ["unresolved"]
     explained = {row["column"] for row in read(done.path / "codebook.csv")}
     assert {key for line in data.values() for key in line} <= explained
-    assert codebook.RECORD.keys() == explained
+    assert {column.name for column in shared_columns("matches", "json")} == explained
     assert done.rows == {"matches": 2}
 
 
@@ -530,18 +512,18 @@ def test_zip_contains_the_same_files(store: Store, mixed: Path, tmp_path: Path) 
 # Failures
 
 
-def raise_disk_full(_folder: Path, _found: Sequence[codebook.CodebookEntry]) -> None:
+def raise_disk_full(_folder: Path, _found: Sequence[CodebookEntry]) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("name", ["out", "out.zip"])
 def test_failed_export_leaves_no_files(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
-    with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
-        export(store, "mixed", tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
+    for name in ("out", "out.zip"):
+        monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
+        with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
+            export(store, "mixed", tmp_path / name)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_failed_export_keeps_existing_zip(

@@ -62,30 +62,29 @@ def test_participants_are_exported_as_tables(store: Store, people: People, tmp_p
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
-def test_no_format_contains_participant_names(
-    store: Store, people: People, tmp_path: Path, form: str
-) -> None:
-    export(store, STUDY, tmp_path / "out", form)
-    assert all(b"Ada" not in file.read_bytes() for file in (tmp_path / "out").iterdir())
-    file = tmp_path / "out" / f"responses.{form}"
-    if form == "jsonl":
-        who = (tmp_path / "out" / "participants.jsonl").read_text().splitlines()
-        assert json.loads(who[0])["flags"] == []
-        rows = [json.loads(line) for line in file.read_text().splitlines()]
-        assert list(rows[2].items())[6:9] == [
-            ("item", "satisfaction"), ("answer", "7"), ("value", 7.0),
-        ]  # fmt: skip
-    elif form == "parquet":
-        assert pl.read_parquet(file)["value"].to_list() == [None, None, 7.0, None, None]
-    book = read(tmp_path / "out" / "codebook.csv")
-    for table in TABLES:
-        (path,) = (tmp_path / "out").glob(f"{table}.*")
-        described = [row["column"] for row in book if row["table"] == table]
-        if form == "csv":
-            assert described == list(read(path)[0])
-        assert all(row["meaning"] for row in book if row["table"] == table)
-        assert described
+def test_no_format_contains_participant_names(store: Store, people: People, tmp_path: Path) -> None:
+    for form in ("csv", "parquet", "jsonl"):
+        folder = tmp_path / form
+        export(store, STUDY, folder, form)
+        assert all(b"Ada" not in file.read_bytes() for file in folder.iterdir())
+        file = folder / f"responses.{form}"
+        if form == "jsonl":
+            who = (folder / "participants.jsonl").read_text().splitlines()
+            assert json.loads(who[0])["flags"] == []
+            rows = [json.loads(line) for line in file.read_text().splitlines()]
+            assert list(rows[2].items())[6:9] == [
+                ("item", "satisfaction"), ("answer", "7"), ("value", 7.0),
+            ]  # fmt: skip
+        elif form == "parquet":
+            assert pl.read_parquet(file)["value"].to_list() == [None, None, 7.0, None, None]
+        book = read(folder / "codebook.csv")
+        for table in TABLES:
+            (path,) = folder.glob(f"{table}.*")
+            described = [row["column"] for row in book if row["table"] == table]
+            if form == "csv":
+                assert described == list(read(path)[0])
+            assert all(row["meaning"] for row in book if row["table"] == table)
+            assert described
 
 
 def test_participants_of_other_studies_are_not_exported(

@@ -136,6 +136,7 @@ def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
         store.register_study("people", {"people": {"pay": {"most": 3}}})
         with store.transaction() as connection:
             connection.execute(sa.text("update alembic_version set version_num = '0012'"))
+            connection.execute(sa.text("drop table metrics"))
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == {"people": {"pay": {"max": 3}}}
 

@@ -245,12 +245,12 @@ def test_statement_timeout_is_not_reported_as_stopped_server(url: str) -> None:
     assert "server was stopped" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("message", "cure"), CONNECTION_ERRORS.items())
-def test_connection_errors_suggest_a_fix(url: str, message: str, cure: str) -> None:
-    error = sa.exc.OperationalError("", None, Exception(f"connection failed: {message}"))
-    with Store.open(url, create=True) as store:
-        assert cure in (store.backend.cure(error) or "")
-        assert store.backend.away(error) == ("resolve" in message)
+def test_connection_errors_suggest_a_fix(url: str) -> None:
+    for message, cure in CONNECTION_ERRORS.items():
+        error = sa.exc.OperationalError("", None, Exception(f"connection failed: {message}"))
+        with Store.open(url, create=True) as store:
+            assert cure in (store.backend.cure(error) or "")
+            assert store.backend.away(error) == ("resolve" in message)
 
 
 @pytest.mark.parametrize(("revision", "author"), [("9999", "newer"), ("0010", "pre-release")])
@@ -277,6 +277,7 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
         (key,) = column.table.primary_key
         for id_, value in original.execute(sa.select(key, column)):
             connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
+    connection.execute(sa.text("drop table metrics"))
     connection.execute(sa.text("update alembic_version set version_num = '0011'"))
 
 

@@ -161,11 +161,11 @@ def test_open_calls_are_listed(store: Store) -> None:
     assert store.with_open_calls() == {"a", "b"}
 
 
-@pytest.mark.parametrize("view", ["v_matches", "v_costs"])
-def test_views_contain_all_cost_columns(store: Store, view: str) -> None:
-    with store.reading() as connection:
-        columns = {column["name"] for column in sa.inspect(connection).get_columns(view)}
-    assert set(COST_COLUMNS) <= columns
+def test_views_contain_all_cost_columns(store: Store) -> None:
+    for view in ("v_matches", "v_costs"):
+        with store.reading() as connection:
+            columns = {column["name"] for column in sa.inspect(connection).get_columns(view)}
+        assert set(COST_COLUMNS) <= columns
 
 
 # Damaged files
@@ -202,24 +202,17 @@ def test_truncated_values_raise_error(store: Store) -> None:
         assert "restore a copy" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("error", "cure"),
-    [
+def test_database_errors_are_explained() -> None:
+    for error, cure in [
         (sqlite3.OperationalError("attempt to write a readonly database"), "permissions"),
         (sqlite3.OperationalError("unable to open database file"), "permissions"),
         (sqlite3.OperationalError("disk I/O error"), "committed data is kept"),
         (sqlite3.OperationalError("database table is busy"), "wait for it to end"),
-    ],
-    ids=["readonly", "unopened", "io", "busy"],
-)
-def test_database_errors_suggest_a_fix(error: Exception, cure: str) -> None:
-    with pytest.raises(StoreError) as caught, SqliteBackend(Path("a.sqlite")).explaining():
-        raise error
-    assert str(caught.value).startswith(f"a.sqlite: {error}: ")
-    assert cure in str(caught.value)
-
-
-def test_unknown_database_errors_keep_their_message() -> None:
+    ]:
+        with pytest.raises(StoreError) as caught, SqliteBackend(Path("a.sqlite")).explaining():
+            raise error
+        assert str(caught.value).startswith(f"a.sqlite: {error}: ")
+        assert cure in str(caught.value)
     with (
         pytest.raises(StoreError, match=r"^a\.sqlite: disk quota: x$"),
         SqliteBackend(Path("a.sqlite")).explaining(),
@@ -262,7 +255,7 @@ def ids(store: Store, **wanted: Any) -> list[str]:
     return matches
 
 
-def test_pairings_are_listed_with_match_counts(store: Store) -> None:
+def test_pages_of_filtered_matches_and_pairings(store: Store) -> None:
     TwoGames(store)
     pairings = browsing.overview(store, "shelf").pairings
     assert pairings == [
@@ -273,10 +266,6 @@ def test_pairings_are_listed_with_match_counts(store: Store) -> None:
         PlayedPairing("negotiation", {"alice": "fair", "bob": "firm"}, {"finished": 1}),
     ]
     assert pairings[0].query == {"player_alice": "fair", "player_bob": "firm"}
-
-
-def test_filters_select_matches(store: Store) -> None:
-    TwoGames(store)
     everything = ["0", "1", "2", "3", "4", "5", "6"]
     assert ids(store) == everything
     assert ids(store, status="forfeited") == ["6"]
@@ -295,10 +284,6 @@ def test_filters_select_matches(store: Store) -> None:
     assert ids(store, configurations=("rich", "game")) == everything
     assert ids(store, configurations=("sale",)) == []
     assert ids(store, status="finished", players={"bob": "fair"}) == ["5"]
-
-
-def test_pagination_covers_all_matches(store: Store) -> None:
-    TwoGames(store)
     fits = MatchFilter("bargaining", PLACES)
     pages: list[list[str]] = []
     after = None
@@ -308,6 +293,11 @@ def test_pagination_covers_all_matches(store: Store) -> None:
         after = page.after
     assert pages == [["0", "1", "2"], ["3", "4", "5"], ["6"]]
     assert browsing.page(store, "shelf", fits, size=7).after is None
+    wanted = ["5", "gone", "0", "7", "2"]
+    for batch in (2, 200):
+        records = list(browsing.read_matches(store, "shelf", wanted, batch))
+        assert [record.id for record in records] == ["5", "0", "7", "2"]
+        assert records[0].body["seed"] == "5"
 
 
 def test_match_is_read_with_body_and_labels(store: Store) -> None:
@@ -321,15 +311,6 @@ def test_match_is_read_with_body_and_labels(store: Store) -> None:
             browsing.match(store, "gone", study)
     with pytest.raises(StoreError, match='no match "elsewhere" in shelf'):
         browsing.match(store, "elsewhere", "shelf")
-
-
-def test_matches_are_read_in_requested_order(store: Store) -> None:
-    TwoGames(store)
-    wanted = ["5", "gone", "0", "7", "2"]
-    for batch in (2, 200):
-        records = list(browsing.read_matches(store, "shelf", wanted, batch))
-        assert [record.id for record in records] == ["5", "0", "7", "2"]
-        assert records[0].body["seed"] == "5"
 
 
 def test_studies_of_a_match_are_listed(store: Store) -> None:

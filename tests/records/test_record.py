@@ -27,7 +27,6 @@ from cheaptalk.records import (
     game_of,
     pack,
     player_digest,
-    unpack,
 )
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import UnreadBody
@@ -72,16 +71,6 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-
-
-@given(st.dictionaries(st.text(), json_values, max_size=5))
-def test_packed_json_round_trips(data: dict[str, Any]) -> None:
-    assert unpack(pack(data)) == json.loads(json.dumps(data))
-
-
-def test_packing_compresses_data() -> None:
-    text = {"said": "the same thing again and again. " * 100}
-    assert len(pack(text)) < len(json.dumps(text)) / 20
 
 
 @given(
@@ -203,7 +192,7 @@ def test_forfeited_match_names_the_actor() -> None:
 # Replay errors
 
 
-def test_other_rules_version_does_not_replay() -> None:
+def test_matches_of_other_rules_do_not_replay() -> None:
     record = record_of(agreed_table())
     record = replace(record, configuration=replace(record.configuration, version=99))
     with pytest.raises(VersionMismatch) as caught:
@@ -212,9 +201,6 @@ def test_other_rules_version_does_not_replay() -> None:
         "match 0123456789 was played under version 99 of the rules of bargaining; "
         f"version {Bargaining.version} is installed and can't replay it"
     )
-
-
-def test_invalid_parameters_do_not_replay() -> None:
     changed = BARGAINING.model_dump(mode="json") | {"interest": 0.5, "money": -1}
     record = record_of(agreed_table(), configuration=Configuration("bargaining", 1, changed))
     with pytest.raises(VersionMismatch) as caught:
@@ -224,6 +210,13 @@ def test_invalid_parameters_do_not_replay() -> None:
     assert f"do not fit version {Bargaining.version} of the rules of bargaining" in message
     assert "interest" in message
     assert "money" in message
+    table = play_moves(
+        Persuasion.model_validate({"horizon": 1}), Qualities(qualities=(True,)),
+        (0, "alice", {"message": "Buy."}), (1, "bob", {"decision": "no"}),
+    )  # fmt: skip
+    record = record_of(table, configuration=Configuration("persuasion", 1, {}))
+    with pytest.raises(ReplayMismatch, match=r"rules of persuasion fail .*numbers of rounds"):
+        record.replay()
 
 
 def alter_answer(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
@@ -233,34 +226,21 @@ def alter_answer(record: MatchRecord, place: int, **changes: Any) -> MatchRecord
     return replace(record, packed=pack(record.body | {"answers": answers}))
 
 
-@pytest.mark.parametrize(
-    ("place", "changes", "reason"),
-    [
+def test_invalid_answers_do_not_replay() -> None:
+    cases: list[tuple[int, dict[str, Any], str]] = [
         (1, {"action": {"decision": "maybe"}}, 'recorded answer 1 of "bob" is refused: '),
         (0, {"action": OFFER | {"bob_gain": 50.0}}, "the two parts must add up to 100"),
         (1, {"actor": "alice"}, 'recorded answer 1 of "alice" matches no open request'),
         (2, {"request": 5}, 'recorded answer 5 of "bob" matches no open request: request 2'),
         (1, {"action": {"decision": "accept"}}, "request 2 is to no actor"),
-    ],
-    ids=["value", "objection", "seat", "request", "after-the-end"],
-)
-def test_invalid_answers_do_not_replay(place: int, changes: dict[str, Any], reason: str) -> None:
-    record = alter_answer(record_of(agreed_table()), place, **changes)
-    with pytest.raises(ReplayMismatch) as caught:
-        record.replay()
-    assert str(caught.value).startswith("match 0123456789 does not replay: ")
-    assert reason in str(caught.value)
-    assert not isinstance(caught.value, VersionMismatch)
-
-
-def test_failing_rules_do_not_replay() -> None:
-    table = play_moves(
-        Persuasion.model_validate({"horizon": 1}), Qualities(qualities=(True,)),
-        (0, "alice", {"message": "Buy."}), (1, "bob", {"decision": "no"}),
-    )  # fmt: skip
-    record = record_of(table, configuration=Configuration("persuasion", 1, {}))
-    with pytest.raises(ReplayMismatch, match=r"rules of persuasion fail .*numbers of rounds"):
-        record.replay()
+    ]
+    for place, changes, reason in cases:
+        record = alter_answer(record_of(agreed_table()), place, **changes)
+        with pytest.raises(ReplayMismatch) as caught:
+            record.replay()
+        assert str(caught.value).startswith("match 0123456789 does not replay: ")
+        assert reason in str(caught.value)
+        assert not isinstance(caught.value, VersionMismatch)
 
 
 def test_match_without_answers_does_not_replay() -> None:
@@ -305,7 +285,7 @@ def test_record_without_body_explains_how_to_load_it(store: Store) -> None:
 # Results
 
 
-def test_result_contains_game_outcome_and_moves() -> None:
+def test_results_contain_game_instance_outcome_and_moves(toys: None) -> None:
     table = agreed_table()
     result = record_of(table).result()
     assert result.game == BARGAINING
@@ -314,9 +294,6 @@ def test_result_contains_game_outcome_and_moves() -> None:
         (0, "alice"), (1, "bob"), (2, "bob"), (3, "alice"),
     ]  # fmt: skip
     assert result.given() == table.given
-
-
-def test_result_contains_the_instance(toys: None) -> None:
     game = Guessing.model_validate({"horizon": 1, "talk": False})
     table = play_moves(
         game, Cards(left=1, right=2), (0, "right", {"number": 3}), (0, "left", {"number": 4})
@@ -324,9 +301,6 @@ def test_result_contains_the_instance(toys: None) -> None:
     result = record_of(table).result()
     assert result.instance == Cards(left=1, right=2)
     assert (result.outcome.left, result.outcome.right) == (0, 1)
-
-
-def test_only_finished_matches_have_results() -> None:
     forfeited = record_of(play_moves(BARGAINING, Instance(), (0, "alice", None)))
     with pytest.raises(ReplayMismatch, match="match 0123456789 has no result: it is forfeited"):
         forfeited.result()
@@ -342,18 +316,12 @@ def test_equal_games_are_one_object() -> None:
     assert game_of("bargaining", '{"money": 7}').model_dump()["money"] == 7
 
 
-def test_digest_depends_on_parts_and_order() -> None:
+def test_digests_depend_on_contents_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [digest("a", "b"), digest("b", "a"), digest("ab"), digest("a", "b", ""), digest("a", 1)]
     assert len(set(seen)) == len(seen)
     assert digest("a", 1) == digest("a", "1")
     assert all(len(value) == 20 and int(value, 16) >= 0 for value in seen)
-
-
-def test_digest_key_ignores_key_order() -> None:
     assert digest_key({"b": {"y": 1, "x": 2}, "a": 3}) == '{"a":3,"b":{"x":2,"y":1}}'
-
-
-def test_configurations_and_players_have_distinct_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     games = [Bargaining(), Bargaining(money=5), Negotiation()]
     digests = [configuration_digest(game) for game in games]
     assert len(set(digests)) == 3

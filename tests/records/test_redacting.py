@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,64 +17,64 @@ def find_names(text: str, *, by: str = "bob") -> set[str]:
     return names_said([(by, text)], ["alice"])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Hello Zelda, here is my offer.", "Hi Zelda!", "Dear Zelda", "Hey Zelda I can do better.",
-        "hello, Zelda.", "Good morning Zelda - shall we?", "Thanks, Zelda!", "Thank you Zelda.",
-        "Zelda, let us share.", "I see. Zelda, let us share.", "One line\nZelda, another",
-        "I see, Zelda, that is much.", "Take it, Zelda!", "What do you say, Zelda?",
-        "I am sorry Zelda, no.", "Zelda \u2014 take it.",
-    ],
-)  # fmt: skip
-def test_addressed_names_are_found(text: str) -> None:
-    assert find_names(text) == {"Zelda"}
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
+def test_names_are_found_in_forms_of_address() -> None:
+    for text in [
+        "Hello Zelda, here is my offer.",
+        "Hi Zelda!",
+        "Dear Zelda",
+        "Hey Zelda I can do better.",
+        "hello, Zelda.",
+        "Good morning Zelda - shall we?",
+        "Thanks, Zelda!",
+        "Thank you Zelda.",
+        "Zelda, let us share.",
+        "I see. Zelda, let us share.",
+        "One line\nZelda, another",
+        "I see, Zelda, that is much.",
+        "Take it, Zelda!",
+        "What do you say, Zelda?",
+        "I am sorry Zelda, no.",
+        "Zelda \u2014 take it.",
+    ]:
+        assert find_names(text) == {"Zelda"}
+    for text, names in [
         ("ZELDA, take it.", {"ZELDA"}),
         ("Hello zelda, take it.", {"zelda"}),
         ("Hello Zelda Ann, take it.", {"Zelda", "Ann"}),
         ("Hi Zo\u00eb-Mae, take it.", {"Zo\u00eb-Mae"}),
         ("O\u2019Hara, take it.", {"O\u2019Hara"}),
         ("Hello Grace, I have grace.", {"Grace"}),
-    ],
-)
-def test_names_of_every_form_are_found(text: str, names: set[str]) -> None:
-    assert find_names(text) == names
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Hello Bob, hi Alice, dear John, thanks, Jhon!", "However, I disagree. Unfortunately, no.",
-        "Hello there, friend! Hi again.", "Even parts, right?", "It's fair, I'm sure.",
-        "Thanks for the offer. Thank you so much!", "Okay, instance.", "I sell, Monday, for less.",
-        "Hi [name], good day.", "Hello! I'm glad.", "", "   ", "50, 60, 70",
-        "Grace, as I said, is a matter of grace.", "Take the money, Zelda wins.",
-    ],
-)  # fmt: skip
-def test_other_words_are_not_names(text: str) -> None:
-    assert find_names(text) == set()
-
-
-def test_signatures_and_introductions_are_found() -> None:
+    ]:
+        assert find_names(text) == names
+    for text in [
+        "Hello Bob, hi Alice, dear John, thanks, Jhon!",
+        "However, I disagree. Unfortunately, no.",
+        "Hello there, friend! Hi again.",
+        "Even parts, right?",
+        "It's fair, I'm sure.",
+        "Thanks for the offer. Thank you so much!",
+        "Okay, instance.",
+        "I sell, Monday, for less.",
+        "Hi [name], good day.",
+        "Hello! I'm glad.",
+        "",
+        "   ",
+        "50, 60, 70",
+        "Grace, as I said, is a matter of grace.",
+        "Take the money, Zelda wins.",
+    ]:
+        assert find_names(text) == set()
     assert find_names("I accept.\nBest regards, Zelda", by="alice") == {"Zelda"}
     assert find_names("I accept. Cheers,\nZelda.", by="alice") == {"Zelda"}
     assert find_names("my name is Zelda and I want half", by="alice") == {"Zelda"}
     assert find_names("BEST", by="alice") == set()
     assert find_names("Best price", by="alice") == set()
-
-
-def test_only_messages_to_people_are_searched() -> None:
     assert find_names("Zelda, take it.", by="alice") == set()
     assert names_said([("bob", "Zelda, take it.")], []) == set()
     assert names_said([("bob", "Zelda, take it.")], ["alice", "bob"]) == {"Zelda"}
 
 
-def test_all_occurrences_of_a_name_are_redacted() -> None:
+def test_all_forms_of_a_name_are_redacted() -> None:
     text = "Zelda's offer: ZELDA gets 5, Zelda-Mae 6; Zeldas stay, as do zelda and McZelda."
     redacted, count = redact(text, {"Zelda"})
     assert redacted == (
@@ -83,9 +82,6 @@ def test_all_occurrences_of_a_name_are_redacted() -> None:
     )
     assert count == 3
     assert redact("zelda, Zelda", {"zelda"}) == (f"{MARK}, {MARK}", 2)
-
-
-def test_longer_names_are_redacted_first() -> None:
     assert redact("Ann Lee and Ann", {"Ann", "Ann Lee"}) == (f"{MARK} and {MARK}", 2)
 
 

@@ -48,32 +48,34 @@ def insert_call(
         )
 
 
-@pytest.mark.parametrize(
-    ("reply", "cost"),
-    [
-        (None, Cost(calls=1, unresolved=1)),
-        ({"text": "x", "usage": USED, "dollars": 0.25}, Cost(1, Usage(**USED), 0.25)),
-        ({"text": "x", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
-        ({"text": "x"}, Cost(1, unpriced=1, uncounted=1)),
-        ({"text": "x", "dollars": 0.0}, Cost(1, uncounted=1)),
-        ({"failure": "timed_out"}, Cost(1, unpriced=1, uncounted=1)),
-        ({"failure": "provider_error", "status": 500, "dollars": 0.0}, Cost(1)),
-        ({"failure": "provider_error", "status": 401}, Cost(1, unpriced=1)),
-        ({"failure": "provider_error", "unreached": True}, Cost(unreached=1)),
-        ({"failure": "refused", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
-        ({"text": "x", "cached": True, "usage": USED, "reported": "{}"}, Cost()),
-        (
-            {"text": "x", "usage": USED, "reported": "{}", "dollars": 0.5},
-            Cost(1, Usage(**USED), 0.5, implausible=1),
-        ),
-    ],
-)
-def test_call_cost_counts_unknown_amounts(reply: Any, cost: Cost, store: Store) -> None:
-    assert cost_of(reply) == cost
-    Shelf(store).add("m")
-    for number, state in enumerate(("failed", "unresolved") if reply else ("sent", "unresolved")):
-        insert_call(store, "m", number, state, reply)
-    assert spent_on(store, "m") == cost + cost, "the store sums the same cost in every state"
+def test_call_cost_counts_unknown_amounts(store: Store) -> None:
+    for index, (reply, cost) in enumerate(
+        [
+            (None, Cost(calls=1, unresolved=1)),
+            ({"text": "x", "usage": USED, "dollars": 0.25}, Cost(1, Usage(**USED), 0.25)),
+            ({"text": "x", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
+            ({"text": "x"}, Cost(1, unpriced=1, uncounted=1)),
+            ({"text": "x", "dollars": 0.0}, Cost(1, uncounted=1)),
+            ({"failure": "timed_out"}, Cost(1, unpriced=1, uncounted=1)),
+            ({"failure": "provider_error", "status": 500, "dollars": 0.0}, Cost(1)),
+            ({"failure": "provider_error", "status": 401}, Cost(1, unpriced=1)),
+            ({"failure": "provider_error", "unreached": True}, Cost(unreached=1)),
+            ({"failure": "refused", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
+            ({"text": "x", "cached": True, "usage": USED, "reported": "{}"}, Cost()),
+            (
+                {"text": "x", "usage": USED, "reported": "{}", "dollars": 0.5},
+                Cost(1, Usage(**USED), 0.5, implausible=1),
+            ),
+        ]
+    ):
+        assert cost_of(reply) == cost
+        match = f"m{index}"
+        Shelf(store).add(match)
+        for number, state in enumerate(
+            ("failed", "unresolved") if reply else ("sent", "unresolved")
+        ):
+            insert_call(store, match, number, state, reply)
+        assert spent_on(store, match) == cost + cost, "the store sums the same cost in every state"
 
 
 def test_spent_sums_ended_matches_and_open_calls(store: Store) -> None:

@@ -49,7 +49,7 @@ def shape(lines: list[Line]) -> list[tuple[str, int | None, Any]]:
     return [(line.actor, line.request, line.answer) for line in lines]
 
 
-def test_lines_follow_the_order_of_events() -> None:
+def test_lines_follow_events_in_the_style_and_names_of_seats() -> None:
     lines = transcript(record_of(bargaining_table()))
     assert shape(lines) == [
         ("alice", None, None), ("bob", None, None),
@@ -60,9 +60,6 @@ def test_lines_follow_the_order_of_events() -> None:
         "Your proposal of round 1 was rejected", "Round 2, the last one",
     ]  # fmt: skip
     assert all(line.kind == (None if line.request is None else Kind.OK) for line in lines)
-
-
-def test_seats_read_observations_in_order_and_style() -> None:
     table = bargaining_table()
     lines = transcript(record_of(table))
     words = style("bargaining")
@@ -75,9 +72,6 @@ def test_seats_read_observations_in_order_and_style() -> None:
             moment.action.model_dump() if moment.action else None for moment in heard
         ]
         assert {line.name for line in seat_lines} == {seat.capitalize()}
-
-
-def test_lines_use_the_names_of_the_game() -> None:
     game = Bargaining.model_validate({"money": 100, "horizon": 1, "names": {"bob": "Zelda"}})
     table = play_moves(game, Instance(), (0, "alice", OFFER), (1, "bob", ACCEPT))
     assert {line.actor: line.name for line in transcript(record_of(table))} == {
@@ -160,7 +154,7 @@ def test_gathering_keeps_all_lines(toys: None) -> None:
     assert sorted(line for scene in gathered(lines) for line in scene.lines) == sorted(lines)
 
 
-def test_forfeited_request_has_no_answer(toys: None) -> None:
+def test_invalid_answers_are_shown_as_such(toys: None) -> None:
     calls = ({"call": {"model": "m"}, "reply": None, "sending": 1},)
     silent = AnswerRecord(0, "left", Kind.UNPARSABLE, None, calls)
     spoken = AnswerRecord(0, "right", Kind.REPAIRED, {"number": 3})
@@ -175,9 +169,6 @@ def test_forfeited_request_has_no_answer(toys: None) -> None:
     assert [line.text for line in lines if line.actor == "left"][2:] == [
         "Right guessed 3.", "It was 3.",
     ]  # fmt: skip
-
-
-def test_forfeited_match_ends_with_unanswered_requests(toys: None) -> None:
     answers = [
         AnswerRecord(0, "right", Kind.TIMED_OUT, None), AnswerRecord(0, "left", Kind.REFUSED, None),
     ]  # fmt: skip

@@ -20,8 +20,7 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.store import leases
-from cheaptalk.records.store.backend import StoreAway, StoreError, StoreLocked
-from cheaptalk.records.store.shares import Share, Shares
+from cheaptalk.records.store.backend import Share, Shares, StoreAway, StoreError, StoreLocked
 from tests.fakes import PATIENCE, Canned, Server, essence, spec, study, with_model
 from tests.postgres import LACKING, Databases, serving
 from tests.postgres import Server as Database

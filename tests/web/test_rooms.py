@@ -12,7 +12,7 @@ import pytest
 
 from cheaptalk.players import Kind
 from cheaptalk.records import Status, Store
-from cheaptalk.records.people.rooms import keep_room
+from cheaptalk.records.people.participants import keep_room
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import StudyError, parse_study
 from cheaptalk.studies.study import Study

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from cheaptalk.models.calls import Frozen
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.records import Store, StoreError, StoreLocked, waiting_batches
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.errors import first_problem
 

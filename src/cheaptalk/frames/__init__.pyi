@@ -1,8 +1,7 @@
 from .assignment import Balance, balance
-from .dropout import Funnel, funnel
 from .language import corpus_metrics
 from .matches import match_frames
-from .people import participants, payments, plays, responses, survey_answers
+from .people import Funnel, funnel, participants, payments, plays, responses, survey_answers
 from .reader import MetricError
 from .rounds import round_frames
 

@@ -23,9 +23,10 @@ TREATMENT_SETTINGS = pl.DataFrame(schema=TREATMENT | {"settings": pl.String})
 LEVEL: dict[str, Any] = {"game": pl.String, "parameter": pl.String, "level": pl.String}
 CROSSING: dict[str, Any] = LEVEL | {"other": pl.String, "other_level": pl.String}
 TEST: dict[str, Any] = {
-    "game": pl.String, "of": pl.String, "cells": pl.Int64, "people": pl.Int64,
-    "largest": pl.Float64, "p": pl.Float64,
-}  # fmt: skip
+    **dict.fromkeys(("game", "of"), pl.String),
+    **dict.fromkeys(("cells", "people"), pl.Int64),
+    **dict.fromkeys(("largest", "p"), pl.Float64),
+}
 
 
 class Balance(NamedTuple):
@@ -92,9 +93,13 @@ def balance(store: Store, study: str) -> Balance:
             tests.append((game, name, *_test_of(levels[-1])))
         for name, other in combinations(names, 2):
             crossed = known_rows.select(
-                *ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name,
-                other=pl.lit(other), other_level=other,
-            )  # fmt: skip
+                *ASSIGNED,
+                game=pl.lit(game),
+                parameter=pl.lit(name),
+                level=name,
+                other=pl.lit(other),
+                other_level=other,
+            )
             crossings.append(_counts(crossed, CROSSING))
             tests.append((game, f"{name} x {other}", *_test_of(crossings[-1])))
     cells = {"treatments": pl.Int64}

@@ -100,14 +100,13 @@ def with_mean_bounds(
     rules = {key: _rules(game, parameters) for key, parameters in parameters_in(frame).items()}
     selected = frame.drop(columns, strict=False).with_columns(pl.col(filled).cast(pl.Int64))
     sizes = selected.select("configuration", filled).unique().drop_nulls()
-    rows = [
-        (key, size, *mean_bounds(
-            game_rules.payoff_bounds()[role], game_rules.total_bounds()[role],
-            [*game_rules.seats.values()].count(role), size,
-        ))
-        for key, size in sizes.filter(pl.col(filled) > 0).iter_rows()
-        if (game_rules := rules[key]) is not None and game_rules.payoffs_reach_bounds
-    ]  # fmt: skip
+    rows = []
+    for key, size in sizes.filter(pl.col(filled) > 0).iter_rows():
+        known = rules[key]
+        if known is not None and known.payoffs_reach_bounds:
+            seats = [*known.seats.values()].count(role)
+            ends = known.payoff_bounds()[role], known.total_bounds()[role]
+            rows.append((key, size, *mean_bounds(*ends, seats, size)))
     kinds = {"configuration": pl.String, filled: pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     computed = pl.DataFrame(rows, kinds, orient="row")
     joined = selected.join(

@@ -18,9 +18,10 @@ from cheaptalk.statistics.limits import jackknife_error, t_limits
 VOCABULARY = "vocabulary"
 NGRAMS = (1, 2, 3)
 SCHEMA: dict[str, Any] = {
-    "metric": pl.String, "value": pl.Float64, "error": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64, "n": pl.Int64, "clusters": pl.Int64,
-}  # fmt: skip
+    "metric": pl.String,
+    **dict.fromkeys(("value", "error", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+}
 
 
 def entropy_name(n: int) -> str:
@@ -84,11 +85,15 @@ def _measured(
 ) -> Iterator[list[Any]]:
     """Yield one row per metric, without grouping columns, for one group of messages."""
     instances = cell.select(cluster).unique().height
-    words = cell.select(
-        instance=pl.struct(cluster).rank("dense"),
-        text=pl.int_range(pl.len()),
-        word=pl.col("message").str.to_lowercase().str.extract_all(WORD.pattern),
-    ).explode("word").drop_nulls("word")  # fmt: skip
+    words = (
+        cell.select(
+            instance=pl.struct(cluster).rank("dense"),
+            text=pl.int_range(pl.len()),
+            word=pl.col("message").str.to_lowercase().str.extract_all(WORD.pattern),
+        )
+        .explode("word")
+        .drop_nulls("word")
+    )
     for n in [0, *ngrams]:
         counts = _counts(words, n or 1)
         if n and counts.is_empty():

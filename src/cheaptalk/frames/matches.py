@@ -1,47 +1,262 @@
 """Data frames of matches: one row per match, with all variables for statistical analysis."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import nan
 from typing import Any, NamedTuple, Protocol, Self
 
+import msgspec
+import numpy as np
 import polars as pl
+import sqlalchemy as sa
 
-from cheaptalk.frames.reader import (
-    Frames,
-    Reader,
-    RowValues,
-    check_bounds,
-    check_free,
-    chosen,
-    failed,
-)
+from cheaptalk.frames.reader import Frames, Reader, check_bounds, check_free, chosen, failed
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, line_up
+from cheaptalk.records import MatchRecord, Status, Store, StoreError, line_up
 from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT, shared_columns
+from cheaptalk.records.identity import Configuration
+from cheaptalk.records.metrics import Measured, MetricSet
+from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store import schema
 from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import seats_of
+from cheaptalk.records.store.reader import (
+    chunks,
+    load_configurations,
+    members_of,
+    people_of,
+    seated_player,
+)
+from cheaptalk.records.store.store import write_metrics
+from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import Metric, get_game
 from cheaptalk.studies.lookup import reads_study
 
+matches, configurations = schema.matches, schema.configurations
 KINDS = tuple(kind.value for kind in Kind)
+TYPES = {TEXT: pl.String, INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
+FRAME_COLUMNS = shared_columns("matches", "frame")
+HEAD = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
+"""The first columns of every game's frame."""
+STORED = {declared.name: declared.sql for declared in FRAME_COLUMNS if declared.sql}
+HIDDEN: dict[str, Any] = {
+    **dict.fromkeys(("number", "configuration_id"), pl.Int64),
+    **dict.fromkeys(("seats", "kinds", "payoffs", "definitions"), pl.String),
+    "numbers": pl.Binary,
+}
+"""Columns from which others are computed; JSON as text, because many matches share it."""
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 """Whether a match is scored, as an expression on a frame of matches."""
-HEAD = {
-    "match_id": pl.String,
-    "status": pl.String,
-    "dropped": pl.Boolean,
-    "rules_version": pl.Int64,
-    "configuration": pl.String,
-    "instance": pl.String,
-    "repeat": pl.Int64,
-    "pairing": pl.String,
-    "calls": pl.Int64,
-    "input_tokens": pl.Int64,
-    "output_tokens": pl.Int64,
-    "dollars": pl.Float64,
-    "finished": pl.Float64,
-    "played": pl.String,
-}
-"""The first columns of every game's frame."""
+PAYOFFS = msgspec.json.Decoder(dict[str, float] | None)
+AT_ONCE = 1_000
+"""Number of records with bodies per read."""
+
+
+class StoredRows:
+    """The current matches of a part of a study.
+
+    Attributes:
+        frame: one row per match, with the columns of :data:`STORED` and :data:`HIDDEN`.
+        configurations: the configurations by id.
+        people: the players by id.
+    """
+
+    def __init__(self, store: Store, study: str, part: Part) -> None:
+        self.store, self.study = store, study
+        where = of_part(part)
+        names = [name.split(".") for name in STORED.values()]
+        columns = [schema.metadata.tables[table].c[column] for table, column in names]
+        texts = [sa.cast(matches.c[name], sa.String) for name in ("seats", "kinds", "payoffs")]
+        measured = schema.metrics.c.definitions, schema.metrics.c.numbers
+        query = (
+            sa.select(*columns, matches.c.number, matches.c.configuration_id, *texts, *measured)
+            .select_from(matches)
+            .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
+            .outerjoin(schema.metrics, schema.metrics.c.match_number == matches.c.number)
+            .where(matches.c.number.in_(members_of(study)), sa.true() if where is None else where)
+            .order_by(matches.c.number)
+        )
+        self.configurations: dict[int, Configuration] = {}
+        types = {name: HEAD[name] for name in STORED} | HIDDEN
+        with store.reading() as connection:
+            self.people = people_of(connection, study)
+            values = list(zip(*connection.execute(query), strict=True))
+            try:
+                series = [
+                    pl.Series(name, column, types[name])
+                    for name, column in zip(types, values, strict=bool(values))
+                ]
+            except (TypeError, pl.exceptions.PolarsError) as error:
+                self.check()
+                raise DamagedValue(str(error)) from error
+            self.frame = pl.DataFrame(series, types)
+            ids = self.frame["configuration_id"].unique().to_list()
+            load_configurations(self.configurations, ids, connection)
+        ended, finished = pl.col("status").is_in(SETTLED), pl.col("status") == Status.FINISHED.value
+        uncounted, unpaid = (
+            pl.col(name).fill_null("null") == "null" for name in ("kinds", "payoffs")
+        )
+        unknown = ~pl.col("configuration_id").is_in(list(self.configurations))
+        if self.frame.filter(unknown | (ended & uncounted) | (finished & unpaid)).height:
+            self.check()
+
+    def check(self) -> None:
+        """Read all records of the study, which raises DamagedStore for the first damaged one."""
+        for _ in self.store.records(self.study):
+            pass
+
+    def parameters(self, game: str) -> dict[str, dict[str, Any]]:
+        """Return the parameters of a game's configurations by digest, in order of appearance."""
+        ids = self.frame["configuration_id"].unique(maintain_order=True)
+        known = (self.configurations[id_] for id_ in ids)
+        return {item.digest: item.parameters for item in known if item.game == game}
+
+    def of_game(self, game: str, seats: Sequence[str], reader: Reader) -> pl.DataFrame:
+        """Return the rows of a game, with all columns of its frame except metrics.
+
+        Seats and counts of answers are parsed once for all matches that share them.
+        """
+        known = {id_: item for id_, item in self.configurations.items() if item.game == game}
+        own = self.frame.filter(pl.col("configuration_id").is_in(list(known)))
+        pairs = own.select("seats", "kinds").unique(maintain_order=True)
+        shared = pl.DataFrame(
+            [
+                [seated, kinds, *self._shared(seated, kinds, seats, reader)]
+                for seated, kinds in pairs.iter_rows()
+            ],
+            schema={
+                **dict.fromkeys(("seats", "kinds", "pairing"), pl.String),
+                **dict.fromkeys(("dropped", "imported"), pl.Boolean),
+                **{f"player_{seat}": pl.String for seat in seats},
+                **{f"answers_{seat}_{kind}": pl.Int64 for seat in seats for kind in KINDS},
+            },
+            orient="row",
+        )
+        digest = pl.col("configuration_id").replace_strict(
+            {id_: item.digest for id_, item in known.items()}, return_dtype=pl.String
+        )
+        rows = own.with_columns(configuration=digest).join(
+            shared,
+            on=["seats", "kinds"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+            validate="m:1",
+        )
+        paid = [self._payoffs(text) or {} for text in own["payoffs"]]
+        payoffs = [
+            pl.Series(f"payoff_{seat}", [item.get(seat) for item in paid], pl.Float64)
+            for seat in seats
+        ]
+        scored = rows.select(SCORED).to_series()
+        masked = (pl.when(scored).then(item).alias(item.name) for item in payoffs)
+        return rows.with_columns(pl.lit(None, pl.String).alias("played"), *masked).select(
+            *HEAD, *shared.columns[5:], *(item.name for item in payoffs), *HIDDEN, "imported"
+        )
+
+    def _shared(
+        self, seats_text: str, kinds_text: str | None, seats: Sequence[str], reader: Reader
+    ) -> Iterator[Any]:
+        numbers = schema.SEATS.read(seats_text)
+        players = {seat: seated_player(self.people, number) for seat, number in numbers.items()}
+        kinds = schema.KINDS.read(kinds_text) or {}
+        imported = any("imported" in player["spec"] for player in players.values())
+        labels = {seat: str(player["label"]) for seat, player in players.items()}
+        yield from (line_up(list(labels.values())), reader.drops(kinds), imported)
+        yield from map(labels.get, seats)
+        unknown = dict.fromkeys([Kind.REPAIRED.value]) if imported else {}
+        for seat in seats:
+            counts = kinds.get(seat, {}) | unknown
+            yield from (counts.get(kind, 0) if seat in labels else None for kind in KINDS)
+
+    def _payoffs(self, text: str | None) -> Mapping[str, float] | None:
+        try:
+            return None if text is None else PAYOFFS.decode(text)
+        except msgspec.MsgspecError:
+            payoffs: Mapping[str, float] | None = schema.PAYOFFS.read(text)
+            return payoffs
+
+    def records(self, rows: pl.DataFrame) -> Iterator[tuple[int, int, MatchRecord]]:
+        """Yield the index, the match number and the complete record of each given row."""
+        by_id = {id_: row for id_, *row in rows.select("match_id", "index", "number").iter_rows()}
+        for numbers in chunks(rows["number"].to_list(), AT_ONCE):
+            for record in self.store.records(
+                self.study, bodies=True, where=matches.c.number.in_(numbers)
+            ):
+                yield *by_id[record.id], record
+
+
+class Measuring:
+    """Metrics of a game's matches.
+
+    Attributes:
+        measured: metrics by match number that were computed and can be stored.
+    """
+
+    def __init__(
+        self, rows: StoredRows, game: str, metrics: Sequence[Metric], as_published: bool
+    ) -> None:
+        self.rows = rows
+        self.version = get_game(game).rules.version
+        self.set = MetricSet.of(game)
+        self.metrics = metrics
+        self.wanted = [(metric, metric.variant(as_published)) for metric in metrics]
+        self.measured: dict[int, Measured] = {}
+
+    def add(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add columns with the metrics, and with the dates of imported matches, to a frame."""
+        check_free("metric", self.metrics, frame.columns)
+        if not self.metrics:
+            return frame
+        frame = frame.with_row_index("index")
+        scored = SCORED & (pl.col("rules_version") == self.version)
+        columns = [self.set.functions.index(item) for item in self.wanted]
+        values = np.full((frame.height, len(self.wanted)), np.nan)
+        size = 8 * len(self.set.functions)
+        valid = (
+            (pl.col("definitions") == self.set.definitions) & (pl.col("numbers").bin.size() == size)
+        ).fill_null(False)
+        stored = frame.filter(scored & valid)
+        if stored.height:
+            numbers = np.frombuffer(b"".join(stored["numbers"]), "<f8").reshape(stored.height, -1)
+            values[stored["index"].to_numpy()] = numbers[:, columns]
+        missing = frame.filter(scored & ~valid)
+        for index, number, record in self.rows.records(missing):
+            values[index] = self._computed(record, number)
+        series = [
+            pl.Series(metric.name, values[:, column]).fill_nan(None)
+            for column, metric in enumerate(self.metrics)
+        ]
+        dates: list[str | None] = [None] * frame.height
+        for index, _, record in self.rows.records(frame.filter("imported")):
+            dates[index] = record.played
+        played = pl.Series("played", dates, pl.String)
+        return frame.drop("index").with_columns(played, *series)
+
+    def _computed(self, record: MatchRecord, number: int) -> list[float]:
+        """Return the selected metrics of a match; note all metrics if they can be stored."""
+        result = record.result()
+        values = []
+        for metric, variant in self.wanted:
+            try:
+                value = variant(result)
+            except Exception as error:
+                raise failed("metric", metric.name, record, error) from error
+            check_bounds("metric", metric, value, record)
+            values.append(nan if value is None else value)
+        if len(self.metrics) == len({metric.name for metric, _ in self.set.functions}):
+            measured = self.set.measure(result)
+            if measured is not None:
+                self.measured[number] = measured
+        return values
+
+
+def write_back(store: Store, measured: Mapping[int, Measured]) -> None:
+    """Store metrics that were computed for a frame, unless the store can't be written to now."""
+    if measured:
+        with suppress(StoreError), store.writing(), store.transaction() as connection:
+            write_metrics(connection, measured)
 
 
 class Observer(Protocol):
@@ -55,8 +270,11 @@ class Observer(Protocol):
 
 
 class _Part(NamedTuple):
+    """Rows of a game, parameters by configuration, and computed metrics by match number."""
+
     frame: pl.DataFrame
     parameters: dict[str, dict[str, Any]]
+    measured: dict[int, Measured]
 
 
 @reads_study
@@ -75,9 +293,9 @@ def match_frames(
     are undefined, or if the match was played under another version of the rules than the installed
     one.
 
-    Columns: ``match_id``, ``status``, ``dropped``, ``rules_version``, ``configuration`` (a digest
-    of game and parameters), ``instance`` (within a configuration, equal for matches on the same
-    instance), ``repeat``, ``pairing`` (labels in the order of seats, see :func:`.line_up`),
+    Columns: ``match_id``, ``rules_version``, ``configuration`` (a digest of game and parameters),
+    ``instance`` (within a configuration, equal for matches on the same instance), ``repeat``,
+    ``pairing`` (labels in the order of seats, see :func:`.line_up`), ``status``, ``dropped``,
     ``calls``, ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices are known),
     ``finished`` (seconds since 1970; for imported matches the time of import), ``played`` (when an
     imported match was played, as the other system wrote it; null if unknown, or if no metric is
@@ -127,6 +345,9 @@ def observed_frames(
     frames = {
         game: _whole([read[game] for read, _ in parts if game in read]) for game in sorted(seats)
     }
+    for read, _ in parts:
+        for game_part in read.values():
+            write_back(store, game_part.measured)
     (_, first), *rest = parts
     for _, later_observers in rest:
         for item, later in zip(first, later_observers, strict=True):
@@ -175,19 +396,23 @@ def _read_part(
     kinds: Sequence[type[Observer]],
 ) -> tuple[dict[str, _Part], Sequence[Observer]]:
     """Read a part of a study; return its rows by game, and observers that processed its matches."""
-    reader, observers = Reader.of(store, study), [kind() for kind in kinds]
-    games = {}
-    for game, game_seats in seats.items():
-        metrics = [get_game(game).metrics[name] for name in metric_names[game]]
-        games[game] = _Rows(list(game_seats), metrics, reader, as_published)
-    bodies = bool(observers) or any(metric_names.values())
-    for record in store.records(study, bodies=bodies, where=of_part(part)):
-        games[record.game].add(record)
-        if observers and reader.counts(record):
-            for item in observers:
-                item.add(record)
-    filled = {name: rows for name, rows in games.items() if rows.rows}
-    return {name: _Part(rows.frame(), rows.parameters) for name, rows in filled.items()}, observers
+    reader, observers, games = Reader.of(store, study), [kind() for kind in kinds], {}
+    with store.backend.explaining():
+        rows = StoredRows(store, study, part)
+        for game, game_seats in seats.items():
+            metrics = [get_game(game).metrics[name] for name in metric_names[game]]
+            measuring = Measuring(rows, game, metrics, as_published)
+            own = rows.of_game(game, list(game_seats), reader)
+            if own.height:
+                parameters = rows.parameters(game)
+                frame = measuring.add(own).drop(*HIDDEN, "imported")
+                games[game] = _Part(frame, parameters, measuring.measured)
+    if observers:
+        for record in store.records(study, bodies=True, where=of_part(part)):
+            if reader.counts(record):
+                for item in observers:
+                    item.add(record)
+    return games, observers
 
 
 def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
@@ -204,62 +429,6 @@ def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
     return frame.join(
         pl.DataFrame(columns), on="configuration", maintain_order="left", validate="m:1"
     )
-
-
-class _Rows:
-    def __init__(
-        self, seats: list[str], metrics: list[Metric], reader: Reader, as_published: bool
-    ) -> None:
-        self.seats = seats
-        self.metrics = metrics
-        self.reader = reader
-        self.variants = [(metric, metric.variant(as_published)) for metric in metrics]
-        self.rows: list[RowValues] = []
-        self.parameters: dict[str, dict[str, Any]] = {}
-
-    def add(self, record: MatchRecord) -> None:
-        labels = {seat: record.label(seat) for seat in record.seats}
-        configuration = record.configuration.digest
-        self.parameters.setdefault(configuration, record.parameters)
-        paid = (record.payoffs or {}) if self.reader.counts(record) else {}
-        unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}
-        kinds = [
-            record.kinds.get(seat, {}) | unknown if seat in labels else None for seat in self.seats
-        ]
-        self.rows.append(
-            [
-                record.id, record.status.value, self.reader.dropped(record), record.version,
-                configuration, record.instance_key, record.repeat, line_up(list(labels.values())),
-                record.calls, record.input_tokens, record.output_tokens, record.dollars,
-                record.finished, None if record.unread else record.played,
-                *map(labels.get, self.seats),
-                *[None if own is None else own.get(kind, 0) for own in kinds for kind in KINDS],
-                *map(paid.get, self.seats), *self.measured(record),
-            ]
-        )  # fmt: skip
-
-    def measured(self, record: MatchRecord) -> RowValues:
-        result = self.reader.result(record) if self.metrics else None
-        if result is None:
-            return [None] * len(self.metrics)
-        values: RowValues = []
-        for metric, variant in self.variants:
-            try:
-                value = variant(result)
-            except Exception as error:
-                raise failed("metric", metric.name, record, error) from error
-            check_bounds("metric", metric, value, record)
-            values.append(value)
-        return values
-
-    def frame(self) -> pl.DataFrame:
-        columns: dict[str, Any] = dict(HEAD)
-        columns |= {f"player_{seat}": pl.String for seat in self.seats}
-        columns |= {f"answers_{seat}_{kind}": pl.Int64 for seat in self.seats for kind in KINDS}
-        columns |= {f"payoff_{seat}": pl.Float64 for seat in self.seats}
-        check_free("metric", self.metrics, columns)
-        columns |= {metric.name: pl.Float64 for metric in self.metrics}
-        return pl.DataFrame(self.rows, schema=columns, orient="row")
 
 
 def _uniform(values: list[Any]) -> list[Any]:

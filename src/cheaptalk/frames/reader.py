@@ -36,9 +36,13 @@ class Reader:
 
     def dropped(self, record: MatchRecord) -> bool:
         """Return whether the study's policies exclude the match from metrics."""
+        return self.drops(record.kinds)
+
+    def drops(self, kinds: Mapping[str, Mapping[str, int]]) -> bool:
+        """Return whether matches with these counts of answers, by seat and kind, are excluded."""
         return any(
             count and kind in self.dropping
-            for counts in record.kinds.values()
+            for counts in kinds.values()
             for kind, count in counts.items()
         )
 
@@ -73,9 +77,11 @@ def check_bounds(
 
 
 def chosen(
-    games: Iterable[str], kind: str, of: Callable[[GameSpec], Mapping[str, Q]],
+    games: Iterable[str],
+    kind: str,
+    of: Callable[[GameSpec], Mapping[str, Q]],
     only: Collection[str] | None,
-) -> dict[str, list[Q]]:  # fmt: skip
+) -> dict[str, list[Q]]:
     """Return the selected metrics or series, by game.
 
     Args:

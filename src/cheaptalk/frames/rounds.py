@@ -59,8 +59,9 @@ def round_frames(
     series = chosen(seats, "series", lambda game_spec: game_spec.series, only)
     games = {
         game: _Rounds(list(seats[game]), series[game], reader, as_published)
-        for game in sorted(seats) if series[game]
-    }  # fmt: skip
+        for game in sorted(seats)
+        if series[game]
+    }
     for record in store.records(study, bodies=True):
         if record.game in games:
             games[record.game].add(record)
@@ -99,10 +100,9 @@ class _Rounds:
                 check_bounds("series", series, value, record)
                 values_by_key.setdefault((number, seat), [None] * len(self.series))[column] = value
         labels = {seat: record.label(seat) for seat in record.seats}
-        self.matches.append(
-            [record.id, record.configuration.digest, record.instance_key, record.repeat,
-             line_up(list(labels.values()))]
-        )  # fmt: skip
+        pairing = line_up(list(labels.values()))
+        configuration = record.configuration.digest
+        self.matches.append([record.id, configuration, record.instance_key, record.repeat, pairing])
         self.players += [[index, self.seats[seat], seat, player] for seat, player in labels.items()]
         self.rows += [[index, *key, *values] for key, values in values_by_key.items()]
         if len(self.rows) > PART:

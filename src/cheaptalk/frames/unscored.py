@@ -6,14 +6,16 @@ import polars as pl
 
 from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.records import Status
-from cheaptalk.records.forfeits import VALID
+from cheaptalk.records.descriptions import VALID
 from cheaptalk.text import plain
 
 DROPPED = "dropped"
 """The reason of finished matches that the study's policy excludes."""
-REASON = pl.when(pl.col("status") == Status.FINISHED.value).then(pl.lit(DROPPED)).otherwise(
-    pl.col("status")
-)  # fmt: skip
+REASON = (
+    pl.when(pl.col("status") == Status.FINISHED.value)
+    .then(pl.lit(DROPPED))
+    .otherwise(pl.col("status"))
+)
 """The reason why a match is not scored, as an expression on a frame of matches."""
 VERBS = {
     Status.FAILED.value: ("failed", "failed"),
@@ -60,8 +62,9 @@ def own_end(role: str) -> pl.Expr:
     """
     faults = [
         pl.when(pl.col(f"answers_{role}_{kind}") > 0).then(pl.lit(plain(kind)))
-        for kind in KINDS if kind not in VALID
-    ]  # fmt: skip
+        for kind in KINDS
+        if kind not in VALID
+    ]
     forfeited = pl.col("status") == Status.FORFEITED.value
     end = pl.when(forfeited).then(pl.coalesce(*faults, pl.lit(BY_OTHERS))).otherwise(REASON)
     return pl.when(~SCORED).then(end).alias("end")

@@ -29,7 +29,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, configuration_digest
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import (
     VERDICT_KINDS,
     Judgement,

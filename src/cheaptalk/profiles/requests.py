@@ -9,7 +9,7 @@ from cheaptalk.models import Reply
 from cheaptalk.models.flow_control import AGENTS, Trouble, trouble_of
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.ledger.attempts import FailedAttempt
+from cheaptalk.records.ledger.spending import FailedAttempt
 from cheaptalk.rules import counted
 
 

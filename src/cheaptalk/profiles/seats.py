@@ -14,9 +14,9 @@ from cheaptalk.profiles.conduct import Course, conduct, could_have, course, firs
 from cheaptalk.profiles.requests import Requests, requests_to
 from cheaptalk.profiles.weaknesses.outcomes import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
-from cheaptalk.records.endings import FAILED_CALL, cause
+from cheaptalk.records.descriptions import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.records.ledger.attempts import failed_attempts
+from cheaptalk.records.ledger.spending import failed_attempts
 from cheaptalk.rules import Instance, Result, get_game
 from cheaptalk.rules.assessment import Conduct
 

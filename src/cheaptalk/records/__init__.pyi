@@ -1,19 +1,28 @@
 from . import encoding as encoding
 from . import imports as imports
 from .archives import ArchivedFile, Manifest, archive, read_manifest, restore
-from .cache import Cache, CacheError, Replicate, Request, differences, nearest
+from .cache import (
+    Cache,
+    CacheError,
+    Explanation,
+    Replicate,
+    Request,
+    differences,
+    explain_call,
+    explain_file,
+    explain_match,
+    nearest,
+)
 from .costs import Cost
+from .descriptions import FEW, Forfeit, line_up, query_of, runs
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
-from .explanations import Explanation, explain_call, explain_file, explain_match
 from .exports.chats import Chat, chats, read_chats
-from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
 from .integrity import Damage, Integrity, examine
 from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost, unassigned_cost
-from .lineup import FEW, line_up, query_of, runs
 from .record import (
     AnswerRecord,
     Ended,

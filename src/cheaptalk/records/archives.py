@@ -31,9 +31,14 @@ from cheaptalk.rules.errors import first_line, first_problem
 MANIFEST = "manifest.json"
 PART = 64 * 2**20
 """Size in memory, in bytes, above which rows are written to a file."""
-KINDS: Mapping[type[Any], str] = MappingProxyType({
-    sa.Boolean: "Boolean", sa.Integer: "Int64", sa.Float: "Float64", sa.LargeBinary: "Binary",
-})  # fmt: skip
+KINDS: Mapping[type[Any], str] = MappingProxyType(
+    {
+        sa.Boolean: "Boolean",
+        sa.Integer: "Int64",
+        sa.Float: "Float64",
+        sa.LargeBinary: "Binary",
+    }
+)
 """Parquet types by type of column; all other columns are text."""
 Rows: TypeAlias = Mapping[str, "sa.ColumnElement[bool]"]
 """Conditions that select the rows of each table."""
@@ -176,9 +181,11 @@ def archive(
                     written_rows += frame.height
                     progress(written_rows, total)
             manifest = Manifest(
-                cheaptalk=cheaptalk.__version__, revision=schema.REVISION, study=study,
+                cheaptalk=cheaptalk.__version__,
+                revision=schema.REVISION,
+                study=study,
                 tables=tables,
-            )  # fmt: skip
+            )
             written.append(MANIFEST)
             folder.put(MANIFEST, manifest.model_dump_json(indent=1).encode())
     return manifest
@@ -235,9 +242,8 @@ def restore(url: str, store: Store, progress: Progress = lambda _count, _total: 
 def rows_of(reading: sa.Connection, study: int) -> Rows:
     """Return, for each table, the SQL condition that selects the rows needed to archive a study."""
     t = schema
-    matches = t.matches.c.number.in_(
-        sa.select(t.members.c.match_number).where(t.members.c.study_id == study)
-    )
+    numbers = sa.select(t.members.c.match_number).where(t.members.c.study_id == study)
+    matches = t.matches.c.number.in_(numbers)
     ids = sa.select(t.matches.c.id).where(matches)
     people = sa.select(t.participants.c.id).where(t.participants.c.study_id == study)
     calls = sa.or_(t.calls.c.study_id == study, t.calls.c.match_id.in_(ids))
@@ -250,25 +256,24 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
     }
     configurations = sa.select(t.matches.c.configuration_id).where(matches)
     batches = sa.select(t.calls.c.batch).where(calls, t.calls.c.batch.is_not(None))
-    by_study = {
-        table.name: table.c.study_id == study
-        for table in (
-            t.rosters, t.members, t.purchases, t.rooms, t.participants, t.payments, t.payouts,
-            t.recruitments,
-        )
-    }  # fmt: skip
-    by_participant = {
-        table.name: table.c.participant_id.in_(people)
-        for table in (t.responses, t.plays, t.notices)
-    }
-    return by_study | by_participant | {
+    conditions: dict[str, sa.ColumnElement[bool]] = {}
+    for table in TABLES:
+        if "study_id" in table.c:
+            conditions[table.name] = table.c.study_id == study
+        elif "participant_id" in table.c:
+            conditions[table.name] = table.c.participant_id.in_(people)
+        elif "match_number" in table.c:
+            conditions[table.name] = table.c.match_number.in_(numbers)
+    return conditions | {
         "studies": t.studies.c.id == study,
         "configurations": t.configurations.c.id.in_(configurations),
         "players": sa.or_(t.players.c.id.in_(on_roster), t.players.c.id.in_(sorted(seated))),
-        "matches": matches, "calls": calls, "batches": t.batches.c.id.in_(batches),
+        "matches": matches,
+        "calls": calls,
+        "batches": t.batches.c.id.in_(batches),
         "judges": t.judges.c.digest.in_(sa.select(t.judgements.c.judge).where(judged)),
         "judgements": judged,
-    }  # fmt: skip
+    }
 
 
 @contextmanager

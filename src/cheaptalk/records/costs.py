@@ -8,6 +8,7 @@ from typing import Any
 from cheaptalk.models import Usage
 
 NO_TOKENS = Usage()
+COUNTS = ("unpriced", "uncounted", "implausible")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,12 @@ class Cost:
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(*map(add, vars(self).values(), vars(other).values()))
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The cost as columns of the tables of matches and purchases."""
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return self.usage.model_dump() | {"calls": self.calls, "dollars": self.dollars} | counts
+
     def as_json(self) -> dict[str, Any]:
         """Return the cost as plain data with tokens by kind; dollars are None if unknown."""
         return {
@@ -85,7 +92,6 @@ def cost_of(reply: Mapping[str, Any] | None) -> Cost:
     usage = Usage.model_validate(reply.get("usage", {}))
     dollars = reply.get("dollars")
     uncounted = not usage.input_tokens and reply.get("status") is None
-    return Cost(
-        1, usage, dollars or 0.0, int(dollars is None), uncounted=int(uncounted),
-        implausible=int(reply.get("reported") is not None),
-    )  # fmt: skip
+    implausible = int(reply.get("reported") is not None)
+    counts = {"uncounted": int(uncounted), "implausible": implausible}
+    return Cost(1, usage, dollars or 0.0, int(dollars is None), **counts)

@@ -51,8 +51,11 @@ class Unanswered(Value):
     @model_serializer
     def written(self) -> dict[str, Any]:
         """The policies that are explicitly set, in the format of study files."""
-        return {name: getattr(self, name) for name in type(self).model_fields
-                if name in self.model_fields_set}  # fmt: skip
+        return {
+            name: getattr(self, name)
+            for name in type(self).model_fields
+            if name in self.model_fields_set
+        }
 
     @property
     def by_kind(self) -> dict[str, Policy]:
@@ -173,9 +176,12 @@ def _all_scripted(store: StoreReader, study: str) -> bool:
 def predecessors(store: StoreReader, study: str) -> dict[str, str]:
     """Map each replacement match of a study to the match that it replaces, by match id."""
     query = sa.select(
-        matches.c.id, matches.c.instance, matches.c.configuration_id, matches.c.repeat,
+        matches.c.id,
+        matches.c.instance,
+        matches.c.configuration_id,
+        matches.c.repeat,
         schema.SEATS_TEXT,
-    ).where(matches.c.number.in_(members_of(study, past=True)))  # fmt: skip
+    ).where(matches.c.number.in_(members_of(study, past=True)))
     with store.reading() as connection:
         ids = {tuple(key): id_ for id_, *key in connection.execute(query)}
     replaced = {id_: (replaced_instance(instance), *rest) for (instance, *rest), id_ in ids.items()}

@@ -131,7 +131,9 @@ def imported_match_digest(
     players: Iterable[str],
 ) -> str:
     """Return the id of an imported match, derived from its original id and its contents."""
-    digested = [{"seat" if key == "actor" else key: value for key, value in answer.items()}
-                for answer in answers]  # fmt: skip
+    digested = [
+        {"seat" if key == "actor" else key: value for key, value in answer.items()}
+        for answer in answers
+    ]
     moves = json.dumps(digested, sort_keys=True)  # with the former key, so that ids don't change
     return digest(system, game_id, configuration, instance, moves, *players)

@@ -9,13 +9,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
+from cheaptalk.models import ModelCall
+from cheaptalk.models.reply_ids import request_digest
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import (
     Configuration,
@@ -28,8 +30,8 @@ from cheaptalk.records.identity import (
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
-from cheaptalk.records.record import SETTLED, MatchRecord, VersionMismatch, ended
-from cheaptalk.records.repeated_replies import RepeatedReplies, RepeatedReply
+from cheaptalk.records.ledger.ledger import KEY, CallKey
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Choice, Plain, Shaped
@@ -40,10 +42,67 @@ from cheaptalk.rules import CheaptalkError, UnknownName, counted
 from cheaptalk.rules.errors import shown
 
 matches, members, calls = schema.matches, schema.members, schema.calls
+purchases = schema.purchases
 RowValues: TypeAlias = Mapping[Any, Any]
 EMPTY: RowValues = {}
 AT_ONCE = 500
 """Number of rows per read."""
+
+
+class RepeatedReply(NamedTuple):
+    """A response that is recorded for two requests.
+
+    Attributes:
+        call, other: the calls for which the response is recorded.
+        id: the server's id of the response.
+    """
+
+    call: CallKey
+    other: CallKey
+    id: str
+
+    def __str__(self) -> str:
+        return (
+            f"the response to {_place(self.call)} is also recorded for {_place(self.other)} of "
+            f"match {self.other.match_id} (id {shown(self.id)}): the server or a gateway mixed up "
+            "two requests, so do not rely on either match"
+        )
+
+
+class RepeatedReplies:
+    """A detector of responses that are recorded for two requests."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, str], tuple[bytes, CallKey]] = {}
+
+    def of_match(self, record: MatchRecord) -> Iterator[RepeatedReply]:
+        """Yield the responses of an ended match that are also recorded for another request."""
+        for answer in record.answers:
+            for attempt, entry in enumerate(answer.calls):
+                key = CallKey(record.id, answer.request, answer.actor, attempt)
+                yield from self._of_call(key, entry["call"], entry["reply"])
+
+    def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
+        """Yield the responses in the ledger that are also recorded for another request."""
+        query = sa.select(*KEY, calls.c.call, calls.c.reply).where(calls.c.state == "answered")
+        with store.reading() as connection:
+            for row in connection.execute(query.order_by(calls.c.id)):
+                yield from self._of_call(CallKey(*row[:4]), row.call, row.reply)
+
+    def _of_call(
+        self, key: CallKey, call: Mapping[str, Any], reply: Mapping[str, Any]
+    ) -> Iterator[RepeatedReply]:
+        reply_id = reply.get("id")
+        if reply_id is None or reply.get("cached"):
+            return
+        request = request_digest(ModelCall.model_validate(call))
+        first, other = self._first.setdefault((call["model"], reply_id), (request, key))
+        if first != request:
+            yield RepeatedReply(key, other, reply_id)
+
+
+def _place(call: CallKey) -> str:
+    return f"{call.actor} in request {call.request}"
 
 
 class Damage(NamedTuple):
@@ -193,8 +252,10 @@ def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
 
 
 NUMBERS: dict[type[Any], tuple[type, ...]] = {
-    sa.Integer: (int,), sa.Float: (int, float), sa.Boolean: (int,),
-}  # fmt: skip
+    sa.Integer: (int,),
+    sa.Float: (int, float),
+    sa.Boolean: (int,),
+}
 """Python types of the values in numeric columns."""
 
 
@@ -297,7 +358,6 @@ def _memberships(store: StoreReader) -> Iterator[Damage]:
 
 
 def _purchases(store: StoreReader) -> Iterator[Damage]:
-    purchases = schema.purchases
     query = (
         sa.select(
             matches.c.id, matches.c.calls, sa.func.coalesce(sa.func.sum(purchases.c.calls), 0)
@@ -429,7 +489,7 @@ def _of_match(
         yield "the answers end before the match does"
         return
     replayed = ended(table, record.body["seed"], record.answers)
-    for name in (column.name for column in fields(replayed)):
+    for name in ENDED_COLUMNS:
         if name in ("begun", "finished", "body"):
             continue
         recorded, computed = getattr(record, name), text_of(getattr(replayed, name))

@@ -4,7 +4,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.descriptions import Forfeit, blamed, invalid
 from cheaptalk.records.encoding import pack, text_of, unpack
-from cheaptalk.records.forfeits import Forfeit, blamed, invalid
 from cheaptalk.records.identity import Configuration
+from cheaptalk.records.metrics import Measured, measure
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.validation import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.rules import (
@@ -65,8 +66,11 @@ class AnswerRecord(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "request": self.request, "actor": self.actor, "kind": self.kind, "action": self.action,
-        }  # fmt: skip
+            "request": self.request,
+            "actor": self.actor,
+            "kind": self.kind,
+            "action": self.action,
+        }
         if self.calls:
             data["calls"] = list(self.calls)
         return data
@@ -74,9 +78,12 @@ class AnswerRecord(NamedTuple):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
         return cls(
-            data["request"], data["actor"], Kind(data["kind"]), data["action"],
+            data["request"],
+            data["actor"],
+            Kind(data["kind"]),
+            data["action"],
             tuple(data.get("calls", ())),
-        )  # fmt: skip
+        )
 
 
 def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
@@ -108,6 +115,11 @@ class Ended:
     uncounted: int = 0
     implausible: int = 0
     begun: float | None = None
+    metrics: Measured | None = None
+
+
+ENDED_COLUMNS = tuple(column.name for column in fields(Ended) if column.name != "metrics")
+"""The columns of the table of matches that contain a result."""
 
 
 def ended(
@@ -124,12 +136,9 @@ def ended(
         source: the origin of an imported match.
         begun: start in seconds since 1970; None if it is already stored or unknown.
     """
-    paid = sum(
-        (cost_of(call.get("reply")) for answer in answers for call in answer.calls
-         if "model" in call["call"]),
-        Cost(),
-    )  # fmt: skip
-    outcome, payoffs, reason = None, None, None
+    calls = [call for answer in answers for call in answer.calls if "model" in call["call"]]
+    paid = sum((cost_of(call.get("reply")) for call in calls), Cost())
+    outcome, payoffs, reason, metrics = None, None, None, None
     if table.forfeited:
         reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
     else:
@@ -137,6 +146,10 @@ def ended(
         outcome = table.outcome.model_dump(mode="json")
         payoffs = table.game.seat_payoffs(table.outcome)
         expect_json(table.game.name, outcome)
+        with suppress(UnknownName):
+            metrics = measure(
+                Result(table.game, table.instance, table.outcome, lambda: table.given)
+            )
     body: dict[str, Any] = {
         "format": FORMAT,
         "package": __version__,
@@ -146,13 +159,19 @@ def ended(
     }
     if source:
         body["source"] = dict(source)
+    status = Status.FORFEITED if table.forfeited else Status.FINISHED
     return Ended(
-        Status.FORFEITED if table.forfeited else Status.FINISHED, reason, outcome, payoffs,
-        _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
-        paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
-        paid.usage.reasoning_tokens, paid.dollars, paid.unpriced, paid.uncounted,
-        paid.implausible, begun,
-    )  # fmt: skip
+        status,
+        reason,
+        outcome,
+        payoffs,
+        _count_kinds(table, answers),
+        finished=time.time(),
+        body=pack(body),
+        begun=begun,
+        metrics=metrics,
+        **paid.columns,
+    )
 
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:

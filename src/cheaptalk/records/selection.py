@@ -14,9 +14,13 @@ from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import GAMES
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
-    "<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
     "=": operator.eq,
-}  # fmt: skip
+}
 CONDITION = re.compile(r"([^<>!=]+)(<=|>=|!=|<|>|=)([^<>!=]+)")
 PAYOFF = "payoff_"
 ANYWHERE: Mapping[str, str] = MappingProxyType({})
@@ -95,10 +99,12 @@ def find_matches(
     _check("order", [sort], list(ORDERS))
     column = ORDERS[sort]
     records = store.records(
-        study, bodies=True,
-        games=games or None, where=in_state(str(state) for state in states),
+        study,
+        bodies=True,
+        games=games or None,
+        where=in_state(str(state) for state in states),
         order=column.desc() if reverse else column,
-    )  # fmt: skip
+    )
     return (
         record
         for record in records

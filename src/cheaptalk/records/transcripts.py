@@ -113,11 +113,10 @@ def seat_view(record: MatchRecord, actor: str) -> SeatView:
     lines = transcript(record) if "answers" in record.body else []
     if record.outcome is not None:
         payoff = record.rules.payoffs(record.result().outcome)[actor]
-    return SeatView(
-        record.id, record.game, record.version, actor, seat, record.label(seat),
-        record.seats[seat]["spec"], record.status, [line for line in lines if line.actor == actor],
-        payoff,
-    )  # fmt: skip
+    own_lines = [line for line in lines if line.actor == actor]
+    label, settings = record.label(seat), record.seats[seat]["spec"]
+    match = record.id, record.game, record.version
+    return SeatView(*match, actor, seat, label, settings, record.status, own_lines, payoff)
 
 
 class Scene(NamedTuple):

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from cheaptalk.calls.commands import ControlError, RunState, live_state
 from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, excluded
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.spending import paid_by_others, study_cost
 from cheaptalk.records.record import SETTLED

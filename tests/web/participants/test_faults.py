@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from cheaptalk.frames.dropout import funnel
+from cheaptalk.frames.people import funnel
 from cheaptalk.records import Store, StoreError
 from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import Game

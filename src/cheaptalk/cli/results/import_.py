@@ -34,7 +34,7 @@ class Importers(Group):
     def summaries(self) -> dict[str, str]:
         summaries = super().summaries()
         installed = {point.name for point in entry_points(group="cheaptalk.importers")}
-        if installed <= set(summaries) and "cheaptalk.records.imports.importers" not in sys.modules:
+        if installed <= set(summaries) and "cheaptalk.records.imports.importing" not in sys.modules:
             return summaries  # only built-in importers: skip a slow import
         importers = sorted(ct.records.imports.IMPORTERS.items())
         return {name: importer.help for name, importer in importers} | summaries

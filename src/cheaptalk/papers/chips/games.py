@@ -13,7 +13,7 @@ from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.records import MatchRecord, line_up
-from cheaptalk.records.lineup import query_of
+from cheaptalk.records.descriptions import query_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData

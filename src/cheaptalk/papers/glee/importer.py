@@ -30,8 +30,14 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Signal
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, read_text, walk
-from cheaptalk.records.imports.importers import Importer, of_folder
-from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.records.imports.importing import (
+    Collection,
+    ForeignGame,
+    Importer,
+    Skipped,
+    Unfit,
+    of_folder,
+)
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import (
     CheaptalkError,

@@ -30,8 +30,7 @@ from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Opening
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import digest
 from cheaptalk.records.imports.files import faults, path_name, read_text, walk
-from cheaptalk.records.imports.importers import Importer
-from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.records.imports.importing import Collection, ForeignGame, Importer, Skipped, Unfit
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
 from cheaptalk.rules.errors import shown

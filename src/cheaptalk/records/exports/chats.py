@@ -71,10 +71,9 @@ def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
         prompt = player.prompt._replace(history="all")
         conversation = Conversation(record.rules, player.style, prompt, actor, moments, texts)
         conversation.catch_up()
-        yield Chat(
-            record.id, record.game, actor, seat, record.label(seat), record.status,
-            (record.payoffs or {}).get(seat), tuple(conversation.past()),
-        )  # fmt: skip
+        label, payoff = record.label(seat), (record.payoffs or {}).get(seat)
+        messages = tuple(conversation.past())
+        yield Chat(record.id, record.game, actor, seat, label, record.status, payoff, messages)
 
 
 def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:

@@ -1,19 +1,34 @@
-"""Columns of exported tables, derived from the games' models and from declared rows."""
+"""Columns of exported tables, derived from declarations, the games' models and declared rows.
 
+``columns.csv`` declares each column that all games share once, for all forms of a study's data:
+exported tables, records in JSON, frames and SQL views.
+"""
+
+import csv
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple, get_args, get_type_hints
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel
 
+from cheaptalk.models import Failure
+from cheaptalk.models.calls import Route
+from cheaptalk.players import Kind
+from cheaptalk.records.record import Status
+from cheaptalk.records.store.schema import CALL_STATES
 from cheaptalk.rules import field_meanings
 from cheaptalk.rules.field_docs import documented_fields
 
-TEXT, INTEGER, NUMBER, BOOLEAN, JSON = "text", "integer", "number", "boolean", "JSON"
+TEXT: Final = "text"
+INTEGER: Final = "integer"
+NUMBER: Final = "number"
+BOOLEAN: Final = "boolean"
+JSON: Final = "JSON"
 TYPES = {"string": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN}
 PYTHON_TYPES: dict[Any, str] = {str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN}
 PYTHON_TYPES |= {kind | None: type_ for kind, type_ in PYTHON_TYPES.items()}
@@ -60,6 +75,64 @@ class Exported:
     name: str = ""
 
 
+class SharedColumn(NamedTuple):
+    """A column that all games share, as declared in ``columns.csv``.
+
+    Attributes:
+        tables: the tables with this column.
+        formats: where the column appears: ``table`` (CSV and Parquet), ``json`` (JSON lines),
+            ``view`` (SQL) and ``frame``.
+        value: the attribute or method call that reads the column from a row of an exported table.
+        sql: a Jinja template of the column's expression in SQL; ``TABLE`` is the table's name.
+    """
+
+    tables: str
+    name: str
+    formats: str
+    type: str
+    range: str
+    value: str
+    sql: str
+    meaning: str
+
+
+CHOICES = {
+    "status": Status,
+    "kind": Kind,
+    "failure": Failure,
+    "route": get_args(Route),
+    "call_state": CALL_STATES,
+}
+
+
+def _read_declarations() -> Iterator[SharedColumn]:
+    choices = {name: " | ".join(values) for name, values in CHOICES.items()}
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        for row in list(csv.reader(file))[1:]:
+            declared = SharedColumn(*row)
+            yield declared._replace(range=declared.range.format(**choices))
+
+
+SHARED_COLUMNS = list(_read_declarations())
+
+
+def shared_columns(table: str, form: str) -> list[SharedColumn]:
+    """Return the declared columns of a table in one form, in order."""
+    return [
+        declared
+        for declared in SHARED_COLUMNS
+        if table in declared.tables.split() and form in declared.formats.split()
+    ]
+
+
+def table_columns(table: str) -> list[Column]:
+    """Return the columns of an exported table that all games share."""
+    return [
+        column(declared.name, declared.type, declared.range, declared.meaning, declared.value)
+        for declared in shared_columns(table, "table")
+    ]
+
+
 def row_columns(row_type: type[tuple[Any, ...]]) -> list[Column]:
     """Return a column for each field of a named tuple, which rows have as ``record``.
 
@@ -70,27 +143,28 @@ def row_columns(row_type: type[tuple[Any, ...]]) -> list[Column]:
     annotated = get_type_hints(row_type, include_extras=True)
     columns = []
     for field, hint in get_type_hints(row_type).items():
-        meaning, attribute = meanings.get(field, ""), f"record.{field}"
         type_ = PYTHON_TYPES.get(hint, JSON)
         (exported,) = getattr(annotated[field], "__metadata__", (Exported(),))
-        name = exported.name or field
         range_ = exported.range or (TRUTH if type_ == BOOLEAN else "")
-        if range_ == TIME:
-            columns.append(time_column(name, attribute, meaning))
-        else:
-            columns.append(column(name, type_, range_, meaning, attribute))
+        column_type = TEXT if range_ == TIME else type_
+        meaning, value = meanings.get(field, ""), f"record.{field}"
+        columns.append(column(exported.name or field, column_type, range_, meaning, value))
     return columns
 
 
-def column(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
-    """Return a column that reads an attribute of each row, by default ``record.NAME``."""
-    return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
+def column(name: str, type_: str, range_: str, meaning: str, value: str) -> Column:
+    """Return a column that reads an attribute, or calls a method with a text, of each row.
 
+    An attribute of the range :data:`TIME` contains seconds since 1970.
+    """
+    path, parenthesis, argument = value.removesuffix(")").partition("(")
+    get = attrgetter(path)
 
-def time_column(name: str, of: str, meaning: str) -> Column:
-    """Return a column that formats an attribute in seconds as a UTC time."""
-    get = attrgetter(of)
-    return Column(name, TEXT, TIME, meaning, lambda row: moment(get(row)))
+    def read(row: Any) -> Any:
+        content = get(row)(argument) if parenthesis else get(row)
+        return moment(content) if range_ == TIME else content
+
+    return Column(name, type_, range_, meaning, read)
 
 
 def moment(seconds: float | None) -> str | None:
@@ -134,8 +208,9 @@ class NestedColumn(NamedTuple):
             return " | ".join(map(str, self.schema["enum"]))
         if self.type == BOOLEAN:
             return TRUTH
-        bounds = [f"{sign} {self.schema[key]:,.15g}" for key, sign in BOUNDS.items()
-                  if key in self.schema]  # fmt: skip
+        bounds = [
+            f"{sign} {self.schema[key]:,.15g}" for key, sign in BOUNDS.items() if key in self.schema
+        ]
         if "maxLength" in self.schema:
             bounds.append(f"at most {self.schema['maxLength']:,} characters")
         return ", ".join(bounds)
@@ -163,11 +238,16 @@ def columns_of(
         schema = model.model_json_schema()
     return [
         Column(
-            prefix + part.name, part.type, part.range, part.meaning,
-            partial(_at, part.path, data), group, game,
+            prefix + part.name,
+            part.type,
+            part.range,
+            part.meaning,
+            partial(_at, part.path, data),
+            group,
+            game,
         )
         for part in parts(model, schema, schema.get("$defs", {}), roles)
-    ]  # fmt: skip
+    ]
 
 
 def _at(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
@@ -22,19 +23,11 @@ from cheaptalk.atomic_files import whole_folder, whole_path
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.chats import chats
-from cheaptalk.records.exports.codebook import CHAT, RECORD, CodebookEntry, write_codebook
-from cheaptalk.records.exports.people import people_columns, people_rows
-from cheaptalk.records.exports.rows import (
-    CALL,
-    JUDGEMENT,
-    AnswerRow,
-    CallRow,
-    JudgementRow,
-    MatchRow,
-)
+from cheaptalk.records.exports.columns import Column, SharedColumn, shared_columns, table_columns
 from cheaptalk.records.exports.sheets import (
     Sheet,
     Sink,
+    csv_line,
     csv_sink,
     join_parquet,
     join_text,
@@ -42,7 +35,16 @@ from cheaptalk.records.exports.sheets import (
     parquet_sink,
     polars,
 )
-from cheaptalk.records.exports.tables import answer_columns, match_columns
+from cheaptalk.records.exports.tables import (
+    AnswerRow,
+    CallRow,
+    JudgementRow,
+    MatchRow,
+    answer_columns,
+    match_columns,
+    people_columns,
+    people_rows,
+)
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.people.queries import has_people
@@ -190,27 +192,68 @@ def _sheets(store: Store, study: str) -> dict[str, Sheet]:
     sheets = {
         "matches": Sheet(match_columns(game_specs, seats)),
         "answers": Sheet(answer_columns(game_specs)),
-        "calls": Sheet(CALL),
+        "calls": Sheet(table_columns("calls")),
     }
-    return sheets | ({"judgements": Sheet(JUDGEMENT)} if judges_of(store, study) else {})
+    judged = {"judgements": Sheet(table_columns("judgements"))} if judges_of(store, study) else {}
+    return sheets | judged
+
+
+described = attrgetter("type", "range", "meaning")
+
+
+class CodebookEntry(NamedTuple):
+    """A codebook entry: the meaning of a column in the tables of one game or of all games."""
+
+    table: str
+    column: str
+    game: str
+    type: str
+    range: str
+    meaning: str
 
 
 def _explained(store: Store, study: str, form: str, people: bool) -> list[CodebookEntry]:
     """Return the codebook entries of a study's export."""
-    tables = {name: sheet.columns for name, sheet in _sheets(store, study).items()}
-    entries: list[CodebookEntry] = []
+    tables: dict[str, Sequence[Column | SharedColumn]] = {}
     if form in LINES:
-        tables = {}
-        name, keys = LINES[form]
-        entries += [
-            CodebookEntry(name, key, "", kind, "", meaning) for key, (kind, meaning) in keys.items()
-        ]
+        tables[LINES[form]] = shared_columns(LINES[form], "json")
+    else:
+        tables |= {name: sheet.columns for name, sheet in _sheets(store, study).items()}
     tables |= people_columns() if people else {}
-    return entries + [
-        CodebookEntry(name, column.name, column.game, column.type, column.range, column.meaning)
+    return [
+        CodebookEntry(name, column.name, getattr(column, "game", ""), *described(column))
         for name, columns in tables.items()
         for column in columns
     ]
+
+
+INTRODUCTION = """\
+Every column of every table of this export. A column without a game exists for all games; a column
+of several games has a row for each. A seat is a position in a match, filled by one player. It has
+a role, such as buyer, and one actor or, with short-lived players, several. If a column does not
+apply, or a number is undefined, the cell is empty: a missing value, not an empty text. In JSON, NaN
+and infinite numbers are null. In CSV files, text is quoted and missing values are not; some
+programs need an option for this (DuckDB: ``allow_quoted_nulls=false``).
+"""
+
+
+def write_codebook(folder: Path, entries: list[CodebookEntry]) -> None:
+    """Write the codebook to ``codebook.csv`` and ``codebook.md`` in a folder."""
+    lines = [csv_line(CodebookEntry._fields), *map(csv_line, entries)]
+    (folder / "codebook.csv").write_text("".join(lines), encoding="utf-8", newline="")
+    text = [f"# Codebook\n\n{INTRODUCTION}"]
+    for table in dict.fromkeys(entry.table for entry in entries):
+        rows = [_markdown_row(entry[1:]) for entry in entries if entry.table == table]
+        head = [
+            _markdown_row(CodebookEntry._fields[1:]),
+            _markdown_row("---" for _ in CodebookEntry._fields[1:]),
+        ]
+        text.append(f"\n## {table}\n\n" + "".join([*head, *rows]))
+    (folder / "codebook.md").write_text("".join(text), encoding="utf-8", newline="")
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
 def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) -> Counter[str]:
@@ -236,8 +279,10 @@ def _filled(
     """Write each row to its table, and return the number of rows by table."""
     rows = Counter(dict.fromkeys(sheets, 0))
     with ExitStack() as stack:
-        sinks = {name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
-                 for name, sheet in sheets.items()}  # fmt: skip
+        sinks = {
+            name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
+            for name, sheet in sheets.items()
+        }
         for name, source in sources:
             sinks[name](sheets[name].row(source))
             rows[name] += 1
@@ -249,23 +294,18 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
     judges = judges_of(store, study)
     standing, purchases = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study, part):
-        match = MatchRow(standing.of(record), record, purchases.of_match(record.id))
+        studies = list(purchases.of_match(record.id)) or None
+        match = MatchRow(standing.of(record), record, studies)
         buyers = iter(purchases.of(record))
         yield "matches", match
         for answer in record.answers:
-            yield "answers", AnswerRow(match, answer)
+            yield "answers", AnswerRow(match, answer.request, answer.actor, answer)
             for attempt, call in enumerate(answer.calls):
-                yield "calls", CallRow(
-                    match, answer.request, answer.actor, attempt, call["sending"], "answered",
-                    call["call"], call["reply"] or {}, call.get("sent"), call.get("received"),
-                    next(buyers)[2],
-                )  # fmt: skip
+                data = {"attempt": attempt, "try": call["sending"], "state": "answered"}
+                data |= call | {"bought_by": next(buyers)[2]}
+                yield "calls", CallRow(match, answer.request, answer.actor, data)
         for call in ledger:
-            yield "calls", CallRow(
-                match, call["request"], call["actor"], call["attempt"], call["try"], call["state"],
-                call["call"], call["reply"] or {}, call["sent"], call["received"],
-                call["bought_by"],
-            )  # fmt: skip
+            yield "calls", CallRow(match, call["request"], call["actor"], call)
         for judgement in read_judgements(store, match_id=record.id) if judges else ():
             if judgement.judge in judges:
                 yield "judgements", JudgementRow(match, judgement, judges[judgement.judge])
@@ -312,11 +352,8 @@ def _write_chats(
     return Counter(chats=count)
 
 
-LINES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
-    "jsonl": ("matches", RECORD),
-    "chats": ("chats", CHAT),
-}
-"""File name and keys of each format with one JSON object per line."""
+LINES = {"jsonl": "matches", "chats": "chats"}
+"""File name of each format with one JSON object per line."""
 
 
 class Form(NamedTuple):

@@ -90,8 +90,12 @@ def _same(value: Any) -> Any:
 
 
 VALUES: Mapping[str, Writer] = {
-    TEXT: _text, JSON: _json, NUMBER: _number, INTEGER: _same, BOOLEAN: _same,
-}  # fmt: skip
+    TEXT: _text,
+    JSON: _json,
+    NUMBER: _number,
+    INTEGER: _same,
+    BOOLEAN: _same,
+}
 """Functions that convert a value, by column type."""
 
 
@@ -181,7 +185,7 @@ def lines_sink(
             values = (
                 data_of(value) if is_nested and value is not None else value
                 for value, is_nested in zip(row, nested, strict=True)
-            )  # fmt: skip
+            )
             file.write(standard_json(dict(zip(types, values, strict=True))) + "\n")
 
         yield add

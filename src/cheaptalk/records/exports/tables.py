@@ -1,24 +1,247 @@
-"""Exported tables of matches and answers, with the columns of each game."""
+"""Exported tables: the rows of matches, answers, calls, judgements and participants."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from operator import methodcaller
+from typing import Any, NamedTuple, TypeAlias
 
 from cheaptalk.players import Kind
+from cheaptalk.players.seats import SEATS
+from cheaptalk.records.costs import cost_of
+from cheaptalk.records.descriptions import VALID
+from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import (
     INTEGER,
     JSON,
     NUMBER,
     TEXT,
     Column,
+    column,
     columns_of,
     paragraph,
+    row_columns,
     settled,
+    table_columns,
 )
-from cheaptalk.records.exports.rows import ANSWER, MATCH
-from cheaptalk.rules import GameSpec
+from cheaptalk.records.judgements import Judgement
+from cheaptalk.records.people.queries import (
+    currency_of,
+    notices_of,
+    participants_of,
+    payments_of,
+    plays_of,
+    responses_of,
+)
+from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Response
+from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
+from cheaptalk.records.store.reader import StoreReader
+from cheaptalk.rules import GameSpec, Result
+
+
+@dataclass
+class MatchRow:
+    """A row of the exported table of matches."""
+
+    stand: Stand
+    record: MatchRecord
+    bought_by: Sequence[str] | None
+
+    @property
+    def game(self) -> str:
+        return self.record.game
+
+    @property
+    def ended(self) -> float | None:
+        """End of the match in seconds since 1970; None for an imported match."""
+        return None if self.record.imported else self.record.finished
+
+    @property
+    def imported(self) -> float | None:
+        """Time of the import in seconds since 1970; None for other matches."""
+        return self.record.finished if self.record.imported else None
+
+    @cached_property
+    def result(self) -> Result | None:
+        """The result for metrics; None if the match did not finish."""
+        return self.record.result() if self.record.status is Status.FINISHED else None
+
+    def source(self, key: str) -> Any:
+        return (self.record.body.get("source") or {}).get(key)
+
+    def label(self, seat: str) -> str | None:
+        return self.record.label(seat) if seat in self.record.seats else None
+
+    def settings(self, seat: str) -> Mapping[str, Any] | None:
+        """Return all settings of the player in a seat; None if the seat doesn't exist."""
+        return self.record.seats[seat]["spec"] if seat in self.record.seats else None
+
+    def seat_kind(self, seat: str) -> str | None:
+        settings = self.settings(seat) or {}
+        return next((key for key in SEATS if settings.get(key) is not None), None)
+
+    def model(self, seat: str) -> str | None:
+        """Return the model string of the player in a seat; None if the player is not a model."""
+        return (self.settings(seat) or {}).get("model")
+
+    def forfeited(self, key: str) -> str | None:
+        """Return the values of one attribute for all forfeits of the match, separated by commas."""
+        return ", ".join(getattr(forfeit, key) for forfeit in self.record.forfeits) or None
+
+    def payoff(self, seat: str) -> float | None:
+        return (self.record.payoffs or {}).get(seat)
+
+    def metric_value(self, compute: Callable[[Result], float | None]) -> float | None:
+        return None if self.result is None else compute(self.result)
+
+    def count(self, seat: str, kind: str) -> int | None:
+        """Return the number of a seat's answers of one kind; None if it is unknown."""
+        if seat not in self.record.seats or (self.record.imported and kind in VALID):
+            return None
+        return self.record.kinds.get(seat, {}).get(kind, 0)
+
+
+@dataclass
+class _OfMatch:
+    match: MatchRow
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+
+@dataclass
+class _OfActor(_OfMatch):
+    request: int
+    actor: str
+
+    @property
+    def seat(self) -> str:
+        return self.match.record.seat_of(self.actor)
+
+    @property
+    def role(self) -> str:
+        return self.match.record.roles[self.seat]
+
+    @property
+    def player(self) -> str:
+        return self.match.record.label(self.seat)
+
+
+@dataclass
+class AnswerRow(_OfActor):
+    """A row of the exported table of answers."""
+
+    answer: AnswerRecord
+
+    @property
+    def calls(self) -> int:
+        return len(self.answer.calls)
+
+    @property
+    def kind(self) -> str | None:
+        """Kind of the answer; None for a valid imported answer, whose attempts are unknown."""
+        unknown = self.match.record.imported and self.answer.kind in VALID
+        return None if unknown else self.answer.kind.value
+
+    @cached_property
+    def replies(self) -> list[Mapping[str, Any]]:
+        """Responses to all calls made for the answer."""
+        return [call["reply"] for call in self.answer.calls if call.get("reply")]
+
+    def last(self, key: str) -> Any:
+        return self.replies[-1].get(key) if self.replies else None
+
+    @property
+    def latency(self) -> float | None:
+        """Total duration of all calls in seconds."""
+        return sum(reply.get("seconds", 0.0) for reply in self.replies) if self.replies else None
+
+    @property
+    def dollars(self) -> float | None:
+        """Total cost of all calls in dollars; None if the cost of a call is unknown."""
+        costs = [cost_of(reply) for reply in self.replies]
+        if not costs or any(cost.unpriced for cost in costs):
+            return None
+        return sum(cost.dollars for cost in costs)
+
+    def used(self, key: str) -> int | None:
+        """Return the total tokens of one kind over all calls for the answer."""
+        tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
+        return sum(tokens) if tokens else None
+
+
+@dataclass
+class CallRow(_OfActor):
+    """A row of the exported table of calls."""
+
+    data: Mapping[str, Any]
+
+    @property
+    def call(self) -> Any:
+        return self.data["call"]
+
+    @property
+    def reply(self) -> Any:
+        return self.data["reply"] or {}
+
+    @property
+    def endpoint(self) -> str | None:
+        """URL in the call's model string; None if it contains no URL."""
+        match = re.search(r"@(https?://\S+)$", self.call.get("model", ""))
+        return match[1] if match else None
+
+    @property
+    def page(self) -> Mapping[str, Any] | None:
+        """What a person was shown; None for a call to a model."""
+        return None if "messages" in self.call else self.call
+
+    def used(self, key: str) -> Any:
+        return self.reply.get("usage", {}).get(key)
+
+
+@dataclass
+class JudgementRow(_OfMatch):
+    """A row of the exported table of judgements."""
+
+    judgement: Judgement
+    judge: Mapping[str, Any]
+
+    @property
+    def rubric(self) -> str:
+        return str(self.judge["rubric"]["name"])
+
+    @property
+    def judge_model(self) -> str:
+        return str(self.judge["model"]["model"])
+
+    @property
+    def calls(self) -> int:
+        return len(self.judgement.calls)
+
+    @property
+    def player(self) -> str | None:
+        return self.seat and self.match.record.label(self.seat)
+
+    @property
+    def seat(self) -> str | None:
+        """Seat of the judged actor; None if the whole match is judged."""
+        return self.match.record.at.get(self.judgement.item.rpartition("/")[2])
+
+    def used(self, key: str) -> Any:
+        return getattr(self.judgement.cost.usage, key)
+
+    def verdict_of(self, key: str) -> Any:
+        return (self.judgement.verdict or {}).get(key)
+
+    @property
+    def request(self) -> int | None:
+        """Request number of the judged answer; None if the item is not an answer."""
+        request, slash, _ = self.judgement.item.partition("/")
+        return int(request) if slash else None
+
 
 GROUPS = ("parameter", "instance", "player", "outcome", "payoff", "metric", "answers")
 """Kinds of game-specific columns in the table of matches, in order."""
@@ -48,14 +271,15 @@ def match_columns(
         for game_spec in game_specs
         for column in _of_match(game_spec, seats_by_game[game_spec.name])
     ]
-    return settled([*MATCH, *sorted(columns, key=lambda column: GROUPS.index(column.group))])
+    return settled(
+        [*table_columns("matches"), *sorted(columns, key=lambda column: GROUPS.index(column.group))]
+    )
 
 
 def answer_columns(game_specs: Sequence[GameSpec]) -> list[Column]:
     """Return the columns of the table of answers for the given games."""
-    return settled(
-        [*ANSWER, *(column for game_spec in game_specs for column in _actions(game_spec))]
-    )
+    actions = [column for game_spec in game_specs for column in _actions(game_spec)]
+    return settled([*table_columns("answers"), *actions])
 
 
 def _roles(game_spec: GameSpec, seats: Sequence[str]) -> Sequence[str]:
@@ -101,8 +325,9 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
     for metric in game_spec.metrics.values():
         unit = metric.published_unit or metric.unit
         for name, compute, column_unit in (
-            ("", metric.of, metric.unit), ("_published", metric.published, unit),
-        ):  # fmt: skip
+            ("", metric.of, metric.unit),
+            ("_published", metric.published, unit),
+        ):
             if compute is not None:
                 description = paragraph(inspect.getdoc(compute) or "")
                 value = methodcaller("metric_value", compute)
@@ -115,11 +340,10 @@ def _actions(game_spec: GameSpec) -> list[Column]:
     columns: dict[str, Column] = {}
     roles = _roles(game_spec, list(game_spec.rules().seats))
     for action in game_spec.rules.actions:
-        for column in columns_of(
+        for new in columns_of(
             action, roles, lambda row: row.answer.action, group="action", game=game_spec.name
         ):
-            existing = columns.get(column.name)
-            columns[column.name] = column if existing is None else _both(existing, column)
+            columns[new.name] = _both(columns.get(new.name, new), new)
     return list(columns.values())
 
 
@@ -127,3 +351,58 @@ def _both(first: Column, second: Column) -> Column:
     ranges = dict.fromkeys([*first.range.split(" | "), *second.range.split(" | ")])
     meanings = dict.fromkeys([*first.meaning.split(" / "), second.meaning])
     return replace(first, range=" | ".join(ranges), meaning=" / ".join(meanings))
+
+
+PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """A row in one of the exported tables of participants.
+
+    Attributes:
+        record: the data from the store.
+        currency: the currency of payments.
+        game: empty, because the columns are the same for all games.
+    """
+
+    study: str
+    record: PersonRecord
+    currency: str
+    game: str = ""
+
+
+class PeopleTable(NamedTuple):
+    """The type of a table's rows, and the function that reads them."""
+
+    row_type: type[PersonRecord]
+    read: Callable[[StoreReader, str], Iterable[PersonRecord]]
+
+
+TABLES: Mapping[str, PeopleTable] = {
+    "participants": PeopleTable(Participant, participants_of),
+    "responses": PeopleTable(Response, responses_of),
+    "plays": PeopleTable(Play, plays_of),
+    "payments": PeopleTable(Payment, payments_of),
+    "notices": PeopleTable(Notice, notices_of),
+}
+STUDY = column("study", TEXT, "", "The exported study.", "study")
+CURRENCY = column("currency", TEXT, "", "The currency, such as USD.", "currency")
+
+
+def people_columns() -> dict[str, list[Column]]:
+    """Return the columns of each table of participants."""
+    tables = {}
+    for name, table in TABLES.items():
+        participant, *others = row_columns(table.row_type)
+        tables[name] = [participant, STUDY, *others]
+    tables["payments"].insert(5, CURRENCY)  # after the amount
+    return tables
+
+
+def people_rows(store: StoreReader, study: str) -> Iterator[tuple[str, PersonRow]]:
+    """Yield each exported row about participants with the name of its table."""
+    currency = currency_of(store, study)
+    for name, table in TABLES.items():
+        for record in table.read(store, study):
+            yield name, PersonRow(study, record, currency)

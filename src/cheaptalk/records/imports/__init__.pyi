@@ -1,13 +1,15 @@
-from .importers import IMPORTERS, Importer, of_folder
 from .importing import (
+    IMPORTERS,
     NAMED,
     Collection,
     ForeignGame,
+    Importer,
     Intake,
     Skipped,
     Unfit,
     holds_names,
     import_matches,
+    of_folder,
     with_a_game,
 )
 

@@ -15,6 +15,7 @@ from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, RulesError, Table
+from cheaptalk.rules.registry import Registry, instances
 
 CHUNK = 500
 """Number of games that are stored together."""
@@ -233,10 +234,13 @@ class _Clerk:
             for answer in scripted_answers(game.table.given)
         ]
         id_ = imported_match_digest(
-            self.system, game.id, configuration_digest(game.table.game),
-            game.table.instance.model_dump_json(), [answer.as_json() for answer in answers],
+            self.system,
+            game.id,
+            configuration_digest(game.table.game),
+            game.table.instance.model_dump_json(),
+            [answer.as_json() for answer in answers],
             map(player_digest, game.seats.values()),
-        )  # fmt: skip
+        )
         return _Entry(id_, game, answers)
 
     def _row(self, entry: _Entry) -> NewMatch | None:
@@ -252,3 +256,35 @@ class _Clerk:
             self.importing.skipped.append(Skipped(game.location, str(error)))
             return None
         return NewMatch(entry.id, configuration, game.id, 0, seats, ended_match)
+
+
+class Importer(NamedTuple):
+    """An importer of games from another system.
+
+    Attributes:
+        help: one sentence for ``cheaptalk store import --help``.
+        read: reads the games in some files or folders.
+        notes: notes for readers of a report, by game and parameter, if the other system defines the
+            parameter differently.
+    """
+
+    help: str
+    read: Callable[[Sequence[Path]], Collection]
+    notes: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+
+
+IMPORTERS: Registry[Importer] = Registry("importer", "cheaptalk.importers", instances(Importer))
+"""All importers; ``cheaptalk store import NAME PATH...`` runs one of them."""
+
+
+def of_folder(read: Callable[[Path], Collection]) -> Callable[[Sequence[Path]], Collection]:
+    """Convert a function that reads one folder into an importer's ``read`` function."""
+
+    def read_only(paths: Sequence[Path]) -> Collection:
+        if len(paths) != 1:
+            raise CheaptalkError(
+                f"{paths[0]}: expected one folder, not {len(paths)}; it may contain subfolders"
+            )
+        return read(paths[0])
+
+    return read_only

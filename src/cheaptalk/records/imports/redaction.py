@@ -20,6 +20,7 @@ own names and are kept. Check the result before publishing it, and pass missed n
 
 import re
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from cheaptalk.rules import CheaptalkError
 
@@ -46,38 +47,7 @@ _SIGNED = re.compile(
     rf"\s*(?:{_DASH})?\s*({_NAME})[\s.!]*$"
 )
 
-COMMON = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        a absolutely accept accepted accordingly actually additionally after afternoon again agreed
-        ah ai all also alternatively although always amazing america american an and any anyway
-        apologies as assuming at awesome basically because before best better both bro brother buddy
-        business but buy buyer certainly chap clearly colleague come congratulations consequently
-        consider considering counteroffer counterpart currently customer day deal dear december
-        definitely despite done dude each either english especially esteemed even evening eventually
-        every everybody everyone everything exactly excellent fair fairly february fellow fellows
-        final finally fine first firstly folks for fortunately frankly friday friend friends from
-        further furthermore generally generous gentleman gentlemen given good gosh great greetings
-        guess guy guys ha hello hence here hey hi him his honestly hopefully how however i idk if
-        imagine in indeed initially instead interesting interestingly it its january july just kind
-        kindly know lady last lastly later let listen lol look lots ma'am madam man many march mate
-        maybe me meanwhile mine miss monday moreover morning mr mrs ms much my naturally
-        nevertheless next nice no nobody none nonetheless nope nothing november now obviously
-        october of offer oh ok okay on once one only opponent or otherwise our ours overall pal
-        partner partners perfect perhaps personally plus possibly potential presently previously
-        price probably product quality quick quickly ranger rather readily really recall regardless
-        regrettably reject rejected remember respectfully right round sadly same saturday second
-        secondly see seller september seriously similarly simply since sincerely sir so some somehow
-        someone soon sorry specifically still strategically strictly sunday sure surely team thank
-        thanks thankyou that the their them then there therefore these they third this those though
-        thursday thus time today together tomorrow tonight too trader true truly trust truthfully
-        tuesday turker two ultimately under understandably understood unfortunately unless until usa
-        usd usually valued very wait we wednesday welcome well what whatever when where whether
-        which while who why wonderful worth wow yeah yep yes yesterday yet you your yours
-        """,
-    )
-)
+COMMON = frozenset(Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split())
 """Words that occur in the same positions as names."""
 
 

@@ -79,9 +79,8 @@ def plan_batch(
 ) -> Batch:
     """Record a batch and its calls before the batch is submitted."""
     now = time.time()
-    values = {
-        "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
-    }  # fmt: skip
+    values = {"model": model, "tag": tag, "state": "planned", "planned": now}
+    values["calls"] = len(intents)
     number = number_of(connection.execute(sa.insert(batches).values(values)))
     batch_calls = []
     for intent in intents:

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
-from cheaptalk.records.record import SETTLED, Ended, Status
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreAway
 from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, patient
@@ -27,22 +26,7 @@ from cheaptalk.records.store.store import NewMatch, Store, write_matches
 T = TypeVar("T")
 LedgerWrite = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
-calls = schema.calls
-
-# Prepared once, because constructing a statement takes far longer than executing it.
-INTEND = sa.insert(calls)
-SETTLE = (
-    sa.update(calls)
-    .where(calls.c.id == sa.bindparam("number"))
-    .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
-)
-
-NOTED = (
-    sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt, calls.c.sent,
-              calls.c.received, schema.studies.c.name)
-    .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
-    .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
-)  # fmt: skip
+calls, matches = schema.calls, schema.matches
 
 
 class CallKey(NamedTuple):
@@ -52,6 +36,21 @@ class CallKey(NamedTuple):
     request: int
     actor: str
     attempt: int
+
+
+KEY = [calls.c[name] for name in CallKey._fields]
+# Prepared once, because constructing a statement takes far longer than executing it.
+INTEND = sa.insert(calls)
+SETTLE = (
+    sa.update(calls)
+    .where(calls.c.id == sa.bindparam("number"))
+    .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
+)
+NOTED: sa.Select[Any] = (
+    sa.select(*KEY, calls.c.sent, calls.c.received, schema.studies.c.name)
+    .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
+    .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
+)
 
 
 class PastCall(NamedTuple):
@@ -102,9 +101,12 @@ class Ledger:
 
         def work(connection: sa.Connection) -> int:
             values = key._asdict() | {
-                "try": sending, "state": "sent", "call": call, "sent": time.time(),
+                "try": sending,
+                "state": "sent",
+                "call": call,
+                "sent": time.time(),
                 "study_id": self.study_id,
-            }  # fmt: skip
+            }
             return number_of(connection.execute(INTEND, values))
 
         return await self.write(work)
@@ -207,7 +209,7 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
 def how_it_ended(store: Store, match_id: str) -> Ended | None:
     """Return the result of a finished or forfeited match; None for any other match."""
     table = schema.matches
-    columns = [table.c[field.name] for field in fields(Ended)]
+    columns = [table.c[name] for name in ENDED_COLUMNS]
     settled = table.c.status.in_([status.value for status in SETTLED])
     with store.reading() as connection:
         row = connection.execute(
@@ -252,17 +254,10 @@ def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
 @patient
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     """Return the number of attempts of each call of a match."""
-    query = (
-        sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt,
-                  sa.func.max(calls.c["try"]))
-        .where(calls.c.match_id == match_id)
-        .group_by(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
-    )  # fmt: skip
+    attempts = sa.func.max(calls.c["try"])
+    query = sa.select(*KEY, attempts).where(calls.c.match_id == match_id).group_by(*KEY)
     with store.reading() as connection:
         return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
-
-
-matches = schema.matches
 
 
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:

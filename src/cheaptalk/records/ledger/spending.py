@@ -7,14 +7,14 @@ import sqlalchemy as sa
 
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, members_of, patient
 from cheaptalk.records.store.store import set_aside
 
-matches, members, calls, studies, purchases = (
-    schema.matches, schema.members, schema.calls, schema.studies, schema.purchases,
-)  # fmt: skip
+matches, members, calls = schema.matches, schema.members, schema.calls
+studies, purchases = schema.studies, schema.purchases
 
 
 def spent(store: StoreReader, study_id: int) -> Cost:
@@ -24,19 +24,9 @@ def spent(store: StoreReader, study_id: int) -> Cost:
     """
     zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
     bought = purchases.c
-    columns = (
-        bought.calls,
-        bought.input_tokens,
-        bought.output_tokens,
-        bought.cached_tokens,
-        bought.reasoning_tokens,
-        bought.dollars,
-        bought.unpriced,
-        zero,
-        zero,
-        bought.uncounted,
-        bought.implausible,
-    )
+    tokens = (bought[name] for name in Usage.model_fields)
+    counts = bought.unpriced, zero, zero, bought.uncounted, bought.implausible
+    columns = (bought.calls, *tokens, bought.dollars, *counts)
     ended = sa.select(*map(_total, columns)).where(bought.study_id == study_id)
     with store.reading() as connection:
         recorded = _cost(connection.execute(ended).one())
@@ -270,10 +260,15 @@ def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     unresolved = sa.cast(no_reply, sa.Integer)
     implausible = sa.and_(reached, reply["reported"].as_string().is_not(None))
     counts = (
-        1 - unreached, *tokens, dollars, sa.cast(unpriced, sa.Integer),
-        unresolved, unreached, sa.cast(uncounted, sa.Integer),
+        1 - unreached,
+        *tokens,
+        dollars,
+        sa.cast(unpriced, sa.Integer),
+        unresolved,
+        unreached,
+        sa.cast(uncounted, sa.Integer),
         sa.cast(implausible, sa.Integer),
-    )  # fmt: skip
+    )
     query = sa.select(*map(_total, counts)).where(
         where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
     )
@@ -295,3 +290,39 @@ def _cost(totals: Sequence[Any]) -> Cost:
     tokens, (dollars, *counts) = values[:kinds], values[kinds:]
     usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
     return Cost(number, usage, float(dollars), *counts)
+
+
+class FailedAttempt(NamedTuple):
+    """A failed attempt of a call, whose response the match did not use.
+
+    Attributes:
+        key: the call.
+        reply: the recorded failure; see :class:`.Reply`.
+    """
+
+    key: CallKey
+    reply: Mapping[str, Any]
+
+
+@patient
+def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAttempt]]:
+    """Return the failed attempts of model and agent calls by match, oldest first.
+
+    A final timeout is not included, because play uses it: it is in the match's record.
+    """
+    query = (
+        sa.select(*KEY, calls.c.reply)
+        .join(matches, matches.c.id == calls.c.match_id)
+        .where(
+            matches.c.number.in_(members_of(study)),
+            calls.c.state == "failed",
+            _to_model(),
+        )
+        .order_by(calls.c.id)
+    )
+    failed: dict[str, list[FailedAttempt]] = {}
+    with store.reading() as connection:
+        for *key, reply in connection.execute(query):
+            attempt = FailedAttempt(CallKey(*key), reply or {})
+            failed.setdefault(attempt.key.match_id, []).append(attempt)
+    return failed

@@ -51,10 +51,15 @@ def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) ->
     links = [dict(parse_qsl(identity.more)) for identity in ordered]
     names = list(dict.fromkeys(name for link in links for name in link))
     rows = [
-        (identity.code, identity.source, identity.known_by, *(link.get(name, "") for name in names),
-         shown.get(identity.code, ""))
+        (
+            identity.code,
+            identity.source,
+            identity.known_by,
+            *(link.get(name, "") for name in names),
+            shown.get(identity.code, ""),
+        )
         for identity, link in zip(ordered, links, strict=True)
-    ]  # fmt: skip
+    ]
     return bare_csv([("participant", "source", "id", *names, "completion_code"), *rows])
 
 

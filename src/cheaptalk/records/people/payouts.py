@@ -76,9 +76,13 @@ def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int 
         if not total:
             return None
         row = {
-            "study_id": study_id, "form": form, "by": by, "people": people, "cents": total,
+            "study_id": study_id,
+            "form": form,
+            "by": by,
+            "people": people,
+            "cents": total,
             "made": time.time(),
-        }  # fmt: skip
+        }
         number = number_of(connection.execute(sa.insert(payouts), row))
         connection.execute(sa.update(payments).where(*open_).values(payout_id=number))
         return number

@@ -14,14 +14,11 @@ from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Re
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 
-STEP_KINDS = (
-    "consent", "first_name", "screening", "instructions", "comprehension", "quiz", "survey",
-    "debrief", "games", "assignment", "go_on", "end", "ended",
-)  # fmt: skip
+CONSENT, NAME, CODE_WORD = "consent", "first_name", "instructions"
+COMPREHENSION, QUIZ, SURVEY = "comprehension", "quiz", "survey"
+PAGES = (CONSENT, NAME, "screening", CODE_WORD, COMPREHENSION, QUIZ, SURVEY, "debrief")
+STEP_KINDS = (*PAGES, "games", "assignment", "go_on", "end", "ended")
 """Kinds of steps on a participant's path, including those that the server completes."""
-CONSENT, NAME, CODE_WORD, COMPREHENSION, QUIZ, SURVEY = (
-    "consent", "first_name", "instructions", "comprehension", "quiz", "survey",
-)  # fmt: skip
 ATTENTION = "attention"
 CHECKS = (CODE_WORD, COMPREHENSION, QUIZ)
 """Kinds of steps with expected answers: the code word in the instructions, and quizzes."""
@@ -124,12 +121,16 @@ def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
     matches, configurations = schema.matches, schema.configurations
     query = (
         _of(
-            games, study, matches.c.id, games.c.treatment, configurations.c.digest,
+            games,
+            study,
+            matches.c.id,
+            games.c.treatment,
+            configurations.c.digest,
             configurations.c.parameters,
         )
         .join(matches, matches.c.id == games.c.match_id)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
-    )  # fmt: skip
+    )
     yield from map(PlayedSettings._make, _rows(store, query))
 
 
@@ -143,7 +144,7 @@ def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
         .join(people, people.c.id == paid.c.participant_id, isouter=True)
         .where(schema.studies.c.name == study)
         .order_by(paid.c.id)
-    )  # fmt: skip
+    )
     yield from map(Payment._make, _rows(store, query))
 
 
@@ -176,13 +177,21 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
     steps = sa.func.count(answers.c.step.distinct())
     answered_steps = sa.select(steps).where(answers.c.participant_id == people.c.id)
     current = sa.select(
-        people.c.id.label("who"), people.c.step, answered_steps.scalar_subquery().label("number"),
-        sa.null().label("answerer"), sa.literal(0).label("checked"),
-    ).where(_in(study))  # fmt: skip
+        people.c.id.label("who"),
+        people.c.step,
+        answered_steps.scalar_subquery().label("number"),
+        sa.null().label("answerer"),
+        sa.literal(0).label("checked"),
+    ).where(_in(study))
     past = _of(
-        answers, study, answers.c.participant_id, answers.c.step, answers.c.number,
-        answers.c.participant_id, sa.case((answers.c.correct.is_(None), 0), else_=1),
-    )  # fmt: skip
+        answers,
+        study,
+        answers.c.participant_id,
+        answers.c.step,
+        answers.c.number,
+        answers.c.participant_id,
+        sa.case((answers.c.correct.is_(None), 0), else_=1),
+    )
     reached = sa.union_all(current, past).subquery().c
     answered = sa.func.count(reached.answerer.distinct())
     checked = sa.type_coerce(sa.func.max(reached.checked) > 0, sa.Boolean)
@@ -213,18 +222,25 @@ def checks_passed(
         correct = sa.case((answers.c.correct, 1), else_=0)
         step = (
             _of(
-                answers, study, answers.c.participant_id,
-                sa.func.max(correct).label("passed"), sa.func.max(1 - correct).label("failed"),
+                answers,
+                study,
+                answers.c.participant_id,
+                sa.func.max(correct).label("passed"),
+                sa.func.max(1 - correct).label("failed"),
             )
             .where(answers.c.correct.is_not(None), answers.c.step.in_(steps[kind]))
             .group_by(answers.c.participant_id, answers.c.step, answers.c.game)
             .subquery()
-        )  # fmt: skip
+        )
         required = sa.func.count() if kind == QUIZ else sa.literal(len(steps[kind]))
-        person = sa.select(
-            sa.case((sa.func.sum(step.c.passed) >= required, 1), else_=0).label("passed"),
-            sa.func.max(step.c.failed).label("failed"),
-        ).group_by(step.c.participant_id).subquery()  # fmt: skip
+        person = (
+            sa.select(
+                sa.case((sa.func.sum(step.c.passed) >= required, 1), else_=0).label("passed"),
+                sa.func.max(step.c.failed).label("failed"),
+            )
+            .group_by(step.c.participant_id)
+            .subquery()
+        )
         checks.append(_passed(store, kind, person))
     return checks
 

@@ -4,19 +4,19 @@ Each kind of database is one module that registers under its URL scheme.
 """
 
 import shlex
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from json import JSONDecodeError
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
 from cheaptalk.processes import undisturbed
-from cheaptalk.records.store.shares import Shares, Undivided
 from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.registry import Registry, is_function
@@ -90,6 +90,68 @@ class Mailbox(Protocol):
         """Remove the status and all pending commands."""
 
 
+class Share(NamedTuple):
+    """A range of planned matches that only one run can claim.
+
+    Attributes:
+        kind: the kind of work.
+        start, stop: the range of match numbers in the plan, without ``stop``.
+        matches: the number of matches in the range that remain to be played.
+    """
+
+    kind: str
+    start: int
+    stop: int
+    matches: int
+
+
+class Shares:
+    """The work of a study, which several runs divide among themselves in shares.
+
+    This class gives all work to a single run, for databases that allow only one writer.
+
+    Attributes:
+        first: whether no other run was active when this run began.
+        halted: why all runs that share the work must stop; None if they can continue.
+    """
+
+    first = True
+    halted: str | None = None
+
+    def __init__(self) -> None:
+        self._left: list[Share] = []
+
+    def halt(self, reason: str) -> None:
+        """Stop all runs that share the work."""
+        self.halted = reason
+
+    def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
+        """Register shares of work, unless another run has registered shares of the same kind."""
+        self._left.append(Share(kind, 0, sys.maxsize, 0))
+
+    def take(self, kind: str, *, alone: bool = False) -> Share | None:
+        """Claim an available share; return None if there is none.
+
+        Args:
+            alone: only the oldest active run may claim shares of this kind.
+        """
+        share = next((share for share in self._left if share.kind == kind), None)
+        if share is not None:
+            self._left.remove(share)
+        return share
+
+    def done(self, share: Share, connection: sa.Connection) -> None:
+        """Mark a share as done, in the transaction that stores its results."""
+
+    def waits(self, kind: str) -> bool:
+        """Return whether other runs hold shares that may become available to this run."""
+        return False
+
+    def elsewhere(self) -> int:
+        """Return the number of matches in shares that other runs have completed."""
+        return 0
+
+
 class Backend(ABC):
     """A database that contains a store.
 
@@ -126,7 +188,7 @@ class Backend(ABC):
             StoreLocked, StoreError: see :meth:`holding`.
         """
         with self.holding(0):
-            yield Undivided()
+            yield Shares()
 
     def check_free(self) -> None:
         """Check that no other process holds an exclusive lock on the store."""

@@ -4,8 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from cheaptalk.records.encoding import data_of
-from cheaptalk.records.store.held_text import restored, storable
+from cheaptalk.records.encoding import data_of, restored, storable
 from cheaptalk.records.validation import DamagedValue, check_shape
 
 LATEST = 1e11

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk import __version__
-from cheaptalk.records.store.backend import Backend, StoreError, StoreLocked, held_by
-from cheaptalk.records.store.shares import Share
+from cheaptalk.records.store.backend import Backend, Share, Shares, StoreError, StoreLocked, held_by
 
 T = TypeVar("T")
 
@@ -80,9 +79,9 @@ def _key(number: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
     return sa.func.hashtext(sa.func.concat(sa.func.current_schema(), "/", number))
 
 
-WAIT = sa.select(sa.func.pg_advisory_xact_lock(TRANSACTION, sa.func.hashtext(
-    sa.func.current_schema()
-)))  # fmt: skip
+WAIT = sa.select(
+    sa.func.pg_advisory_xact_lock(TRANSACTION, sa.func.hashtext(sa.func.current_schema()))
+)
 GONE = sa.or_(
     sa.func.greatest(leases.c.until, _later(SERVER, sa.bindparam("seconds"))) < NOW,
     sa.and_(  # the connection is closed, and the server has not restarted
@@ -120,7 +119,7 @@ def holders(connection: sa.Connection) -> list[Holder]:
     return [Holder(*row) for row in connection.execute(query, {"seconds": LEASE})]
 
 
-class Lease:
+class Lease(Shares):
     """A process's permission to write to the store, valid while it is renewed.
 
     Args:

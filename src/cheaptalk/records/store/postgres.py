@@ -15,8 +15,10 @@ from typing import TypeVar, cast
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from cheaptalk.records.encoding import restored, storable, storable_text, stored_data
 from cheaptalk.records.store.backend import (
     Backend,
+    Shares,
     StoreAway,
     StoreError,
     StoreLocked,
@@ -24,10 +26,8 @@ from cheaptalk.records.store.backend import (
     held_by,
     store_name,
 )
-from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
 from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, lease_metadata
 from cheaptalk.records.store.schema import metadata, studies
-from cheaptalk.records.store.shares import Shares
 from cheaptalk.rules.errors import first_line
 
 LOG = logging.getLogger(__name__)
@@ -319,9 +319,9 @@ class TableMailbox:
     def _write(self, name: str, text: str) -> None:
         new = insert(mail).values(name=name, text=storable(text))
         with self._open() as connection:
-            connection.execute(new.on_conflict_do_update(
-                index_elements=["name"], set_={"text": new.excluded.text}
-            ))  # fmt: skip
+            connection.execute(
+                new.on_conflict_do_update(index_elements=["name"], set_={"text": new.excluded.text})
+            )
 
     def _silent(self) -> bool:
         """Return whether another process publishes the status for all processes of the run."""

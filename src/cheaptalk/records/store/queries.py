@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from cheaptalk.players import Kind
-from cheaptalk.records.forfeits import VALID
-from cheaptalk.records.lineup import line_up, query_of
+from cheaptalk.records.descriptions import VALID, line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
@@ -194,13 +193,16 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
     """Return all pairings of a study's players with match counts, and the seats of its games."""
     query = (
         sa.select(
-            configurations.c.game, schema.SEATS_TEXT, matches.c.status, sa.func.count(),
+            configurations.c.game,
+            schema.SEATS_TEXT,
+            matches.c.status,
+            sa.func.count(),
             sa.func.min(matches.c.number),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study, past=past)))
         .group_by(configurations.c.game, schema.SEATS_TEXT, matches.c.status)
-    )  # fmt: skip
+    )
     pairings: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
@@ -225,9 +227,10 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
 def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """Return the seats of each game of a study, with their roles."""
     is_member = sa.exists().where(
-        members.c.study_id == study_number(study), members.c.match_number == matches.c.number,
+        members.c.study_id == study_number(study),
+        members.c.match_number == matches.c.number,
         sa.true() if past else members.c.current,
-    )  # fmt: skip
+    )
     first_match = (
         sa.select(matches.c.number)
         .where(matches.c.configuration_id == configurations.c.id, is_member)
@@ -335,10 +338,15 @@ def ended_matches(
 
 
 ORDERS = {
-    "stored": matches.c.number, "begun": matches.c.begun, "finished": matches.c.finished,
-    "game": configurations.c.game, "state": matches.c.status, "calls": matches.c.calls,
-    "tokens": matches.c.input_tokens + matches.c.output_tokens, "dollars": matches.c.dollars,
-}  # fmt: skip
+    "stored": matches.c.number,
+    "begun": matches.c.begun,
+    "finished": matches.c.finished,
+    "game": configurations.c.game,
+    "state": matches.c.status,
+    "calls": matches.c.calls,
+    "tokens": matches.c.input_tokens + matches.c.output_tokens,
+    "dollars": matches.c.dollars,
+}
 """Sort orders of matches."""
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -10,8 +11,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
-from cheaptalk.records.endings import cause, ended_text
-from cheaptalk.records.forfeits import Forfeit
+from cheaptalk.records.descriptions import Forfeit, cause, ended_text
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.store import schema
@@ -34,6 +34,12 @@ COLUMNS = [
 ]
 """All columns of the table of matches; the body is last."""
 NAMES = [column.name for column in COLUMNS]
+SAME = [
+    field.name
+    for field in fields(MatchRecord)
+    if field.name in {*NAMES} - {"status", "kinds", "seats"}
+]
+"""Columns of the table of matches that records contain unchanged."""
 NUMERIC = {int, float, type(None)}
 STATUS = {status.value: status for status in Status}
 NEEDED: dict[Status, tuple[str, ...]] = {
@@ -233,9 +239,11 @@ class StoreReader:
             order: a column to sort by, before the order of storing.
         """
         matches, configurations = schema.matches, schema.configurations
-        query = sa.select(*(COLUMNS if bodies else COLUMNS[:-1])).outerjoin(
-            configurations, configurations.c.id == matches.c.configuration_id
-        ).order_by(*([] if order is None else [order]), matches.c.number)  # fmt: skip
+        query = (
+            sa.select(*(COLUMNS if bodies else COLUMNS[:-1]))
+            .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
+            .order_by(*([] if order is None else [order]), matches.c.number)
+        )
         if study is not None:
             query = query.where(matches.c.number.in_(members_of(study, past=past)))
         if games is not None:
@@ -247,7 +255,7 @@ class StoreReader:
             known: dict[int, Configuration] = {}
             with connection.execute(query.execution_options(yield_per=1000)) as result:
                 for rows in result.partitions():
-                    _make_known(known, {row.configuration_id for row in rows}, connection)
+                    load_configurations(known, {row.configuration_id for row in rows}, connection)
                     for row in rows:
                         yield _record(row, people, known, bodies=bodies)
 
@@ -283,9 +291,11 @@ class StoreReader:
             .where(schema.UNFINISHED, table.c.status != Status.FORFEITED.value)
             .group_by(table.c.reason)
         )
-        ended = sa.select(table.c.number).where(
-            table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value
-        ).limit(1)  # fmt: skip
+        ended = (
+            sa.select(table.c.number)
+            .where(table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value)
+            .limit(1)
+        )
         with self.reading() as connection:
             counted: dict[str, int] = dict(connection.execute(query).all())
             reached = connection.execute(ended).first() is not None
@@ -432,15 +442,15 @@ def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
     return specs
 
 
-def _make_known(
+def load_configurations(
     by_id: dict[int, Configuration], ids: Collection[int], connection: sa.Connection
 ) -> None:
     """Load the configurations with the given ids into ``by_id``, except those already loaded."""
     table = schema.configurations.c
     query = sa.select(table.id, table.game, table.version, table.parameters)
     for chunk in chunks(set(ids).difference(by_id)):
-        for id_, *fields in connection.execute(query.where(table.id.in_(chunk))):
-            by_id[id_] = Configuration(*fields)
+        for id_, *values in connection.execute(query.where(table.id.in_(chunk))):
+            by_id[id_] = Configuration(*values)
 
 
 def _record(
@@ -463,15 +473,15 @@ def _record(
         invalid = next(c.name for c in NUMBERS if type(values[c.name]) not in NUMERIC)
         raise DamagedValue(f"{invalid} of match {values['id']} is not a number")
     return MatchRecord(
-        values["id"], configurations[values["configuration_id"]], values["instance"],
-        values["repeat"],
-        {seat: seated_player(people, player) for seat, player in values["seats"].items()},
-        status, values["reason"], values["outcome"], values["payoffs"], values["kinds"] or {},
-        values["calls"], values["input_tokens"], values["output_tokens"], values["finished"],
-        values.get("body"), values["cached_tokens"], values["reasoning_tokens"], values["dollars"],
-        values["unpriced"], values["uncounted"], values["implausible"], values["begun"],
+        configuration=configurations[values.pop("configuration_id")],
+        instance_key=values.pop("instance"),
+        seats={seat: seated_player(people, player) for seat, player in values.pop("seats").items()},
+        status=status,
+        kinds=values.pop("kinds") or {},
+        packed=values.pop("body", None),
         unread=not bodies,
-    )  # fmt: skip
+        **{name: values[name] for name in SAME},
+    )
 
 
 def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:

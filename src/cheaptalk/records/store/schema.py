@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert  # re-exported
 
 from cheaptalk.players import Kind
+from cheaptalk.records.costs import Cost
 from cheaptalk.records.record import Status
 from cheaptalk.records.store.column_types import (
     Choice,
@@ -42,19 +43,33 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0013"
+REVISION = "0014"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
 BATCH_STATES = ("planned", "submitted", "collected")
 ENDINGS = (
-    "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
-    "technical", "removed", "withdrawn",
-)  # fmt: skip
+    "complete",
+    "declined",
+    "screened_out",
+    "failed_attention",
+    "timed_out",
+    "partner_left",
+    "technical",
+    "removed",
+    "withdrawn",
+)
 """Endings of a participant's visit."""
 PLAY_STATES = (
-    "assigned", "playing", "finished", "left", "partner_left", "timed_out", "technical", "erased",
-)  # fmt: skip
+    "assigned",
+    "playing",
+    "finished",
+    "left",
+    "partner_left",
+    "timed_out",
+    "technical",
+    "erased",
+)
 """States of a participant's game; ``technical`` is an error outside the game."""
 
 metadata = MetaData()
@@ -70,11 +85,7 @@ studies: Table = Table(
     Column("halted", LongWords, comment="why its last run stopped early; null if it did not"),
     Column("planned", Whole, comment="number of planned matches; null before the first run"),
     Column("digest", Words, comment="hash of name and definition; null in older rows"),
-    Column(
-        "expected",
-        Whole,
-        comment="minimum number of matches after its last run; null before the first run",
-    ),
+    Column("expected", Whole, comment="minimum number of matches after its last run"),
 )
 
 configurations: Table = Table(
@@ -105,6 +116,8 @@ rosters: Table = Table(
 )
 
 SEATS = Shaped(dict[str, int])
+PAYOFFS = Shaped(dict[str, Finite] | None)
+KINDS = Shaped(dict[str, dict[Kind, int]] | None)
 matches: Table = Table(
     "matches",
     metadata,
@@ -117,10 +130,8 @@ matches: Table = Table(
     Column("status", Choice(*Status), nullable=False),
     Column("reason", LongWords, comment="why it failed, or who forfeited"),
     Column("outcome", Shaped(dict[str, Any] | None)),
-    Column("payoffs", Shaped(dict[str, Finite] | None), comment="by seat, in the game's unit"),
-    Column(
-        "kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="answer counts by seat and kind"
-    ),
+    Column("payoffs", PAYOFFS, comment="by seat, in the game's unit"),
+    Column("kinds", KINDS, comment="counts by seat and kind"),
     Column("calls", Integer, nullable=False, default=0),
     Column("input_tokens", Integer, nullable=False, default=0),
     Column("output_tokens", Integer, nullable=False, default=0),
@@ -140,6 +151,16 @@ SEATS_TEXT = cast(matches.c.seats, String)
 LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0)).scalar_subquery()
 """Number of the last stored match."""
 
+metrics: Table = Table(
+    "metrics",
+    metadata,
+    Column(
+        "match_number", Integer, ForeignKey("matches.number", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("definitions", Words, nullable=False, comment="hash of the metrics' definitions"),
+    Column("numbers", LargeBinary, nullable=False, comment="64-bit floats; NaN if undefined"),
+)
+
 members: Table = Table(
     "members",
     metadata,
@@ -155,14 +176,11 @@ purchases: Table = Table(
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
     Column("calls", Whole, nullable=False, comment="this study's calls in the record of the match"),
-    Column("input_tokens", Whole, nullable=False),
-    Column("output_tokens", Whole, nullable=False),
-    Column("cached_tokens", Whole, nullable=False),
-    Column("reasoning_tokens", Whole, nullable=False),
-    Column("dollars", Number, nullable=False),
-    Column("unpriced", Whole, nullable=False),
-    Column("uncounted", Whole, nullable=False),
-    Column("implausible", Whole, nullable=False),
+    *(
+        Column(name, Number if name == "dollars" else Whole, nullable=False)
+        for name in Cost().columns
+        if name != "calls"
+    ),
 )
 
 rooms: Table = Table(
@@ -187,12 +205,7 @@ participants: Table = Table(
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     Column("code", Words, nullable=False, unique=True, comment="identifies the participant"),
-    Column(
-        "cohort",
-        Words,
-        nullable=False,
-        comment="participants of different cohorts are never matched",
-    ),
+    Column("cohort", Words, nullable=False, comment="different cohorts are never matched"),
     Column("step", Words, nullable=False, comment="current step"),
     Column("visit", Whole, nullable=False, comment="number of visits"),
     Column("ending", Choice(*ENDINGS), comment="how the last visit ended; null if it has not"),
@@ -288,9 +301,7 @@ recruitments: Table = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("state", Choice("open", "paused", "closed"), nullable=False),
-    Column(
-        "keep_until", Moment, comment="when participants' data is to be deleted; null for never"
-    ),
+    Column("keep_until", Moment, comment="when data is to be deleted; null for never"),
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
@@ -344,9 +355,7 @@ judgements: Table = Table(
     Column("item", Words, nullable=False, comment="an answer, an actor or the match"),
     Column("kind", Choice(*Kind), nullable=False, comment="kind of the judge's answer"),
     Column("verdict", Shaped(dict[str, Any] | None)),
-    Column(
-        "calls", Shaped(list[MadeCall]), nullable=False, comment="all calls with their responses"
-    ),
+    Column("calls", Shaped(list[MadeCall]), nullable=False, comment="calls with responses"),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
     Column("study_id", Whole, comment="the study for which it was made"),
     UniqueConstraint("match_id", "judge", "item"),

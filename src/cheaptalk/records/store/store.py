@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import fields
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -20,10 +19,12 @@ from pydantic import BaseModel
 from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.identity import roster_digest, study_digest
-from cheaptalk.records.record import SETTLED, Ended, Status
+from cheaptalk.records.metrics import Measured
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import (
     Backend,
+    Shares,
     StoreError,
     StoreLocked,
     open_backend,
@@ -32,7 +33,6 @@ from cheaptalk.records.store.backend import (
 from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
-from cheaptalk.records.store.shares import Shares, Undivided
 from cheaptalk.rules import Game
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
@@ -194,7 +194,7 @@ class Store(StoreReader):
                 yield shares
         else:
             with self.writing():
-                yield Undivided()
+                yield Shares()
 
     def transaction(self) -> AbstractContextManager[sa.Connection]:
         """Return a connection whose transaction is committed, or rolled back after an error.
@@ -208,9 +208,12 @@ class Store(StoreReader):
     def register_study(self, name: str, spec: Mapping[str, Any]) -> int:
         """Store a study's definition, replacing an earlier one of the same name; return its id."""
         values = {
-            "name": name, "spec": dict(spec), "package": __version__, "created": time.time(),
+            "name": name,
+            "spec": dict(spec),
+            "package": __version__,
+            "created": time.time(),
             "digest": study_digest(name, spec),
-        }  # fmt: skip
+        }
         set_ = {key: values[key] for key in ("spec", "package", "digest")}
         new = insert(schema.studies).values(values)
         with self.transaction() as connection:
@@ -316,7 +319,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         connection.execute(
             sa.select(table.c.id, table.c.number).where(table.c.id.in_([m.id for m in matches]))
         ).all()
-    )  # fmt: skip
+    )
     last = connection.scalar(sa.select(schema.LAST_NUMBER)) or 0
     rows, numbers = [], []
     for match in matches:
@@ -327,6 +330,8 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         rows.append({"number": number} | _row(match))
     write_rows(connection, REPLACE, rows)
     write_rows(connection, JOIN, numbers)
+    measured = {row["number"]: m.ended.metrics for row, m in zip(rows, matches, strict=True)}
+    write_metrics(connection, {n: metrics for n, metrics in measured.items() if metrics})
     settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
     purchases = [
         purchase
@@ -341,22 +346,29 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         )
 
 
+def write_metrics(connection: sa.Connection, measured: Mapping[int, Measured]) -> None:
+    """Write the metrics of matches, by match number, replacing earlier ones."""
+    rows = [{"match_number": number, **item._asdict()} for number, item in measured.items()]
+    write_rows(connection, MEASURE, rows)
+
+
 def purchases_of(
     connection: sa.Connection, study_id: int, row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the cost of a match's calls, one row for each study that paid for calls."""
     calls = schema.calls
     query = sa.select(calls.c.study_id, calls.c.reply).where(
-        calls.c.match_id == row["id"], calls.c.state == "answered",
-        calls.c.study_id != study_id, calls.c.call["model"].as_string().is_not(None),
-    )  # fmt: skip
+        calls.c.match_id == row["id"],
+        calls.c.state == "answered",
+        calls.c.study_id != study_id,
+        calls.c.call["model"].as_string().is_not(None),
+    )
     costs: dict[int, Cost] = {}
     for buyer, reply in connection.execute(query):
         costs[buyer] = costs.get(buyer, Cost()) + cost_of(reply)
     remaining = {name: row[name] for name in COST_COLUMNS}
     for buyer, cost in costs.items():
-        amounts = {name: getattr(cost.usage, name, None) for name in COST_COLUMNS}
-        amounts |= {name: getattr(cost, name) for name in COST_COLUMNS if amounts[name] is None}
+        amounts = cost.columns
         remaining = {name: remaining[name] - amounts[name] for name in COST_COLUMNS}
         yield {"study_id": buyer, "match_number": row["number"]} | amounts
     yield {"study_id": study_id, "match_number": row["number"]} | remaining
@@ -374,17 +386,21 @@ NEW = insert(schema.matches)
 REPLACE = NEW.on_conflict_do_update(
     index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in PRESERVED}
 )
+NEW_METRICS = insert(schema.metrics)
+MEASURE = NEW_METRICS.on_conflict_do_update(
+    index_elements=["match_number"],
+    set_={name: NEW_METRICS.excluded[name] for name in Measured._fields},
+)
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
-ENDED_FIELDS = tuple(column.name for column in fields(Ended))
-ended_values = attrgetter(*ENDED_FIELDS)
+ended_values = attrgetter(*ENDED_COLUMNS)
 
 
 def _row(match: NewMatch) -> dict[str, Any]:
     row = match._asdict()
     ended = row.pop("ended")
-    row.update(zip(ENDED_FIELDS, ended_values(ended), strict=True))
+    row.update(zip(ENDED_COLUMNS, ended_values(ended), strict=True))
     row["status"] = ended.status.value
     return row
 
@@ -394,9 +410,12 @@ NEW_MEMBER = insert(members)
 
 
 PLANNED = sa.Table(
-    "planned", sa.MetaData(), sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("id", Words, nullable=False), prefixes=["TEMPORARY"],
-)  # fmt: skip
+    "planned",
+    sa.MetaData(),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("id", Words, nullable=False),
+    prefixes=["TEMPORARY"],
+)
 
 NEW_PLANNED = sa.insert(PLANNED)
 
@@ -471,10 +490,11 @@ def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int
 
 def _forfeited(connection: sa.Connection) -> int:
     query = (
-        sa.select(sa.func.count()).select_from(PLANNED)
+        sa.select(sa.func.count())
+        .select_from(PLANNED)
         .join(matches, matches.c.id == PLANNED.c.id)
         .where(matches.c.status == Status.FORFEITED.value)
-    )  # fmt: skip
+    )
     return connection.scalar(query) or 0
 
 

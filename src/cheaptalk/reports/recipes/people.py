@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames import assignment, dropout
+from cheaptalk.frames import assignment
 from cheaptalk.frames import people as frames
 from cheaptalk.records.people.queries import currency_of, has_people
 from cheaptalk.reports.charts.chart import Axis, Chart
@@ -47,11 +47,11 @@ def with_people(evidence: Evidence) -> bool:
     return has_people(evidence.store, evidence.study)
 
 
-def funnel(evidence: Evidence) -> dropout.Funnel:
+def funnel(evidence: Evidence) -> frames.Funnel:
     """Return how far participants progressed; raise NoData if the study has none."""
     if not with_people(evidence):
         raise NoData("this study has no participants yet")
-    return dropout.funnel(evidence.store, evidence.study)
+    return frames.funnel(evidence.store, evidence.study)
 
 
 def participants(evidence: Evidence) -> Iterator[Shown]:

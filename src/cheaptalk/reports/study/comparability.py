@@ -12,7 +12,7 @@ import polars as pl
 
 from cheaptalk.frames.matches import KINDS
 from cheaptalk.records import Status
-from cheaptalk.records.forfeits import VALID
+from cheaptalk.records.descriptions import VALID
 
 OPPONENTS = "opponents"
 """The column of the players in the seats of all other roles."""

@@ -9,7 +9,7 @@ from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.commands import RunState
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.endings import ended_text
+from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.exclusions import Excluded
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import counted

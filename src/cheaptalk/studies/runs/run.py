@@ -40,15 +40,15 @@ from cheaptalk.models.prices import Prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Ended, Status, Store
+from cheaptalk.records.descriptions import Forfeit, invalid
 from cheaptalk.records.exclusions import excluded
-from cheaptalk.records.forfeits import Forfeit, invalid
 from cheaptalk.records.identity import digest, study_digest
 from cheaptalk.records.ledger.batches import calls_in_batches, refusals
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.backend import Share, Shares
 from cheaptalk.records.store.reader import chunks
-from cheaptalk.records.store.shares import Share, Shares
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.estimates.usage_history import ENOUGH

@@ -9,7 +9,7 @@ from cheaptalk.cluster import Cluster
 from cheaptalk.processes import Pool, processes
 from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
-from cheaptalk.records.store.shares import Share
+from cheaptalk.records.store.backend import Share
 from cheaptalk.rules import Decide, play
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch

@@ -10,8 +10,7 @@ from contextlib import ExitStack, contextmanager
 from threading import Condition, Event, get_ident
 
 from cheaptalk.records import Store
-from cheaptalk.records.store.backend import StoreLocked
-from cheaptalk.records.store.shares import Shares
+from cheaptalk.records.store.backend import Shares, StoreLocked
 
 PAUSE = 0.1
 """Seconds between two attempts to lock the store."""

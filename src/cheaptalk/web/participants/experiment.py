@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, StoreError
-from cheaptalk.records.forfeits import invalid
+from cheaptalk.records.descriptions import invalid
 from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import Progress

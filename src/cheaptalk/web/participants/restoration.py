@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cheaptalk.records.people import participants as rows
-from cheaptalk.records.people.erasure import erase_visit
-from cheaptalk.records.people.participants import KeptParticipant
+from cheaptalk.records.people.participants import KeptParticipant, erase_visit
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import ENDED, Journey, Play, Response
 from cheaptalk.web.participants.experiment import Experiment

@@ -6,8 +6,7 @@ import time
 
 from cheaptalk.records import StoreError
 from cheaptalk.records.people import participants as rows
-from cheaptalk.records.people.erasure import erase
-from cheaptalk.records.people.participants import Progress
+from cheaptalk.records.people.participants import Progress, erase
 from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.items import in_language, same_words

@@ -12,7 +12,7 @@ from cheaptalk.calls.dispatcher import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Ended, Store, StoreError, StoreNotFound
-from cheaptalk.records.people.rooms import keep_room, kept_rooms
+from cheaptalk.records.people.participants import keep_room, kept_rooms
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import Plan, check, plan

@@ -43,8 +43,14 @@ from cheaptalk.papers.gama.importer.games import (
 from cheaptalk.papers.gama.importer.names import ALIASES, FileName, Treatment, exact_model
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, walk
-from cheaptalk.records.imports.importers import Importer, of_folder
-from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.records.imports.importing import (
+    Collection,
+    ForeignGame,
+    Importer,
+    Skipped,
+    Unfit,
+    of_folder,
+)
 from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, get_game, give
 from cheaptalk.rules.errors import shown
 

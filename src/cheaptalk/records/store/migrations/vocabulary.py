@@ -15,8 +15,9 @@ UNCHANGED = ("parameters", "fixed", "cases", "grid", "when", "factors")
 
 def rewrite(table: str, key: str, column: str, change: Callable[[Any], Any]) -> None:
     """Change the JSON in a column of each row and, for studies, the digest of that JSON."""
-    rows = sa.table(table, sa.column(key), sa.column(column, sa.JSON), sa.column("name"),
-                    sa.column("digest"))  # fmt: skip
+    rows = sa.table(
+        table, sa.column(key), sa.column(column, sa.JSON), sa.column("name"), sa.column("digest")
+    )
     digested = table == "studies"
     connection = op.get_bind()
     selected = [rows.c[key], rows.c[column], *([rows.c.name, rows.c.digest] if digested else [])]
@@ -35,11 +36,15 @@ def renamed_study(spec: Any) -> Any:
     match spec:
         case dict():
             return {
-                RENAMED_KEYS.get(key, key): renamed_player(value) if key == "players"
-                else value if key in UNCHANGED
-                else _policies(value) if key == "unanswered" else renamed_study(value)
+                RENAMED_KEYS.get(key, key): renamed_player(value)
+                if key == "players"
+                else value
+                if key in UNCHANGED
+                else _policies(value)
+                if key == "unanswered"
+                else renamed_study(value)
                 for key, value in spec.items()
-            }  # fmt: skip
+            }
         case list():
             return [renamed_study(value) for value in spec]
         case str():
@@ -53,9 +58,10 @@ def renamed_study(spec: Any) -> Any:
 def _policies(unanswered: dict[str, Any]) -> dict[str, Any]:
     return {
         RENAMED_KEYS.get(key, key): RENAMED_POLICIES.get(value, value)
-        if isinstance(value, str) else value
+        if isinstance(value, str)
+        else value
         for key, value in unanswered.items()
-    }  # fmt: skip
+    }
 
 
 def renamed_player(spec: Any) -> Any:

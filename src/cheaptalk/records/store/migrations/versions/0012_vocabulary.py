@@ -9,8 +9,13 @@ from cheaptalk.records.store.migrations.vocabulary import renamed_player, rename
 revision = "0012"
 down_revision = "0011"
 
-COLUMNS = (("matches", "deal", "instance"), ("calls", "seat", "actor"), ("plays", "place", "seat"),
-           ("responses", "right", "correct"), ("notices", "right", "correct"))  # fmt: skip
+COLUMNS = (
+    ("matches", "deal", "instance"),
+    ("calls", "seat", "actor"),
+    ("plays", "place", "seat"),
+    ("responses", "right", "correct"),
+    ("notices", "right", "correct"),
+)
 """The renamed columns: table, old name, new name."""
 ROOM_KEYS = {"deal": "instance", "guests": "visitors", "offer": "table_template"}
 
