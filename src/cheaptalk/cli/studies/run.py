@@ -43,7 +43,7 @@ def _cost(item: ct.studies.StudyStatus) -> ct.records.Cost | None:
 
 
 def _count(status: str, item: ct.studies.StudyStatus) -> int:
-    return item.counts[status]
+    return item.counts[ct.records.Status(status)]
 
 
 STATES = ("live", "finished", "forfeited", "failed")
