@@ -12,6 +12,7 @@ from stat import S_ISDIR
 from tempfile import TemporaryDirectory, gettempdir
 from typing import TypeAlias
 from urllib.parse import quote
+from weakref import finalize, proxy
 
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
@@ -72,8 +73,10 @@ class SqliteBackend(Backend):
             json_deserializer=data_of,
         )
         sa.event.listen(engine, "connect", _set_up)
-        sa.event.listen(engine, "begin", self._begin)
-        sa.event.listen(engine, "commit", self._before_commit)
+        backend = proxy(self)  # no cycle: an unused store is freed and closes its connections
+        sa.event.listen(engine, "begin", lambda connection: backend._begin(connection))
+        sa.event.listen(engine, "commit", lambda connection: backend._before_commit(connection))
+        finalize(self, engine.dispose)
         return engine
 
     @classmethod
