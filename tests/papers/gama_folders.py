@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import yaml
 
 Data = dict[str, Any]
-TEXT = Path(__file__).with_name("gama_games.yaml").read_text(encoding="utf-8")
+GAMES = yaml.safe_load(Path(__file__).with_name("gama_games.yaml").read_text(encoding="utf-8"))
 
 
 def game_file(kind: str) -> Data:
     """Return a new game file of a kind."""
-    game = yaml.safe_load(TEXT)[kind]
+    game = deepcopy(GAMES[kind])
     rounds, records = game["rounds"], game["records"]
     utilities = game.get("utilities") or [[0.5] * len(chosen) for chosen in records]
     prompt = [{"role": "system", "content": "You are playing a game."}]
@@ -34,9 +35,7 @@ def game_file(kind: str) -> Data:
     return {"meta": settings, "round_records": rounds, "player_data": players}
 
 
-KINDS: dict[str, Callable[[], Data]] = {
-    kind: partial(game_file, kind) for kind in yaml.safe_load(TEXT)
-}
+KINDS: dict[str, Callable[[], Data]] = {kind: partial(game_file, kind) for kind in GAMES}
 guess, bar, dollar, goods, diners, auction, battle, pirates = KINDS.values()
 
 
