@@ -15,7 +15,7 @@ from cheaptalk import models
 from cheaptalk.cli.main import app
 from cheaptalk.models.providers import IN_URL
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.views import VIEWS
+from cheaptalk.records.store.migration import VIEWS
 from cheaptalk.rules import GameSpec, Quantity, field_meanings, field_ranges, games, strategies
 from cheaptalk.yaml_files import as_yaml
 

@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
 from cheaptalk.records.store import migration, migrations, schema, sqlite
-from cheaptalk.records.store.views import VIEWS
+from cheaptalk.records.store.migration import VIEWS
 from cheaptalk.studies import Study, run
 from tests.records.stored import read_files
 

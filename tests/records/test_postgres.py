@@ -16,8 +16,8 @@ from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
 from cheaptalk.records.store import postgres, schema
 from cheaptalk.records.store.backend import StoreError, StoreLocked, StoreNotFound
+from cheaptalk.records.store.migration import VIEWS, drop_views
 from cheaptalk.records.store.schema import metadata
-from cheaptalk.records.store.views import VIEWS, drop_views
 from tests.conftest import Command
 from tests.fakes import Canned, essence, spec, study, with_model
 from tests.postgres import LACKING, Databases, Server, serving

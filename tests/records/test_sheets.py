@@ -16,7 +16,7 @@ def test_csv_round_trips(texts: list[str]) -> None:
     assert row == texts
 
 
-def test_cells_are_escaped_and_missing_values_empty() -> None:
+def test_formulas_are_escaped_unless_raw() -> None:
     for form in ("=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "-"):
         for raw, cell in ((False, f"'{form}"), (True, form)):
             (row,) = csv.reader(

@@ -35,8 +35,8 @@ from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, Versio
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Choice, Plain, Shaped
+from cheaptalk.records.store.migration import changed_views
 from cheaptalk.records.store.reader import StoreReader, chunks, nowhere_in
-from cheaptalk.records.store.views import changed_views
 from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import CheaptalkError, UnknownName, counted
 from cheaptalk.rules.errors import shown

@@ -1,13 +1,20 @@
-"""Creation of a store's tables, and migration of older stores with alembic."""
+"""Creation of a store's tables and views, and migration of older stores with alembic.
 
+``views.sql.jinja`` defines the views for every kind of database. Columns that are also exported are
+declared in ``columns.csv`` of :mod:`cheaptalk.records.exports`. Views are created with a store and
+recreated by every migration. To change a view, add a migration, even an empty one.
+"""
+
+import re
 from pathlib import Path
 
+import jinja2
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.store.schema import metadata, studies
-from cheaptalk.records.store.views import drop_views, make_views
 
 
 def upgrade(connection: sa.Connection) -> None:
@@ -25,3 +32,54 @@ def upgrade(connection: sa.Connection) -> None:
         metadata.create_all(connection)
         command.stamp(config, "head")
     make_views(connection)
+
+
+def _written(dialect: str) -> dict[str, str]:
+    """Return the names of views by their SQL statements.
+
+    The terms of the dialect are: ISO 8601 times; nested JSON, with JSON null as SQL null; entries
+    of an object and a single entry; the value at a path as text, part, count, amount or flag; a
+    boolean as a number, from ``number`` to ``end``; and the suffixes of joins and subqueries.
+    """
+    terms, text = (
+        Path(__file__).with_name(name).read_text(encoding="utf-8")
+        for name in (f"views.{dialect}.jinja", "views.sql.jinja")
+    )
+    text = re.sub(r"columns of (\w+)", lambda match: _columns(match[1]), text)
+    views = jinja2.Template(terms + text, undefined=jinja2.StrictUndefined).render()
+    return dict(re.findall(r"^(create view (\w+) as\n[^;]+);$", views, re.MULTILINE))
+
+
+def _columns(table: str) -> str:
+    columns = (f"{column.sql} as {column.name}" for column in shared_columns(table, "view"))
+    return ",\n    ".join(columns).replace("TABLE.", f"{table}.")
+
+
+VIEWS = {dialect: _written(dialect) for dialect in ("sqlite", "postgresql")}
+"""Name of each view by its SQL statement, by SQLAlchemy dialect."""
+
+
+def changed_views(connection: sa.Connection) -> list[str]:
+    """Return the names of views that are missing or were changed.
+
+    PostgreSQL rewrites view definitions, so only missing views are detected there.
+    """
+    views = VIEWS[connection.dialect.name]
+    if connection.dialect.name != "sqlite":
+        names = sa.inspect(connection).get_view_names()
+        return [name for name in views.values() if name not in names]
+    query = sa.text("select name, sql from sqlite_master where type = 'view'")
+    existing = {name: sql.lower() for name, sql in connection.execute(query)}
+    return [name for text, name in views.items() if existing.get(name) != text.lower()]
+
+
+def drop_views(connection: sa.Connection) -> None:
+    """Drop all views, which would block changes to the tables."""
+    for name in VIEWS[connection.dialect.name].values():
+        connection.exec_driver_sql(f"drop view if exists {name}")
+
+
+def make_views(connection: sa.Connection) -> None:
+    """Create all views of the store."""
+    for statement in VIEWS[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
