@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -44,17 +45,20 @@ def catalogue(language: str, name: str) -> Catalog:
         return read_po(file, locale=language)
 
 
+@cache
 def page_texts() -> set[Message]:
     """Return the texts in the templates and code of the rooms and of posted forms."""
     posted = extract_from_file("python", inspect.getfile(cheaptalk.web.posted), KEYWORDS)
     return extract(ROOMS) | {(None, str(text)) for _, text, _, _ in posted}
 
 
+@cache
 def game_texts() -> set[Message]:
     """Return the texts of our games: titles, descriptions, answer fields and screens."""
     return ({(None, text) for text in _game_texts() if text} | extract(PLAYED)) - page_texts()
 
 
+@cache
 def participant_texts() -> set[Message]:
     """Return the texts for participants outside games: pages, error messages and items."""
     texts = {(None, text) for module in MODULES for text in _sentences(inspect.getsource(module))}

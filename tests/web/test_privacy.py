@@ -167,7 +167,7 @@ def test_leak_of_another_page_is_detected(monkeypatch: pytest.MonkeyPatch, tmp_p
         return view and view._replace(briefing="".join(item.briefing for item in seen if item))
 
     monkeypatch.setattr(pages, "table_view", shared_view)
-    assert leaks("chip_trading", "defaults", tmp_path)
+    assert leaks("deal_or_no_deal", "defaults", tmp_path)
 
 
 def test_leak_of_a_pending_answer_is_detected(

@@ -30,7 +30,6 @@ CROSS = "cross"
 """The key of an entry that lists factors."""
 MAX_CELLS = 1_000
 """Maximum number of players that one entry may create."""
-_ABSENT = object()
 Levels: TypeAlias = dict[str, dict[str, Any]]
 """The settings of each level of a factor, by level."""
 FactorTable: TypeAlias = dict[str, dict[str, str]]
@@ -98,50 +97,6 @@ def crossed_label(label: str, levels: Mapping[str, str]) -> str:
     """
     suffix = "/" + "/".join(levels.values())
     return label.removesuffix(suffix) if label.endswith(suffix) else ""
-
-
-def uncrossed(
-    entry: CrossedEntry,
-    players: Mapping[str, Mapping[str, Any]],
-    factors: Mapping[str, Mapping[str, str]],
-) -> dict[str, Any] | None:
-    """Reconstruct an entry with ``cross`` from players; None if a setting depends on two factors.
-
-    >>> factors = {"s/0": {"temperature": "0"}, "s/1": {"temperature": "1"}}
-    >>> players = {"s/0": {"model": "a/b", "temperature": 0},
-    ...            "s/1": {"model": "a/b", "temperature": 1}}
-    >>> uncrossed(crossed_entries(factors)[0], players, factors)
-    {'model': 'a/b', 'cross': {'temperature': [0, 1]}}
-    """
-    cells = {label: players[label] for label in entry.players}
-    shared: dict[str, Any] = {}
-    cross: dict[str, Levels] = {
-        name: {level: {} for level in levels} for name, levels in entry.levels.items()
-    }
-    for key in dict.fromkeys(key for settings in cells.values() for key in settings):
-        values = {label: settings.get(key, _ABSENT) for label, settings in cells.items()}
-        first = next(iter(values.values()))
-        if all(value == first for value in values.values()):
-            shared[key] = first
-            continue
-        for name, levels in cross.items():
-            by_level = {factors[label][name]: value for label, value in values.items()}
-            if all(value == by_level[factors[label][name]] for label, value in values.items()):
-                for level, value in by_level.items():
-                    levels[level] |= {} if value is _ABSENT else {key: value}
-                break
-        else:
-            return None
-    return {**shared, CROSS: {name: _as_listed(name, levels) for name, levels in cross.items()}}
-
-
-def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
-    """Return a factor's levels as a list if each level sets only the setting of the same name."""
-    if all([*settings] == [name] for settings in levels.values()):
-        values = [settings[name] for settings in levels.values()]
-        if _names(values) == [*levels]:
-            return values
-    return levels
 
 
 def crossing_advice(players: object, problem: Problem) -> str:

@@ -341,6 +341,8 @@ def test_form_changes_a_design_without_overwriting_newer_versions(tmp_path: Path
     async def work(office: Office) -> None:
         ann, drafts = await office.log_in_as(Role.RESEARCHER), office.database.drafts
         drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
+        for missing in ("preset", "copy", "change"):
+            assert (await ann.get(f"/form?{missing}=none")).status_code == 404
         page = (await ann.get("/form?change=pilot")).text
         filled = dict(PostedForm(page.partition("<main")[2]).pairs)
 

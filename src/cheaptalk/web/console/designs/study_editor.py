@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.presets import preset_text
+from cheaptalk.studies.study import StudyError
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.designs.study_forecast import (
     CostEstimator,
@@ -27,7 +28,7 @@ from cheaptalk.web.console.designs.study_form_page import SCRIPT, Addresses, For
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.study_pages import check_design, conflict_page
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
-from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
+from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.yaml_files import as_block, parse_yaml
 
@@ -80,18 +81,17 @@ class StudyEditor:
         self, visit: CurrentVisit, preset: str = "", copy: str = "", change: str = ""
     ) -> Response:
         """Show the study form, or the study's YAML file if the form cannot express the study."""
-        text, origin = "", None
+        origin, problem = None, ""
+        text = preset_text(preset) if preset else ""
+        if copy or change:
+            draft = self.drafts.read(copy or change)
+            origin = Origin(draft.name, draft.version) if change else None
+            text, problem = draft.text, check_design(draft.name, draft.text).problem
         try:
-            if copy or change:
-                draft: Draft = self.drafts.read(copy or change)
-                origin = Origin(draft.name, draft.version) if change else None
-                text = draft.text
-                if problem := check_design(draft.name, text).problem:
-                    raise NotExpressible(problem)
-            elif preset:
-                text = preset_text(preset)
+            if problem:
+                raise NotExpressible(problem)
             form = filled_form(parse_yaml(text)) if text else StudyForm(players=[{}])
-        except CheaptalkError as reason:
+        except (NotExpressible, StudyError) as reason:
             notice = f"The form cannot show this study: {reason}. Edit its study file instead."
             if origin is not None:
                 return visit.go(f"/studies/{origin.name}/design", notice)
