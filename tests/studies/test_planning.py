@@ -223,7 +223,7 @@ def test_invalid_plan_raises_error() -> None:
         ),
         (
             {"players": {"a": {"strategy": "linear", "start": 7}}, "pairing": "all"},
-            "players.a: start: should be less than or equal to 1, not 7",
+            "players.a.start: should be less than or equal to 1, not 7",
         ),
         (
             {"players": {"a": {"model": "vllm/x", "style": "plan"}}, "pairing": "all"},
