@@ -7,10 +7,23 @@ import pytest
 
 EXAMPLES = Path(__file__).with_name("examples")
 NEEDED = {
-    "jax": ("src/cheaptalk/learning/*.py", "tests/learning/*.py", "tests/arrays/*"),
-    "mkdocs": ("docs/*.py", "tests/test_docs.py", "tests/language/*"),
-    "pettingzoo": ("src/cheaptalk/adapters/pettingzoo.py", "tests/adapters/test_pettingzoo.py"),
+    "inspect_ai": ("docs/models/inspect.md", "tests/typed/*"),
+    "jax": (
+        "docs/models/train-a-policy.md",
+        "src/cheaptalk/learning/*.py",
+        "tests/arrays/*",
+        "tests/learning/*.py",
+    ),
+    "mkdocs": ("docs/*.py", "tests/language/*", "tests/test_docs.py"),
+    "pettingzoo": (
+        "docs/extend/game-libraries.md",
+        "src/cheaptalk/adapters/pettingzoo.py",
+        "tests/adapters/test_extras.py",
+        "tests/adapters/test_pettingzoo.py",
+    ),
     "pyspiel": ("src/cheaptalk/adapters/openspiel.py", "tests/adapters/test_openspiel.py"),
+    "tensorboardX": ("docs/operations/observability.md", "tests/adapters/test_trackers.py"),
+    "uv": ("tests/test_distribution.py",),
 }
 """Files whose tests import a package of an extra; without the package, they are not collected."""
 MISSING = [package for package in NEEDED if find_spec(package) is None]

@@ -108,7 +108,7 @@ def test_unknown_entry_point_groups_are_reported(
 def test_fresh_process_finds_registered_games() -> None:
     code = (
         "import sys; from importlib import import_module; from cheaptalk.cli import main\n"
-        "import_module('cheaptalk.doctor').imported = lambda modules: []\n"
+        "doctor = import_module('cheaptalk.doctor'); doctor.imported = doctor.located\n"
         "sys.argv[1:] = ['store', 'doctor']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

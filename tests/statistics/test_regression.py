@@ -584,25 +584,3 @@ def test_levels_with_constant_outcome_are_noted() -> None:
         (note,) = fit.notes
         assert note.startswith("the outcome never varied at these levels")
         assert note.endswith("too narrow: kind 0, kind 2")
-
-
-def test_two_group_difference_is_welch_with_bell_mccaffrey_freedom() -> None:
-    """Imbens and Kolesar (2016), Robust Standard Errors in Small Samples, section III."""
-    few, many = 4, 23
-    gain = np.random.default_rng(2).exponential(size=few + many)
-    frame = pl.DataFrame({"instance": range(few + many), "gain": gain}).with_columns(
-        treated=pl.col("instance") < few
-    )
-    fit = ols(
-        frame,
-        "gain",
-        ["treated"],
-        reference={"treated": False},
-        errors="cluster",
-        cluster=["instance"],
-    )
-    row = fit.frame.row(-1, named=True)
-    welch = gain[:few].var(ddof=1) / few + gain[few:].var(ddof=1) / many
-    assert row["error"] == pytest.approx(np.sqrt(welch))
-    parts = few**2 * (few - 1) + many**2 * (many - 1)
-    assert row["freedom"] == pytest.approx((few + many) ** 2 * (few - 1) * (many - 1) / parts)

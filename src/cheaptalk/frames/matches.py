@@ -215,7 +215,8 @@ class Measuring:
         values = np.full((frame.height, len(self.wanted)), np.nan)
         size = 8 * len(self.set.functions)
         valid = (
-            (pl.col("definitions") == self.set.definitions) & (pl.col("numbers").bin.size() == size)
+            (pl.col("definitions") == pl.lit(self.set.definitions, pl.String))
+            & (pl.col("numbers").bin.size() == size)
         ).fill_null(False)
         stored = frame.filter(scored & valid)
         if stored.height:

@@ -34,7 +34,7 @@ from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
-from cheaptalk.reports.transcripts import packed, sampled
+from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.rules import Chance
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import Named, Place, name_of

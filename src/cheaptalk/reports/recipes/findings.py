@@ -21,7 +21,7 @@ from cheaptalk.reports.recipes.parts import (
     painted,
 )
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.reports.transcripts import packed, sampled
+from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.studies.lookup import reads_study
