@@ -11,6 +11,7 @@ from cheaptalk.calls.commands import (
     control_run,
     watch,
 )
+from cheaptalk.calls.control import STOPPED
 from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
@@ -64,15 +65,15 @@ from cheaptalk.studies.study import (
 )
 from cheaptalk.text import money
 
-__all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "UNITS", "Amounts", "Batching", "Budget"]
-__all__ += ["CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate", "Forecast"]
-__all__ += ["GameGrid", "Halted", "Host", "ParticipantPreview", "Plan", "PlannedInstance"]
-__all__ += ["PlannedMatch", "PlannedMatches", "Progress", "Range", "RateLimiterState"]
-__all__ += ["RunObserver", "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError"]
-__all__ += ["StudyStatus", "Unanswered", "UsageHistories", "amount_text", "budget_text", "changes"]
-__all__ += ["check", "check_address", "check_batchable", "check_free", "check_prices"]
-__all__ += ["control_run", "doubts", "estimate", "forecast", "lay_out", "load_study", "missing"]
-__all__ += ["money", "open_host", "parse_study", "part", "plan", "planned_count", "preset"]
-__all__ += ["preset_names", "preset_text", "preview_participants", "run", "run_async", "shortfalls"]
-__all__ += ["statuses", "stored_study", "study_of", "study_status", "try_strategies"]
-__all__ += ["usage_histories", "watch", "with_players"]
+__all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "STOPPED", "UNITS", "Amounts", "Batching"]
+__all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate"]
+__all__ += ["Forecast", "GameGrid", "Halted", "Host", "ParticipantPreview", "Plan"]
+__all__ += ["PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
+__all__ += ["RateLimiterState", "RunObserver", "RunState", "Sample", "Seated", "Study"]
+__all__ += ["StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories"]
+__all__ += ["amount_text", "budget_text", "changes", "check", "check_address", "check_batchable"]
+__all__ += ["check_free", "check_prices", "control_run", "doubts", "estimate", "forecast"]
+__all__ += ["lay_out", "load_study", "missing", "money", "open_host", "parse_study", "part", "plan"]
+__all__ += ["planned_count", "preset", "preset_names", "preset_text", "preview_participants", "run"]
+__all__ += ["run_async", "shortfalls", "statuses", "stored_study", "study_of", "study_status"]
+__all__ += ["try_strategies", "usage_histories", "watch", "with_players"]

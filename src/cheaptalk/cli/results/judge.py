@@ -243,7 +243,7 @@ def _summarize(
     for line in sentences.lines(SUMMARY, state):
         say(f"  {line}")
     if state.halted:
-        say(f"halted: {state.halted}")
+        say(f"halted: {sentences.halt_text(state.halted)}")
     if remaining := state.matches - state.done:
         advice = "continue with a larger --budget" if state.short else "continue with"
         if state.uncountable:

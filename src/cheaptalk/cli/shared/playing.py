@@ -347,7 +347,7 @@ def _summarize(
 ) -> None:
     if options.json and again is not None:  # the caller prints JSON of its own
         if progress.halted:
-            say(f"halted: {progress.halted}", to=err, whole=True)
+            say(f"halted: {sentences.halt_text(progress.halted)}", to=err, whole=True)
         return
     if options.json:
         data = {"study": study.name, "store": ct.records.store_name(path)}
@@ -365,7 +365,7 @@ def _summarize(
     if progress.halted == ct.studies.INTERRUPTED:
         return
     if progress.halted:
-        say(f"halted: {progress.halted}")
+        say(f"halted: {sentences.halt_text(progress.halted)}")
     hint(_next_step(study, path, progress, options, again))
 
 

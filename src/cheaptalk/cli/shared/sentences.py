@@ -55,6 +55,11 @@ def counted(number: int, noun: str) -> str:
     return ct.rules.counted(number, noun)
 
 
+def halt_text(reason: str) -> str:
+    """Return why a run halted; the stored reason is a code or a sentence."""
+    return f"{reason} by cheaptalk control" if reason == ct.studies.STOPPED else reason
+
+
 def cost_text(cost: ct.records.Cost) -> str:
     """Return the calls, tokens and dollars of a cost as text.
 
