@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,21 @@ def strategies_section(game_spec: GameSpec) -> Iterator[str]:
     yield from table(["strategy", "roles", "settings", "description"], rows)
     for name, strategy in by_name.items():
         yield f"### {name} {{ #{name} }}\n"
-        yield f"::: {strategy.function.__module__}.{strategy.function.__qualname__}\n"
+        function = strategy.function
+        if "<locals>" in function.__qualname__:  # made by a function that several games share
+            yield from documented(inspect.getdoc(function) or "")
+        else:
+            yield f"::: {function.__module__}.{function.__qualname__}\n"
+
+
+def documented(docstring: str) -> Iterator[str]:
+    """Yield a docstring as text, with its arguments as a list."""
+    text, _, arguments = docstring.partition("Args:\n")
+    yield f"{text.strip()}\n"
+    for argument in re.split(r"^    (?=\w+: )", arguments, flags=re.MULTILINE)[1:]:
+        name, _, meaning = " ".join(argument.split()).partition(": ")
+        yield f"- {code(name)}: {meaning}"
+    yield ""
 
 
 def styles_section(game_spec: GameSpec) -> Iterator[str]:

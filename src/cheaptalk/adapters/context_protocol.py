@@ -93,7 +93,8 @@ def serve_mcp(url: str, token: str | None = None, listener: socket.socket | None
     """Serve a remote agent to an MCP client until it disconnects; requires ``[mcp]``.
 
     Args:
-        url, token: see :func:`mcp_server`.
+        url: see :func:`mcp_server`.
+        token: see :func:`mcp_server`.
         listener: a socket for streamable HTTP at the path ``/mcp``; clients must send the remote
             agent's token as a bearer token. None to serve one client over standard input and
             output.

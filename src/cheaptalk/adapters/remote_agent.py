@@ -207,7 +207,9 @@ def play_as_remote_agent(
     Args:
         agent: a function of chat messages, synchronous or asynchronous, that returns a text or a
             mapping of the answer's fields; or an object with ``ainvoke``, ``invoke`` or ``run``.
-        url, token, patience: see :class:`RemoteAgent`.
+        url: see :class:`RemoteAgent`.
+        token: see :class:`RemoteAgent`.
+        patience: see :class:`RemoteAgent`.
         at_once: maximum number of requests answered concurrently.
 
     Returns:

@@ -90,7 +90,9 @@ def correlation(
         y: the other column of numbers.
         method: ``pearson`` (linear), ``spearman`` (ranks) or ``kendall`` (tau-b).
         interval: ``fisher`` or ``bootstrap``.
-        cluster, draws, seed: as in :func:`.bootstrap`.
+        cluster: as in :func:`.bootstrap`.
+        draws: as in :func:`.bootstrap`.
+        seed: as in :func:`.bootstrap`.
         level: the confidence level, in (0, 1).
 
     Raises:

@@ -129,7 +129,10 @@ def rank_ranges(
         value: a column of numbers; rows without a value are ignored.
         by: the column that identifies the groups.
         highest: whether the highest mean is best.
-        cluster, strata, draws, seed: as in :func:`.bootstrap`.
+        cluster: as in :func:`.bootstrap`.
+        strata: as in :func:`.bootstrap`.
+        draws: as in :func:`.bootstrap`.
+        seed: as in :func:`.bootstrap`.
         level: the confidence level, in (0, 1).
         people: the optional column that lists the participants of each row; None to ignore
             participants.
