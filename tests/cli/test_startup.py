@@ -1,7 +1,8 @@
-"""Imports of help and completion: no module that only commands need."""
+"""Imports of help, completion and scripted runs: no module that only other commands need."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 from cheaptalk.cli.commands import full_names
 from tests.cli import CASES
@@ -54,3 +55,9 @@ def test_completion_loads_no_heavy_modules() -> None:
             }
             allowed = set() if shell == "bash" else {"rich"}  # Typer renders descriptions with rich
             assert loaded_modules([[]], expected, **variables) & HEAVY <= allowed
+
+
+def test_scripted_run_loads_no_http_client(tmp_path: Path) -> None:
+    store = tmp_path / "scripted.sqlite"
+    line = ["run", "quickstart", "--max-matches", "2", "--store", str(store)]
+    assert loaded_modules([line], "2 of 2 matches ended") & {"aiohttp", "numpy", "polars"} == set()

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cheaptalk.models.batches import AnthropicBatches, BatchServer, OpenAIBatches
+from cheaptalk.models.batches import BatchServer
 from cheaptalk.models.calls import ModelCall, Models, Reply, Route
 from cheaptalk.models.http import agent, anthropic, openai
+from cheaptalk.models.http.batches import AnthropicBatches, OpenAIBatches
 from cheaptalk.models.http.failures import hinted
 from cheaptalk.models.http.transport import CALL_HEADER, HttpTransport
 from cheaptalk.models.local import LocalModels
