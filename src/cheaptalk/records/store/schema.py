@@ -1,6 +1,6 @@
 """The tables of the store. A test checks that ``migrations/`` produces the same tables."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from sqlalchemy import (
     Boolean,
@@ -48,7 +48,7 @@ REVISION = "0014"
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
 BATCH_STATES = ("planned", "submitted", "collected")
-ENDINGS = (
+Ending: TypeAlias = Literal[
     "complete",
     "declined",
     "screened_out",
@@ -58,8 +58,9 @@ ENDINGS = (
     "technical",
     "removed",
     "withdrawn",
-)
-"""Endings of a participant's visit."""
+]
+"""The ending of a participant's visit."""
+ENDINGS: tuple[Ending, ...] = get_args(Ending)
 PLAY_STATES = (
     "assigned",
     "playing",

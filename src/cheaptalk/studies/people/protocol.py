@@ -7,24 +7,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
+from cheaptalk.records.store.schema import Ending as Ending  # re-exported
 from cheaptalk.rules import Value
 from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.rules.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
 
-Ending: TypeAlias = Literal[
-    "complete",
-    "declined",
-    "screened_out",
-    "failed_attention",
-    "timed_out",
-    "partner_left",
-    "technical",
-    "removed",
-    "withdrawn",
-]
-"""The ending of a visit; one of :data:`~cheaptalk.records.store.schema.ENDINGS`."""
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
 """Endings after which participants keep their earnings from the visit's games."""
