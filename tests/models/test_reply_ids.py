@@ -4,7 +4,7 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply, Usage
-from cheaptalk.models.reply_ids import ReplyIds
+from cheaptalk.models.http.reply_ids import ReplyIds
 from cheaptalk.records import Status, Store
 from tests.fakes import Canned, legal, study, with_model
 

@@ -4,7 +4,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.reply_ids import ReplyIds
+from cheaptalk.models.http.reply_ids import ReplyIds
 from cheaptalk.records import Store
 from tests.fakes import Canned, legal, study, with_model
 

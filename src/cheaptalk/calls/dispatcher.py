@@ -17,8 +17,8 @@ from cheaptalk.calls.cache import CallCache
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.calls import Models as Models  # for the packages above
 from cheaptalk.models.flow_control import ALONE_DEADLINES, RateLimiters, Retries, trouble_of
+from cheaptalk.models.http.reply_ids import ReplyIds
 from cheaptalk.models.remote_agents import RemoteAgents
-from cheaptalk.models.reply_ids import ReplyIds
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from cheaptalk.models import ModelCall
-from cheaptalk.models.reply_ids import request_digest
+from cheaptalk.models.http.reply_ids import request_digest
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import (
     Configuration,
