@@ -31,6 +31,7 @@ from cheaptalk.records.store.reader import (
 from cheaptalk.records.store.store import write_metrics
 from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import Metric, get_game
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.studies.lookup import reads_study
 
 matches, configurations = schema.matches, schema.configurations
@@ -136,13 +137,8 @@ class StoredRows:
         digest = pl.col("configuration_id").replace_strict(
             {id_: item.digest for id_, item in known.items()}, return_dtype=pl.String
         )
-        rows = own.with_columns(configuration=digest).join(
-            shared,
-            on=["seats", "kinds"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-            validate="m:1",
+        rows = with_matching(
+            own.with_columns(configuration=digest), shared, ["seats", "kinds"], "m:1"
         )
         paid = [self._payoffs(text) or {} for text in own["payoffs"]]
         payoffs = [

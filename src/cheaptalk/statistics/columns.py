@@ -1,6 +1,7 @@
-"""Validation of columns and arguments, with error messages that suggest a fix."""
+"""Columns of frames: their validation, with error messages that suggest a fix, and joins."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -90,3 +91,23 @@ def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.
         if not rows[name].is_finite().all():
             raise StatisticsError(f'"{name}" has values that are not finite; replace them by null')
     return rows
+
+
+def with_matching(
+    frame: pl.DataFrame,
+    other: pl.DataFrame,
+    on: str | Sequence[str],
+    validate: Literal["1:1", "m:1"] = "1:1",
+) -> pl.DataFrame:
+    """Add the columns of another frame's matching rows; nulls match nulls.
+
+    Args:
+        on: the columns that identify rows.
+        validate: which side's rows must be unique.
+
+    Raises:
+        ComputeError: rows are not unique.
+    """
+    return frame.join(
+        other, on=on, how="left", nulls_equal=True, maintain_order="left", validate=validate
+    )

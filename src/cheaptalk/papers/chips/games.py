@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
@@ -18,6 +17,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import counted, numbered
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain, readable
 
 GAME = "chip_trading"

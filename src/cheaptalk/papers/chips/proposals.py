@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.paper_tables import table
@@ -16,6 +15,7 @@ from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
+from cheaptalk.statistics.columns import with_matching
 
 BINS = 40
 """The maximum number of bars on each side of a distribution."""

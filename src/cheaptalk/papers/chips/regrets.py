@@ -6,7 +6,6 @@ from typing import Any, TypeAlias, get_args
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Part,
@@ -27,6 +26,7 @@ from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import SHARE, CheaptalkError, counted
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain
 
 REGRETS: tuple[Regret, ...] = ("no", "unforced", "forced")

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.paper_tables import table
@@ -23,6 +22,7 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
 from cheaptalk.reports.recipes.tables import ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import INSTANCES, holm, permutation_test
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import fixed
 
 LINES = 6

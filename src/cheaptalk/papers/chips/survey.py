@@ -10,7 +10,6 @@ import polars as pl
 from scipy import stats
 
 from cheaptalk.atomic_files import read_whole
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges import answer_verdicts
 from cheaptalk.papers.chips import paper_tables
@@ -25,6 +24,7 @@ from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
+from cheaptalk.statistics.columns import with_matching
 
 OPTION = "survey"
 ABOUT = (

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import choices, lines
 from cheaptalk.papers.gama.scores import alone, lead, table
@@ -16,6 +15,7 @@ from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.columns import with_matching
 
 NAGEL = (
     "Nagel (1995), Unraveling in Guessing Games, American Economic Review 85(5); 15 to 18 subjects"

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.charts import dots
 from cheaptalk.papers.gama.scores import (
@@ -29,6 +28,7 @@ from cheaptalk.reports.recipes.means import side_by_side, with_ranges
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import fixed, plain, readable
 
 UNIT = "0 to 100"

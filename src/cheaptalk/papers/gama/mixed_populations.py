@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.bounds import with_mean_bounds
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import places_in
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
@@ -19,6 +18,7 @@ from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
 
 NO_MIXED = (

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.papers.gama.scores import OVERALL, entries, table
 from cheaptalk.papers.printed import NOTHING, Columns, selected_labels
@@ -16,6 +15,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
 from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable
 from cheaptalk.rules import get_game
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import fixed, plain, readable
 
 GAMES = {

@@ -7,7 +7,6 @@ from operator import itemgetter
 import polars as pl
 
 from cheaptalk.frames import round_frames
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs, lead, table
@@ -19,6 +18,7 @@ from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Series, get_game
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import capital, plain
 
 BATTLES = ("target", "hit", "strongest", "living")

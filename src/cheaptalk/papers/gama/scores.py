@@ -5,7 +5,6 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.papers.printed import paper_table
 from cheaptalk.records.store.reader import specs_of
@@ -16,6 +15,7 @@ from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games
 from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import INSTANCES, STRATA
+from cheaptalk.statistics.columns import with_matching
 
 table = partial(paper_table, "gama")
 GAMES = {

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.reader import parameters_in, places_in
 from cheaptalk.papers.glee.families import FAMILIES as GAMES
 from cheaptalk.papers.glee.families import ROLES, people, table
@@ -17,6 +16,7 @@ from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import Chance, get_game
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import capital
 
 TYPES = ("main", "variant", "random", "other")

@@ -6,7 +6,6 @@ from math import inf
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.papers.glee.families import (
     GAINS,
     METRICS,
@@ -28,6 +27,7 @@ from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import game_title, get_game
 from cheaptalk.statistics import INSTANCES, STRATA
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital
 

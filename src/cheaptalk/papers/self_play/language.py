@@ -5,7 +5,6 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_metrics, entropy_name
 from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.printed import Columns
@@ -21,6 +20,7 @@ from cheaptalk.reports.study.judges import JudgeSection, judge_sections
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
+from cheaptalk.statistics.columns import with_matching
 
 TOKENS = "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper."
 PIECES = (

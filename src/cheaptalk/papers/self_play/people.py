@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.frames.people import plays
 from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, position, table
 from cheaptalk.reports.charts.kinds import histogram
@@ -15,6 +14,7 @@ from cheaptalk.reports.recipes.people import PERSON, currency, pay
 from cheaptalk.reports.recipes.tables import ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT, SHARE
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import fixed
 
 ENDS = ("points", "no points", "not finished")

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.joins import with_matching
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.papers.printed import paper_table
 from cheaptalk.players import Kind
@@ -18,6 +17,7 @@ from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
 
 GAME = DealOrNoDeal.name

@@ -8,6 +8,7 @@ from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
 from cheaptalk.statistics import INSTANCES, STRATA, holm, mean_intervals, rank_ranges
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.statistics.limits import Bounds, BoundsColumns, t_quantile, welch
 
@@ -45,9 +46,7 @@ def means(
     for value in values:
         names = {part: value + ending for part, ending in PARTS.items()}
         columns = intervals.filter(metric=value).select(*by, *names).rename(names)
-        wide = wide.join(
-            columns, on=[*by], how="left", nulls_equal=True, maintain_order="left", validate="1:1"
-        )
+        wide = with_matching(wide, columns, [*by])
     return wide
 
 
@@ -196,7 +195,5 @@ def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
     for level in frame[across].unique(maintain_order=True):
         names = {part: f"{level}{part.removeprefix(value)}" for part in parts}
         columns = frame.filter(pl.col(across) == level).select(*keys, *parts).rename(names)
-        wide = wide.join(
-            columns, on=keys, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
-        )
+        wide = with_matching(wide, columns, keys)
     return wide

@@ -25,6 +25,7 @@ from cheaptalk.reports.study.comparability import (
 )
 from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, decimals, plain
 
@@ -224,9 +225,7 @@ class GameScores:
         )
         bounds = {score.key: score.bounds for score in scores}
         mean_scores = means(frame.filter(SCORED), [*bounds], by, strata=STRATA, bounds=bounds)
-        return counted.join(
-            mean_scores, on=by, how="left", nulls_equal=True, validate="1:1", maintain_order="left"
-        ).sort(by)
+        return with_matching(counted, mean_scores, by).sort(by)
 
     @cached_property
     def unscored(self) -> dict[str, str]:
