@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -50,14 +50,15 @@ class Turnout(NamedTuple):
     """Participant counts and unpaid amounts of a study.
 
     Attributes:
-        came, on_way: number of admitted and of active participants.
+        admitted: number of participants who entered the study.
+        active: number of participants who have not ended their visit.
         completed: number of participants who have completed the study at least once.
         places: maximum of ``completed``, or None.
         owed: unpaid amounts in cents that are in no payout.
     """
 
-    came: int
-    on_way: int
+    admitted: int
+    active: int
     completed: int
     places: int | None
     owed: int
@@ -150,26 +151,6 @@ class StudyStatus:
     def marker(self) -> list[object]:
         """JSON-compatible value that changes whenever the study's results change."""
         return [self.games, self.last, self.judged, self.changed]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the status as plain data."""
-        forfeits = [
-            {"game": game, **forfeit._asdict(), "matches": count}
-            for (game, forfeit), count in self.forfeits.items()
-        ]
-        return {
-            "name": self.name,
-            "planned": self.planned,
-            "matches": self.counts,
-            "set_aside": self.superseded,
-            **self.excluded._asdict(),
-            "halted": self.halted,
-            "problems": self.problems,
-            "forfeits": forfeits,
-            "cost": None if self.imported and not self.cost.calls else self.cost.as_json(),
-            "paid_by_others": self.paid_by_others,
-            "judging": self.judging.as_json(),
-        }
 
 
 @reads_study

@@ -49,8 +49,8 @@ def turnout(experiment: Experiment) -> Turnout:
     """Count the participants of a study that is open to them, and their unpaid amounts."""
     people = experiment.people.values()
     return Turnout(
-        came=len(people),
-        on_way=sum(person.ending is None for person in people),
+        admitted=len(people),
+        active=sum(person.ending is None for person in people),
         completed=sum("complete" in person.journey.endings for person in people),
         places=experiment.protocol.recruitment.places,
         owed=balance_of(experiment.room_manager.store, experiment.study_id).owed,
