@@ -326,8 +326,8 @@ def _merged(stratum: Codes, cell: Codes) -> Codes:
     Args:
         stratum, cell: the numbers of each cluster's stratum and cell.
     """
-    alone = np.bincount(stratum)[stratum] == 1 if len(stratum) else np.zeros(0, dtype=bool)
-    merged = alone | (_sums(cell, alone, 0)[cell] == 1)
+    thin = np.bincount(stratum)[stratum] == 1 if len(stratum) else np.zeros(0, dtype=bool)
+    merged = thin | (_sums(cell, thin, 0)[cell] == 1)
     return np.where(merged, cell, 1 + cell.max(initial=0) + stratum)
 
 
@@ -420,8 +420,8 @@ def _columns(cells: Mapping[str, Numbers], level: float) -> Iterator[pl.Series]:
     needed = pl.Series("wanted", np.where(wanted, np.ceil(enough), np.nan), pl.Float64)
     yield needed.fill_nan(None).cast(pl.Int64)
     notes = [
-        None if known else ONE_CLUSTER if alone else CONSTANT if constant else None
-        for known, alone, constant in zip(fixed, single, still, strict=True)
+        None if known else ONE_CLUSTER if one_cluster else CONSTANT if constant else None
+        for known, one_cluster, constant in zip(fixed, single, still, strict=True)
     ]
     yield pl.Series("note", notes, pl.String)
     yield pl.Series("skew", skew, pl.Float64)

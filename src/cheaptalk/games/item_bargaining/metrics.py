@@ -75,13 +75,13 @@ def turns(result: Result) -> Sequence[Turn]:
 
 def _turns(result: Result) -> Sequence[Turn]:
     pool: Pool = result.instance
-    found: list[Turn] = []
+    sequence: list[Turn] = []
     for number, (_, _, action) in enumerate(result.given()):
         player, move = number % 2, action if isinstance(action, Move) else None
-        offered = found[-1].given if found else None
+        offered = sequence[-1].given if sequence else None
         information = pool.quantities, pool.values[player], pool.outside[player]
-        found.append(Turn(player, offered, move, *information))
-    return found
+        sequence.append(Turn(player, offered, move, *information))
+    return sequence
 
 
 def asked_less(turn: Turn) -> bool:

@@ -7,7 +7,7 @@ import polars as pl
 
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import choices, lines
-from cheaptalk.papers.gama.scores import alone, lead, table
+from cheaptalk.papers.gama.scores import lead, single_player_runs, table
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -51,7 +51,7 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     mean of all rounds, which is also shown. Numbers range from 0 to 100. 95 % confidence intervals
     are clustered by instance (CR1, Student's t); the sources report no intervals for people.
     """
-    frame = _alone(evidence).filter(minimum=0, maximum=100, told="nothing")
+    frame = _single_player_matches(evidence).filter(minimum=0, maximum=100, told="nothing")
     if frame.is_empty():
         raise NoData(
             "guess the average from 0 to 100: no match of one player in all seats; run the "
@@ -70,8 +70,12 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     )
 
 
-def _alone(evidence: Evidence) -> pl.DataFrame:
-    runs = evidence.once(alone).filter(game=GAME).select("match_id", "player", "game", "seats")
+def _single_player_matches(evidence: Evidence) -> pl.DataFrame:
+    runs = (
+        evidence.once(single_player_runs)
+        .filter(game=GAME)
+        .select("match_id", "player", "game", "seats")
+    )
     if runs.is_empty():
         raise NoData("guess the average: no match of one player in all seats; run the preset gama")
     names = {f"game.{name}": name for name in ("minimum", "maximum", "ratio", "told")}
@@ -88,7 +92,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     over all rounds, and the mean number of rounds in which all players chose the minimum. Lines are
     means over seats and matches by round, separately for each ratio.
     """
-    frame = _alone(evidence).filter(pl.col("told").n_unique().over("ratio") > 1)
+    frame = _single_player_matches(evidence).filter(pl.col("told").n_unique().over("ratio") > 1)
     if frame.is_empty():
         raise NoData(
             "no player in all seats of guess the average played with different information; add "

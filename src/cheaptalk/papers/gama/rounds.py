@@ -9,7 +9,14 @@ import polars as pl
 from cheaptalk.frames import round_frames
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama import charts as drawing
-from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs, lead, table
+from cheaptalk.papers.gama.scores import (
+    GAMES,
+    default_players,
+    default_runs,
+    lead,
+    single_player_runs,
+    table,
+)
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import Row
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -109,7 +116,7 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     bar with explicit feedback and the second-price auction, which the paper plots without scores,
     are shown separately.
     """
-    runs = default_runs(default_players(evidence.once(alone)), variants=True)
+    runs = default_runs(default_players(evidence.once(single_player_runs)), variants=True)
     variants = runs.select("match_id", pl.col("variant").fill_null(""))
     joined = {
         game: choices(evidence, game).join(

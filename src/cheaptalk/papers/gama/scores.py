@@ -81,7 +81,7 @@ def _imported(evidence: Evidence) -> dict[str, dict[str, Any]]:
     return {label: spec for label, (spec, *_) in specs.items()}
 
 
-def alone(evidence: Evidence) -> pl.DataFrame:
+def single_player_runs(evidence: Evidence) -> pl.DataFrame:
     """Return the scored matches of all eight games in which one player fills all seats.
 
     Columns: ``game``, ``player``, ``configuration``, ``standard`` (whether all varying parameters
@@ -93,7 +93,7 @@ def alone(evidence: Evidence) -> pl.DataFrame:
     Raises:
         NoData: the study has no such match.
     """
-    parts = [_alone(evidence, game) for game in evidence.played(list(GAMES))]
+    parts = [_single_player_matches(evidence, game) for game in evidence.played(list(GAMES))]
     if not parts or (runs := pl.concat(parts)).is_empty():
         raise NoData(
             "no player in all seats has finished a match of GAMA-Bench's games; run the preset "
@@ -105,7 +105,7 @@ def alone(evidence: Evidence) -> pl.DataFrame:
     return runs.with_columns(treated=is_treated).with_columns(position.cast(pl.Int64).alias("run"))
 
 
-def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
+def _single_player_matches(evidence: Evidence, game: str) -> pl.DataFrame:
     frame = evidence.scored(game)
     seats = [name for name in frame.columns if name.startswith("player_")]
     labels = pl.concat_list(seats).list.drop_nulls()
@@ -159,7 +159,7 @@ def default_runs(runs: pl.DataFrame, *, variants: bool = False) -> pl.DataFrame:
 
 def scored(evidence: Evidence) -> pl.DataFrame:
     """Return the scored matches of players that fill all seats; raise NoData if there are none."""
-    runs = evidence.once(alone).drop_nulls("score")
+    runs = evidence.once(single_player_runs).drop_nulls("score")
     if runs.is_empty():
         raise NoData(
             "no match with one player in all seats has a score; the paper defines none for "

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from cheaptalk.papers.gama.rounds import CHOICES, by_round
-from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs
+from cheaptalk.papers.gama.scores import GAMES, default_players, default_runs, single_player_runs
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, NoData
@@ -82,7 +82,7 @@ def single_runs(evidence: Evidence) -> Iterator[Charts]:
     per person. Bids are multiples of the gold, and contributions are multiples of the tokens. The
     bar with explicit feedback and the second-price auction are shown separately.
     """
-    runs = default_runs(default_players(evidence.once(alone)), variants=True)
+    runs = default_runs(default_players(evidence.once(single_player_runs)), variants=True)
     keys = ["game", *RUN_KEYS]
     firsts = runs.sort(*keys, "run").unique(keys, keep="first", maintain_order=True)
     for game in CHOICES:

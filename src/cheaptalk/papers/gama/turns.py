@@ -7,7 +7,13 @@ import polars as pl
 
 from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.rounds import by_round
-from cheaptalk.papers.gama.scores import alone, default_players, default_runs, lead, table
+from cheaptalk.papers.gama.scores import (
+    default_players,
+    default_runs,
+    lead,
+    single_player_runs,
+    table,
+)
 from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Points, Shape
 from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -38,7 +44,9 @@ def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     player's first run. Means have 95 % confidence intervals clustered by instance (CR1, Student's
     t).
     """
-    runs = _alone(evidence, BATTLE, "no battle royale with one player in all seats has finished")
+    runs = _single_player_matches(
+        evidence, BATTLE, "no battle royale with one player in all seats has finished"
+    )
     yield _means(evidence, runs, BATTLE, "battles", "End of battles", ENDS)
     frame = evidence.once(by_round)[BATTLE]
     panels = [_battle(label, frame.filter(match_id=match)) for label, match in _samples(runs)]
@@ -54,7 +62,9 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     each pirate, the distance of the plan in coins, and the share of correct votes. Means have 95 %
     confidence intervals clustered by instance (CR1, Student's t).
     """
-    runs = _alone(evidence, PIRATES, "no pirate game with one player in all seats has finished")
+    runs = _single_player_matches(
+        evidence, PIRATES, "no pirate game with one player in all seats has finished"
+    )
     yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
     frame = evidence.once(by_round)[PIRATES].join(
         runs.select("match_id", who="player"), on="match_id", validate="m:1", maintain_order="left"
@@ -78,8 +88,8 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield from paper_tables.voyages(evidence, ballots_shown.frame)
 
 
-def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
-    runs = default_runs(default_players(evidence.once(alone))).filter(game=game)
+def _single_player_matches(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
+    runs = default_runs(default_players(evidence.once(single_player_runs))).filter(game=game)
     if runs.is_empty():
         raise NoData(f"{lacking}; run the preset gama")
     return runs
