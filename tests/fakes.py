@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from itertools import chain
+from importlib.metadata import EntryPoint, EntryPoints, distributions
 from threading import Thread
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ import cheaptalk as ct
 from cheaptalk.mock_server import Answerer, answer
 from cheaptalk.mock_server.formats import completion, with_schema
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
-from cheaptalk.rules import GameSpec, Registry, registry
+from cheaptalk.rules import GameSpec, registry
 from tests.model_server import CALLS, Handler, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
@@ -207,8 +206,7 @@ class Server(Served):
 
 def install(monkeypatch: pytest.MonkeyPatch, points: list[EntryPoint]) -> None:
     """Pretend that packages with these entry points are installed, in addition to others."""
-    groups = {registry.group for registry in Registry.known}
-    installed = list(chain.from_iterable(entry_points(group=group) for group in groups))
+    installed = [point for package in distributions() for point in package.entry_points]
     monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*installed, *points]))
 
 

@@ -94,6 +94,8 @@ class Registry(Mapping[str, T]):
 
     def __getitem__(self, name: str) -> T:
         if self._packaged is None:
+            if name in self._built_in:
+                return self._built_in[name]
             points = _entry_points().select(group=self.group, name=name)
             if name in self._here:
                 return self._here[name]
