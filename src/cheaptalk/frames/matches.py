@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import nan
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -256,16 +256,6 @@ def write_back(store: Store, measured: Mapping[int, Measured]) -> None:
             write_metrics(connection, measured)
 
 
-class Observer(Protocol):
-    """A protocol for objects that accumulate data while matches are read."""
-
-    def add(self, record: MatchRecord) -> None:
-        """Process one match, including its recorded answers."""
-
-    def join(self, later: Self) -> None:
-        """Merge the data of another observer that processed later matches."""
-
-
 class _Part(NamedTuple):
     """Rows of a game, parameters by configuration, and computed metrics by match number."""
 
@@ -316,46 +306,23 @@ def match_frames(
         UnknownName: a game is not installed, or none of the study's games has such a metric.
         MetricError: a metric failed.
     """
-    return observed_frames(store, study, (), only, as_published=as_published, workers=workers)[0]
-
-
-def observed_frames(
-    store: Store,
-    study: str,
-    observers: Sequence[type[Observer]],
-    only: Collection[str] | None = None,
-    *,
-    as_published: bool = False,
-    workers: int = 1,
-) -> tuple[Frames, Sequence[Observer]]:
-    """Return a study's matches as one frame per game, and observers of all scored matches.
-
-    Args:
-        observers: the observers' classes; one instance of each is returned.
-    """
     seats = seats_of(store, study)
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
     metric_names = {game: [item.name for item in metrics[game]] for game in seats}
-    parts = over_parts(
-        store, study, workers, _read_part, seats, metric_names, as_published, observers
-    )
+    parts = over_parts(store, study, workers, _read_part, seats, metric_names, as_published)
     frames = {
-        game: _whole([read[game] for read, _ in parts if game in read]) for game in sorted(seats)
+        game: _whole([read[game] for read in parts if game in read]) for game in sorted(seats)
     }
-    for read, _ in parts:
+    for read in parts:
         for game_part in read.values():
             write_back(store, game_part.measured)
-    (_, first), *rest = parts
-    for _, later_observers in rest:
-        for item, later in zip(first, later_observers, strict=True):
-            item.join(later)
     factors = store.study(study, counted=False).spec.get("factors") or {}
     full_frames = {
         game: with_factors(frame, seats[game], factors)
         for game, frame in frames.items()
         if frame is not None
     }
-    return Frames(full_frames), first
+    return Frames(full_frames)
 
 
 def with_factors(
@@ -390,10 +357,9 @@ def _read_part(
     seats: Mapping[str, Mapping[str, str]],
     metric_names: Mapping[str, Sequence[str]],
     as_published: bool,
-    kinds: Sequence[type[Observer]],
-) -> tuple[dict[str, _Part], Sequence[Observer]]:
-    """Read a part of a study; return its rows by game, and observers that processed its matches."""
-    reader, observers, games = Reader.of(store, study), [kind() for kind in kinds], {}
+) -> dict[str, _Part]:
+    """Read a part of a study; return its rows by game."""
+    reader, games = Reader.of(store, study), {}
     with store.backend.explaining():
         rows = StoredRows(store, study, part)
         for game, game_seats in seats.items():
@@ -404,12 +370,7 @@ def _read_part(
                 parameters = rows.parameters(game)
                 frame = measuring.add(own).drop(*HIDDEN, "imported")
                 games[game] = _Part(frame, parameters, measuring.measured)
-    if observers:
-        for record in store.records(study, bodies=True, where=of_part(part)):
-            if reader.counts(record):
-                for item in observers:
-                    item.add(record)
-    return games, observers
+    return games
 
 
 def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:

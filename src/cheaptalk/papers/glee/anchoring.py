@@ -1,5 +1,6 @@
 """Anchoring: the correlation of Alice's first offer with her gain (section 4)."""
 
+import json
 from collections.abc import Iterator
 from math import atanh, tanh
 from typing import Any
@@ -13,7 +14,6 @@ from cheaptalk.reports.charts.chart import SERIES, Axis, Chart, Lead, Line, Mark
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ReportTable
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
@@ -74,13 +74,14 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
     """Return one row per match: the players' kinds, Alice's first ``offer`` and her ``gain``."""
-    firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
+    first = evidence.moves.drop_nulls("first").select("match_id", "first")
+    moves, labels = {id_: json.loads(move) for id_, move in first.iter_rows()}, evidence.once(kinds)
     parts = []
     for family in evidence.once(families):
         if family.game in OFFERS:
             field, offer = OFFERS[family.game]
-            moves = [(firsts[match] or {}).get(field) for match in family.frame["match_id"]]
-            offered = family.frame.with_columns(pl.Series("first", moves, dtype=pl.Float64))
+            offers = [moves.get(match, {}).get(field) for match in family.frame["match_id"]]
+            offered = family.frame.with_columns(pl.Series("first", offers, dtype=pl.Float64))
             parts.append(
                 offered.drop_nulls("first").select(
                     pl.lit(family.game).alias("game"),

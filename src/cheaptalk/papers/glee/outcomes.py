@@ -1,7 +1,7 @@
 """Outcomes of the games: the metrics of each family, also with reweighted configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
 
 import polars as pl
@@ -15,7 +15,6 @@ from cheaptalk.papers.glee.families import (
     kinds,
     table,
 )
-from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -25,7 +24,7 @@ from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.rules import game_title, get_game
+from cheaptalk.rules import game_title
 from cheaptalk.statistics import INSTANCES, STRATA
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
@@ -93,10 +92,11 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     if played is None:
         raise NoData("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
-    gains = evidence.observed(BobGains).gains
-    both = [gains.get(match, (None, None)) for match in played.frame["match_id"]]
-    added = pl.DataFrame(both, {"paper": pl.Float64, "code": pl.Float64}, orient="row")
-    frame = pl.concat([played.frame, added], how="horizontal").with_columns(
+    other = replace(evidence, as_published=not evidence.as_published, metrics=("bob_gain",))
+    names = ("code", "paper") if evidence.as_published else ("paper", "code")
+    gains = other.frames["persuasion"].select("match_id", pl.col("bob_gain").alias(names[1]))
+    own = played.frame.with_columns(pl.col("bob_gain").alias(names[0]))
+    frame = with_matching(own, gains, "match_id").with_columns(
         (pl.col("code") - pl.col("paper")).alias("difference"),
         *(pl.col(f"player_{role}").replace_strict(labels).alias(role) for role in ROLES),
     )
@@ -105,23 +105,6 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     rows = means(frame.sort(*ROLES), [*bounds], [*ROLES], bounds=bounds, strata=STRATA)
     lead = Lead("persuasion", {"status": "finished"})
     yield table(evidence, "bob-gain", rows, leads=lambda _: lead)
-
-
-@dataclass(frozen=True)
-class BobGains:
-    """Bob's gains in each persuasion match, by the paper's definition and by the released code."""
-
-    gains: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
-
-    def add(self, record: MatchRecord) -> None:
-        game_spec = get_game(record.game)
-        if record.game == "persuasion" and record.version == game_spec.rules.version:
-            result, gain = record.result(), game_spec.metrics["bob_gain"]
-            paper, code = (gain.variant(as_published)(result) for as_published in (False, True))
-            self.gains[record.id] = paper, code
-
-    def join(self, later: "BobGains") -> None:
-        self.gains.update(later.gains)
 
 
 def distributions(evidence: Evidence) -> Iterator[ReportTable]:

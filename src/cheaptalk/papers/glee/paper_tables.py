@@ -1,18 +1,14 @@
 """GLEE's tables with the paper's layout."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 
 import polars as pl
 
 from cheaptalk.papers.glee.families import METRICS, FamilyMatches, Term, families, table
 from cheaptalk.papers.printed import selected_labels
-from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.reports.recipes.tables import BOLD, ERROR, Header, ReportTable
 from cheaptalk.text import capital
 
@@ -110,35 +106,21 @@ ORDER = ("bargaining", "persuasion", "negotiation")
 """The families in the order of Table 6."""
 
 
-@dataclass(frozen=True)
-class Decisions:
-    """Number of decisions to accept, buy or recommend that players made in each game."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def add(self, record: MatchRecord) -> None:
-        actions = (answer["action"] or () for answer in record.body.get("answers") or ())
-        self.counts[record.game] += sum("decision" in action for action in actions)
-
-    def join(self, later: "Decisions") -> None:
-        self.counts.update(later.counts)
-
-
 def collected(evidence: Evidence) -> Iterator[ReportTable]:
     """Count the scored games, and their decisions, messages and words.
 
     Decisions are answers that accept or reject, buy or pass, and recommend or not, but not offers.
     Words are separated by white space.
     """
-    played = {family.game for family in evidence.once(families)}
-    decisions = evidence.observed(Decisions).counts
-    tallies = evidence.once(activity).tallies
-    rows = []
-    for game in ORDER:
-        if game in played:
-            matches, _, messages, words = tallies[game, None]
-            rows.append((capital(game), matches, decisions[game], messages, words))
-    counted = pl.DataFrame(rows, ["family", *COUNTS], orient="row")
+    counted = pl.concat(
+        evidence.moves.filter(game=family).select(
+            pl.lit(capital(family)).alias("family"),
+            pl.col("match_id").n_unique().alias("games"),
+            pl.col("decisions", "messages", "words").sum(),
+        )
+        for family in ORDER
+        if family in {family.game for family in evidence.once(families)}
+    )
     total = counted.select(pl.lit("Total").alias("family"), pl.col(*COUNTS).sum())
     yield table(evidence, "table-6", pl.concat([counted, total]))
 

@@ -5,14 +5,14 @@ from cheaptalk.papers.glee.attention import attention
 from cheaptalk.papers.glee.coverage import configurations, has_people
 from cheaptalk.papers.glee.effects import encoding, impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN, COMPOSITE
-from cheaptalk.papers.glee.outcomes import BobGains, definitions, distributions, outcomes
+from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
 from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player
-from cheaptalk.papers.glee.paper_tables import Decisions, collected
+from cheaptalk.papers.glee.paper_tables import collected
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
-from cheaptalk.reports.recipes.study_overview import PLAYED, Activity
+from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
     "glee",
@@ -21,17 +21,17 @@ RECIPE: Recipe = Recipe(
     "(Shapira et al. 2024)",
     (
         PLAYED,
-        RecipePart("Collected data", "Table 6", collected, (Activity, Decisions), design=True),
+        RecipePart("Collected data", "Table 6", collected, design=True),
         RecipePart("Outcomes of the games", "section 2", outcomes),
         RecipePart("Effect of the market", "Table 2", market_effects),
         RecipePart("Players' gains", "Table 3", self_gains),
         RecipePart("Effects of pairs", "Figures 1 and 21 to 23", pair_maps),
         RecipePart("Copies of a player", "section 4, Q2", same_player),
         RecipePart("Choice of players", "footnote 13", choices),
-        RecipePart("Anchoring", "section 4, Q3", anchoring, (Activity,)),
+        RecipePart("Anchoring", "section 4, Q3", anchoring),
         RecipePart("Effect of every parameter", "appendix D.1, Figure 6", impact),
         RecipePart("Reweighted configurations", "footnote 11", distributions),
-        RecipePart("Bob's gain in persuasion", "section 2.3", definitions, (BobGains,)),
+        RecipePart("Bob's gain in persuasion", "section 2.3", definitions),
         RecipePart("Reference levels", "Table 8", references),
         RecipePart("Encoding of matches", "Figure 20", encoding),
         RecipePart("Predictions", "Table 9", predictions),

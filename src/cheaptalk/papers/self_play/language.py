@@ -10,7 +10,7 @@ from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.printed import Columns
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import CELL, PERCENT, Sides, cells, leads, ordered, table
-from cheaptalk.papers.self_play.tokens import MERGES, Dialogues, dialogue_tokens
+from cheaptalk.papers.self_play.tokens import MERGES, MESSAGE_PREFIX, dialogue_tokens, dialogues
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
@@ -100,8 +100,13 @@ def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     cell = [*CELL, "partner"]
     copies = sides.copies.select("match_id", *INSTANCES, *cell)
-    dialogues = evidence.observed(Dialogues)
-    words = [(match, text) for match in copies["match_id"] for text in dialogues.messages(match)]
+    turns = evidence.once(dialogues)
+    words = [
+        (match, text.removeprefix(MESSAGE_PREFIX))
+        for match in copies["match_id"]
+        for text in turns[match]
+        if text.startswith(MESSAGE_PREFIX) and text != MESSAGE_PREFIX
+    ]
     messages = pl.DataFrame(words, {"match_id": pl.String, "message": pl.String}, orient="row")
     corpus = messages.join(copies, on="match_id", maintain_order="left", validate="m:1")
     if corpus.is_empty():

@@ -13,7 +13,7 @@ from cheaptalk.papers.self_play.scores import (
     scores,
 )
 from cheaptalk.papers.self_play.stages import METRICS, SHARES
-from cheaptalk.papers.self_play.tokens import MERGES, Dialogues
+from cheaptalk.papers.self_play.tokens import MERGES
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
@@ -30,8 +30,8 @@ RECIPE: Recipe = Recipe(
         RecipePart("Before and after", "Table 2", before_and_after),
         RecipePart("Correlation of score and iteration", "section 5", rises),
         RecipePart("Errors and aborts", "Figure 9", faults),
-        RecipePart("Length", "Figure 7, left", lengths, (Dialogues,)),
-        RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity, (Dialogues,)),
+        RecipePart("Length", "Figure 7, left", lengths),
+        RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity),
         RecipePart("Strict competition", "Figures 5 and 6", competition),
         RecipePart("Cross-play", "section 4", cross_play),
         RecipePart("Judges", "footnote 1", judges),

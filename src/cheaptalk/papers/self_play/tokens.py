@@ -10,7 +10,6 @@ file ``merges.txt``.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.records import MatchRecord
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError
 
@@ -36,27 +34,16 @@ LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
 }
 
 
-@dataclass(frozen=True)
-class Dialogues:
-    """The turns of matches, in the format of the paper's models, by match ID."""
-
-    turns: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, record: MatchRecord) -> None:
-        actions = (answer["action"] for answer in record.body.get("answers") or ())
-        self.turns[record.id] = [turn_text(action) for action in actions if action]
-
-    def join(self, later: "Dialogues") -> None:
-        self.turns.update(later.turns)
-
-    def messages(self, match: str) -> list[str]:
-        """Return the non-empty messages of a match, without prefixes."""
-        texts = (
-            text.removeprefix(MESSAGE_PREFIX)
-            for text in self.turns[match]
-            if text.startswith(MESSAGE_PREFIX)
-        )
-        return [text for text in texts if text]
+def dialogues(evidence: Evidence) -> dict[str, list[str]]:
+    """Return the turns of each scored match, in the format of the paper's models."""
+    return {
+        record.id: [
+            turn_text(answer["action"])
+            for answer in record.body.get("answers", ())
+            if answer["action"]
+        ]
+        for record in evidence.records(sorted(evidence.frames))
+    }
 
 
 def turn_text(action: Mapping[str, Any]) -> str:
@@ -128,6 +115,6 @@ def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
     """Return the number of GPT-2 tokens in the dialogue of each match."""
     file = evidence.options.get(MERGES)
     merges = None if file is None else read_merges(Path(file))
-    counts = token_counts(evidence.observed(Dialogues).turns, merges)
+    counts = token_counts(evidence.once(dialogues), merges)
     schema = {"match_id": pl.String, "gpt2": pl.Float64}
     return pl.DataFrame(list(counts.items()), schema, orient="row")

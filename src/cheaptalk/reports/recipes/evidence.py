@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cheaptalk.frames.matches import SCORED, Observer, observed_frames
+from cheaptalk.frames.matches import SCORED, match_frames
+from cheaptalk.frames.moves import move_counts
 from cheaptalk.frames.people import with_people
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
@@ -17,7 +18,6 @@ from cheaptalk.rules import CheaptalkError, get_game
 from cheaptalk.text import plain
 
 Kept = TypeVar("Kept")
-Observed = TypeVar("Observed", bound=Observer)
 DRAWS = 1_000
 """Default number of bootstrap draws."""
 
@@ -82,7 +82,6 @@ class Evidence:
         metrics: the metrics to compute; None for all.
         draws, seed: number of draws, and seed, of every bootstrap and permutation test.
         workers: processes that read matches; see :func:`.match_frames`.
-        observers: observers that see all scored matches while frames are made.
         options: options of the recipe, by name; see :class:`.Recipe`.
     """
 
@@ -94,7 +93,6 @@ class Evidence:
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
-    observers: tuple[type[Observer], ...] = ()
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
@@ -104,40 +102,44 @@ class Evidence:
         value: Kept = self.kept[make]
         return value
 
-    @property
+    @cached_property
     def frames(self) -> Mapping[str, pl.DataFrame]:
         """Return the matches of all statuses, as one frame per game."""
-        return self._read[0]
-
-    def observed(self, kind: type[Observed]) -> Observed:
-        """Return an observer of the given kind that has read every scored match.
-
-        If the observer is not in ``observers``, this reads the matches again.
-        """
-        _, observers = self._read
-        for observer_kind in observers:
-            if isinstance(observer_kind, kind):
-                return observer_kind
-        observer = kind()
-        for record in self.records(sorted(self.frames)):
-            observer.add(record)
-        return observer
-
-    @cached_property
-    def _read(self) -> tuple[Mapping[str, pl.DataFrame], Sequence[Observer]]:
         only = self.metrics
         if only is not None:  # metrics of games that the study contains
             metrics = {name for game in self.seats for name in get_game(game).metrics}
             only = tuple(name for name in only if name in metrics)
-        frames, observers = observed_frames(
+        frames = match_frames(
             self.store,
             self.study,
-            self.observers,
-            only,
+            only=only,
             as_published=self.as_published,
             workers=self.workers,
         )
-        return with_people(self.store, self.study, frames), observers
+        return with_people(self.store, self.study, frames)
+
+    @cached_property
+    def moves(self) -> pl.DataFrame:
+        """Return the moves of each seat in the scored matches; see :func:`.move_counts`.
+
+        A seat that never had a move has a row too. The columns ``game`` and ``player`` are added.
+        """
+        scored = [
+            self.scored(game)
+            .select("match_id", pl.lit(game).alias("game"), pl.col("^player_.*$"))
+            .unpivot(index=["match_id", "game"], variable_name="seat", value_name="player")
+            for game in self.frames
+        ]
+        if not scored:
+            return pl.DataFrame(schema=dict.fromkeys(("match_id", "game", "player"), pl.String))
+        seats = pl.concat(scored).drop_nulls("player")
+        return seats.with_columns(pl.col("seat").str.strip_prefix("player_")).join(
+            move_counts(self.store, self.study, workers=self.workers),
+            on=["match_id", "seat"],
+            how="left",
+            maintain_order="left",
+            validate="1:1",
+        )
 
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:

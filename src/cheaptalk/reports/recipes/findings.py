@@ -134,9 +134,8 @@ def findings(
         if name not in chosen.options:
             suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
             raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
-    observers = tuple(dict.fromkeys(kind for part in chosen.parts for kind in part.observers))
     evidence = Evidence(
-        store, study, as_published, chosen.metrics, draws, seed, options or {}, workers, observers
+        store, study, as_published, chosen.metrics, draws, seed, options or {}, workers
     )
 
     tones = tones_of([*evidence.labels, *chosen.players])

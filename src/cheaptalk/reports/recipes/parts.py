@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from inspect import getdoc
 from typing import NamedTuple, TypeAlias
 
-from cheaptalk.frames.matches import Observer
 from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.chart import Chart, coloured
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -116,8 +115,6 @@ class RecipePart:
         source: the corresponding element of the paper, such as ``Table 2``; empty if there is none.
         make: a function from a study to tables, charts and drawings. Its docstring appears on the
             page. It raises :class:`NoData` if the study lacks the data.
-        observers: observers that ``make`` uses by :meth:`.Evidence.observed`, so that matches are
-            read only once for all parts.
         design: whether it describes the design rather than results; it is then shown at the end.
         folded: whether it is initially collapsed, and its answer is not in the summary.
         fits: whether it applies to a study, such as one with people; otherwise it is omitted.
@@ -126,7 +123,6 @@ class RecipePart:
     title: str
     source: str
     make: Callable[[Evidence], Iterable[Shown]]
-    observers: tuple[type[Observer], ...] = ()
     design: bool = False
     folded: bool = False
     fits: Callable[[Evidence], bool] = lambda _: True

@@ -1,13 +1,11 @@
 """The overview of a study in numbers, with which all recipes begin."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from cheaptalk.records import MatchRecord, VersionMismatch
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData, RecipePart
@@ -22,87 +20,28 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Activity:
-    """The numbers of matches, moves and messages in a study.
-
-    Attributes:
-        tallies: number of matches, actions and messages (see ``COLUMNS``) by game and player; the
-            player is None for all players.
-        firsts: the first move of each match by id; None if missing.
-    """
-
-    tallies: dict[tuple[str, str | None], list[int]] = field(default_factory=dict)
-    firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
-
-    def add(self, record: MatchRecord) -> None:
-        answers = record.body.get("answers") or ()
-        by_actor: dict[str, list[int]] = {}
-        for answer in answers:
-            if (action := answer["action"]) is not None:
-                tally = by_actor.setdefault(answer["actor"], [0, 0, 0])
-                tally[0] += 1
-                if words := len((action.get("message") or "").split()):
-                    tally[1] += 1
-                    tally[2] += words
-        labels = {seat: record.label(seat) for seat in record.seats}
-        seats = {} if by_actor.keys() <= labels.keys() else _seat_of(record)
-        self._count(record.game, None, by_actor.values())
-        for label in dict.fromkeys(labels.values()):
-            own = [
-                tally
-                for actor, tally in by_actor.items()
-                if (labels.get(seats.get(actor, actor)) or record.label(actor)) == label
-            ]
-            self._count(record.game, label, own)
-        self.firsts[record.id] = answers[0]["action"] if answers else None
-
-    def join(self, later: "Activity") -> None:
-        for (game, label), (matches, *counts) in later.tallies.items():
-            self._count(game, label, [counts], matches)
-        self.firsts.update(later.firsts)
-
-    def _count(
-        self, game: str, label: str | None, tallies: Iterable[Sequence[int]], matches: int = 1
-    ) -> None:
-        total = self.tallies.setdefault((game, label), [0] * len(COLUMNS))
-        total[0] += matches
-        for tally in tallies:
-            for index, count in enumerate(tally, start=1):
-                total[index] += count
-
-
 def played(evidence: Evidence) -> Iterator[ReportTable]:
     """The number of scored matches, and of the moves and messages in them.
 
     A match between copies of one player counts once for that player, with the moves of all copies.
     A match also counts for a player that never had a move.
     """
-    tallies = evidence.once(activity).tallies
-    if not tallies:
+    games = evidence.once(activity)
+    if games.is_empty():
         raise NoData("no match of this study has finished")
-    order = sorted(tallies, key=lambda tally: (tally[0], _natural(tally[1] or "")))
-    rows = [
-        {"title": game_title(game), "game": game, "player": who}
-        | {column.key: count for column, count in zip(COLUMNS, tallies[game, who], strict=True)}
-        for game, who in order
-    ]
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    games = frame.filter(pl.col("player").is_null()).drop("player")
 
-    def finished(row: Mapping[str, Any]) -> Lead:
-        return Lead(row["game"], {"status": "finished"})
+    def lead(row: Mapping[str, Any]) -> Lead:
+        player = {"player": row["player"]} if "player" in row else {}
+        return Lead(row["game"], {"status": "finished"} | player)
 
     columns = [*texts(title="Game"), *COLUMNS]
-    yield ReportTable("played", "Matches by game", games, columns, leads=finished)
-    by_player = frame.drop_nulls("player").select("player", pl.exclude("player"))
-    yield ReportTable(
-        "played-by-player",
-        "Matches by player",
-        by_player,
-        [*texts(player="Player"), *columns],
-        leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
+    yield ReportTable("played", "Matches by game", games, columns, leads=lead)
+    order = {label: rank for rank, label in enumerate(sorted(evidence.labels, key=_natural))}
+    players = _activity(evidence.moves, "player", "game").sort(
+        "game", pl.col("player").replace_strict(order)
     )
+    columns = [*texts(player="Player"), *columns]
+    yield ReportTable("played-by-player", "Matches by player", players, columns, leads=lead)
 
 
 def _natural(label: str) -> list[tuple[int, str]]:
@@ -110,17 +49,19 @@ def _natural(label: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def activity(evidence: Evidence) -> Activity:
-    """Return the activity in all scored matches of a study."""
-    return evidence.observed(Activity)
+def activity(evidence: Evidence) -> pl.DataFrame:
+    """Return the activity in the scored matches of each game, with the columns ``COLUMNS``."""
+    return _activity(evidence.moves, "game").sort("game")
 
 
-def _seat_of(record: MatchRecord) -> dict[str, str]:
-    """Return the seat of each actor; empty if another version of the rules is installed."""
-    try:
-        return {actor.name: actor.seat for actor in record.rules.actors}
-    except VersionMismatch:
-        return {}
+def _activity(moves: pl.DataFrame, *by: str) -> pl.DataFrame:
+    titles = {game: game_title(game) for game in moves["game"].unique()}
+    return moves.group_by(by).agg(
+        pl.col("game").first().replace_strict(titles, return_dtype=pl.String).alias("title"),
+        pl.col("match_id").n_unique().alias("matches"),
+        pl.col("moves").sum().alias("answers"),
+        pl.col("messages", "words").sum(),
+    )
 
 
-PLAYED = RecipePart("Overview", "", played, (Activity,), design=True)
+PLAYED = RecipePart("Overview", "", played, design=True)
