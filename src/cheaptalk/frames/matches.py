@@ -82,7 +82,7 @@ class StoredRows:
         types = {name: HEAD[name] for name in STORED} | HIDDEN
         with store.reading() as connection:
             self.people = people_of(connection, study)
-            values = list(zip(*connection.execute(query), strict=True))
+            values = list(zip(*connection.execute(query).all(), strict=True))
             try:
                 series = [
                     pl.Series(name, column, types[name])

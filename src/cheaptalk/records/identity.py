@@ -7,9 +7,9 @@ from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from cheaptalk.rules import Game, get_game
+from cheaptalk.rules import Game, UnknownName, get_game
 
 SEPARATOR = "\x1f"
 
@@ -55,6 +55,14 @@ class Configuration:
             pydantic.ValidationError: the parameters do not fit the installed rules.
         """
         return game_of(self.game, digest_key(self.parameters))
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Roles by seat; empty if the installed rules can't replay the matches."""
+        try:
+            return self.rules.seats
+        except (UnknownName, ValidationError):
+            return {}
 
 
 @cache

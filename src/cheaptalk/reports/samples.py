@@ -17,7 +17,7 @@ from cheaptalk.reports.pages import environment
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import Chance
 
-MOST_SAMPLED = 100
+MOST_SAMPLED = 50
 """Maximum number of transcripts of a game in a page."""
 
 

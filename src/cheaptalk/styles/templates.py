@@ -57,6 +57,20 @@ class Missing(jinja2.StrictUndefined):
         self._fail_with_undefined_error()
 
 
+class StyleEnvironment(jinja2.Environment):
+    """A Jinja environment that renders fast because its templates and globals never change."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.loaded: dict[str, jinja2.Template] = {}
+
+    def get_template(self, name: Any, *_: Any, **__: Any) -> jinja2.Template:
+        if name not in self.loaded:
+            template = self.loaded[name] = super().get_template(name)
+            template.globals = dict(template.globals)  # faster than a ChainMap
+        return self.loaded[name]
+
+
 class Style:
     """The texts of one game in one prompt style.
 
@@ -76,7 +90,6 @@ class Style:
         self.writing = writes
         self.blocks, self.digest = _contents(environment, file.template)
         self._template = environment.get_template(file.template)
-        self._template.globals = dict(self._template.globals)  # faster than a ChainMap
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {self.digest}")
@@ -201,7 +214,7 @@ def writing(style: str) -> Writing:
 
 def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2.Environment:
     """Return a Jinja environment that finds templates of the style, its language and all styles."""
-    environment = jinja2.Environment(
+    environment = StyleEnvironment(
         loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
         trim_blocks=True,

@@ -202,7 +202,8 @@ class FamilyMatches:
 
     def lead(self, *conditions: pl.Expr) -> Lead | None:
         """Return a link to the matches of configurations that meet these conditions."""
-        digests = sorted(self.frame.filter(*conditions)["digest"].unique())
+        matches = self.frame.lazy().filter(*conditions).select("digest").collect()
+        digests = sorted(matches["digest"].unique())
         fits = len(digests) <= MAX_LINKED
         return Lead(self.game, {"configuration": ",".join(digests)}) if digests and fits else None
 

@@ -10,17 +10,20 @@ import sqlalchemy as sa
 
 from cheaptalk.players import Kind
 from cheaptalk.records.descriptions import VALID, line_up, query_of
+from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.reader import (
     chunks,
+    load_configurations,
     members_of,
     people_of,
     seated_player,
     study_number,
 )
 from cheaptalk.records.store.store import Store
+from cheaptalk.records.validation import DamagedValue
 
 matches, configurations = schema.matches, schema.configurations
 Condition: TypeAlias = sa.ColumnElement[bool]
@@ -215,7 +218,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
             pairing = pairings.setdefault((game, *players.items()), new)
             pairing.counts[status] = pairing.counts.get(status, 0) + count
             firsts[game, *players] = min(first, firsts.get((game, *players), first))
-    game_seats = _seats(store, study, firsts.values())
+    game_seats = _seats(store, firsts.values())
     missing = {
         key: next((seat for seat in game_seats[pairing.game] if seat not in pairing.players), None)
         for key, pairing in pairings.items()
@@ -239,14 +242,24 @@ def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[
     )
     with store.reading() as connection:
         numbers = connection.scalars(sa.select(first_match).select_from(configurations)).all()
-    return _seats(store, study, (number for number in numbers if number is not None))
+    return _seats(store, (number for number in numbers if number is not None))
 
 
-def _seats(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
+def _seats(store: Store, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
     """Return the seats and roles of each game, as found in the given matches."""
+    known: dict[int, Configuration] = {}
     by_game: dict[str, list[dict[str, str]]] = {}
-    for record in store.records(study, where=matches.c.number.in_(list(numbers)), past=True):
-        by_game.setdefault(record.game, []).append(record.roles)
+    query = sa.select(matches.c.configuration_id, schema.SEATS_TEXT)
+    with store.backend.explaining(), store.reading() as connection:
+        for chunk in chunks(numbers):
+            rows = connection.execute(query.where(matches.c.number.in_(chunk))).all()
+            load_configurations(known, {configuration for configuration, _ in rows}, connection)
+            for configuration, text in rows:
+                game, roles = known[configuration].game, known[configuration].roles
+                seats = {seat: roles.get(seat, seat) for seat in schema.SEATS.read(text)}
+                if roles and seats.keys() != roles.keys():
+                    raise DamagedValue(f"the seats of {game} are {', '.join(roles)}")
+                by_game.setdefault(game, []).append(seats)
     return {game: united(variants) for game, variants in by_game.items()}
 
 

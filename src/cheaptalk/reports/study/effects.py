@@ -1,6 +1,7 @@
 """The effects of a game's parameters on its scores, all else equal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -68,7 +69,9 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
     many = [plain(item.name) for item in game.parameters if len(item.values) > MOST]
     if many:
         notes.append(f"Not compared because they have more than {MOST} values: {', '.join(many)}.")
-    panels = [_panel(game, score, rows) for score in fits]
+    configurations = game.frame.unique("configuration").sort("configuration")
+    lead = partial(_lead, game.name, configurations)
+    panels = [_panel(score, rows, lead) for score in fits]
     yield Charts(f"{game.name}-effects", "Effects of parameters", panels, CAPTION)
     columns = [
         *texts(name="Value", over="Compared with", score="Score"),
@@ -84,7 +87,7 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
         columns,
         METHOD,
         tuple(notes),
-        leads=lambda row: _lead(game, row["parameter"], row["level"]),
+        leads=lambda row: lead(row["parameter"], row["level"]),
         counts=("match", "instance"),
     )
 
@@ -178,7 +181,9 @@ def _rows(score: Score, fit: Regression, varied: Sequence[Varied]) -> Iterator[d
             }
 
 
-def _panel(game: GameScores, score: Score, rows: Sequence[dict[str, Any]]) -> Chart:
+def _panel(
+    score: Score, rows: Sequence[dict[str, Any]], lead: Callable[[str, str], Lead | None]
+) -> Chart:
     selected = [row for row in rows if row["score"] == score.title]
     texts = [
         "reference value"
@@ -187,15 +192,17 @@ def _panel(game: GameScores, score: Score, rows: Sequence[dict[str, Any]]) -> Ch
         f"{estimate(row, EFFECT).told(row['decimals'], ('match', 'instance'))}"
         for row in selected
     ]
-    leads = [_lead(game, row["parameter"], row["level"]) for row in selected]
+    leads = [lead(row["parameter"], row["level"]) for row in selected]
     names = [row["name"] for row in selected]
     return dots(capital(score.title), score.unit, names, selected, EFFECT, texts, leads)
 
 
-def _lead(game: GameScores, parameter: str, level: str) -> Lead | None:
+def _lead(game: str, configurations: pl.DataFrame, parameter: str, level: str) -> Lead | None:
     column = f"game.{parameter}"
-    values = [value for value in game.frame[column].unique() if readable(decoded(value)) == level]
-    digests = game.frame.filter(pl.col(column).is_in(values))["configuration"].unique().sort()
+    values = [
+        value for value in configurations[column].unique() if readable(decoded(value)) == level
+    ]
+    digests = configurations.filter(pl.col(column).is_in(values))["configuration"]
     if not 0 < len(digests) <= LINKED:
         return None
-    return Lead(game.name, {"configuration": ",".join(digests)})
+    return Lead(game, {"configuration": ",".join(digests)})
