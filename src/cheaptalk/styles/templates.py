@@ -219,7 +219,7 @@ def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2
         undefined=Missing,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - text for models and terminals, not HTML
+        autoescape=False,
         auto_reload=False,
     )
     names = ("number", "dollars", "percent", "quoted")
