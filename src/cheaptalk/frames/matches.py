@@ -19,6 +19,7 @@ from cheaptalk.records.identity import Configuration
 from cheaptalk.records.metrics import Measured, MetricSet
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.column_types import LATEST
 from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.reader import (
@@ -63,11 +64,13 @@ class StoredRows:
         people: the players by id.
     """
 
-    def __init__(self, store: Store, study: str, part: Part) -> None:
+    def __init__(self, store: Store, study: str, part: Part, games: Collection[str]) -> None:
         self.store, self.study = store, study
         where = of_part(part)
         names = [name.split(".") for name in STORED.values()]
         columns = [schema.metadata.tables[table].c[column] for table, column in names]
+        if store.backend.engine.dialect.name == "sqlite":  # stores all text and numbers as they are
+            columns = [sa.type_coerce(column, sa.types.NullType()) for column in columns]
         texts = [sa.cast(matches.c[name], sa.String) for name in ("seats", "kinds", "payoffs")]
         measured = schema.metrics.c.definitions, schema.metrics.c.numbers
         query = (
@@ -76,6 +79,7 @@ class StoredRows:
             .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
             .outerjoin(schema.metrics, schema.metrics.c.match_number == matches.c.number)
             .where(matches.c.number.in_(members_of(study)), sa.true() if where is None else where)
+            .where(configurations.c.id.is_(None) | configurations.c.game.in_(games))
             .order_by(matches.c.number)
         )
         self.configurations: dict[int, Configuration] = {}
@@ -98,8 +102,12 @@ class StoredRows:
         uncounted, unpaid = (
             pl.col(name).fill_null("null") == "null" for name in ("kinds", "payoffs")
         )
-        unknown = ~pl.col("configuration_id").is_in(list(self.configurations))
-        if self.frame.filter(unknown | (ended & uncounted) | (finished & unpaid)).height:
+        invalid = (
+            ~pl.col("configuration_id").is_in(list(self.configurations))
+            | ~pl.col("status").is_in([*Status])
+            | ~pl.col("finished").is_between(0, LATEST)
+        )
+        if self.frame.filter(invalid | (ended & uncounted) | (finished & unpaid)).height:
             self.check()
 
     def check(self) -> None:
@@ -270,6 +278,7 @@ def match_frames(
     study: str,
     *,
     only: Collection[str] | None = None,
+    games: Collection[str] | None = None,
     as_published: bool = False,
     workers: int = 1,
 ) -> Frames:
@@ -296,6 +305,7 @@ def match_frames(
     Args:
         study: the study's name in the store.
         only: names of the metrics to compute, which saves time; None for all.
+        games: names of the games to read, which saves time; None for all.
         as_published: use the published variants of metrics if they differ.
         workers: parallel processes, used if there is much to read and this program registered
             nothing itself. More than one requires a store in a file, and an importable script
@@ -306,7 +316,11 @@ def match_frames(
         UnknownName: a game is not installed, or none of the study's games has such a metric.
         MetricError: a metric failed.
     """
-    seats = seats_of(store, study)
+    seats = {
+        game: roles
+        for game, roles in seats_of(store, study).items()
+        if games is None or game in games
+    }
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
     metric_names = {game: [item.name for item in metrics[game]] for game in seats}
     parts = over_parts(store, study, workers, _read_part, seats, metric_names, as_published)
@@ -361,7 +375,7 @@ def _read_part(
     """Read a part of a study; return its rows by game."""
     reader, games = Reader.of(store, study), {}
     with store.backend.explaining():
-        rows = StoredRows(store, study, part)
+        rows = StoredRows(store, study, part, list(seats))
         for game, game_seats in seats.items():
             metrics = [get_game(game).metrics[name] for name in metric_names[game]]
             measuring = Measuring(rows, game, metrics, as_published)

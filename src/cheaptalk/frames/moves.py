@@ -96,13 +96,16 @@ def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_An
 def _counted(answers: Sequence[_Answer], seats: dict[str, str]) -> Iterator[tuple[Any, ...]]:
     counts: dict[str, list[int]] = {}
     for answer in answers:
-        if answer.action is not None:
-            tally = counts.setdefault(seats.get(answer.actor, answer.actor), [0, 0, 0, 0])
-            words = len((answer.action.get("message") or "").split())
+        if (action := answer.action) is not None:
+            seat = seats.get(answer.actor, answer.actor)
+            if (tally := counts.get(seat)) is None:
+                tally = counts[seat] = [0, 0, 0, 0]
             tally[0] += 1
-            tally[1] += words > 0
-            tally[2] += words
-            tally[3] += "decision" in answer.action
+            if (message := action.get("message")) and (words := len(message.split())):
+                tally[1] += 1
+                tally[2] += words
+            if "decision" in action:
+                tally[3] += 1
     first = answers[0] if answers else None
     for seat, tally in counts.items():
         own = first and first.action and seats.get(first.actor, first.actor) == seat

@@ -6,6 +6,7 @@ from math import inf
 
 import polars as pl
 
+from cheaptalk.frames.matches import match_frames
 from cheaptalk.papers.glee.families import (
     GAINS,
     METRICS,
@@ -92,9 +93,16 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     if played is None:
         raise NoData("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
-    other = replace(evidence, as_published=not evidence.as_published, metrics=("bob_gain",))
+    frames = match_frames(
+        evidence.store,
+        evidence.study,
+        only=["bob_gain"],
+        games=["persuasion"],
+        as_published=not evidence.as_published,
+        workers=evidence.workers,
+    )
     names = ("code", "paper") if evidence.as_published else ("paper", "code")
-    gains = other.frames["persuasion"].select("match_id", pl.col("bob_gain").alias(names[1]))
+    gains = frames["persuasion"].select("match_id", pl.col("bob_gain").alias(names[1]))
     own = played.frame.with_columns(pl.col("bob_gain").alias(names[0]))
     frame = with_matching(own, gains, "match_id").with_columns(
         (pl.col("code") - pl.col("paper")).alias("difference"),
