@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
-from scipy import stats
+import scipy
 
 from cheaptalk.frames.people import plays
 from cheaptalk.frames.reader import varying
@@ -182,4 +182,4 @@ def _test(
     if len(assigned) < 2:
         return len(assigned), people, largest, None
     expected = [people * size / sum(treatments) for size in treatments]
-    return len(assigned), people, largest, float(stats.chisquare(assigned, expected).pvalue)
+    return len(assigned), people, largest, float(scipy.stats.chisquare(assigned, expected).pvalue)

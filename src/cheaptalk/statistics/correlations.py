@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 from scipy.special import ndtri
 
 from cheaptalk.rules.display import brief
@@ -19,7 +19,8 @@ from cheaptalk.statistics.resampling import bootstrap
 
 Method = Literal["pearson", "spearman", "kendall"]
 IntervalKind = Literal["fisher", "bootstrap"]
-TESTS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+TESTS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau"}
+"""SciPy's functions by method."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,15 +127,15 @@ def _statistic(frame: pl.DataFrame, *, x: str, y: str, method: str) -> dict[str,
     if not np.ptp(first) or not np.ptp(second):
         return {method: None}
     if method == "kendall":
-        return {method: float(stats.kendalltau(first, second).statistic)}
+        return {method: float(scipy.stats.kendalltau(first, second).statistic)}
     if method == "spearman":
-        first, second = stats.rankdata(first), stats.rankdata(second)
+        first, second = scipy.stats.rankdata(first), scipy.stats.rankdata(second)
     return {method: float(np.corrcoef(first, second)[0, 1])}
 
 
 def _fisher(rows: pl.DataFrame, x: str, y: str, method: str, level: float) -> Correlation:
     n = len(rows)
-    result = TESTS[method](rows[x].to_numpy(), rows[y].to_numpy())
+    result = getattr(scipy.stats, TESTS[method])(rows[x].to_numpy(), rows[y].to_numpy())
     r = min(max(float(result.statistic), -1.0), 1.0)
     freedom = n - 4 if method == "kendall" else n - 3
     label = f"{level * 100:g} %, Fisher's z, {n} independent rows"

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.statistics.columns import FloatArray
@@ -67,7 +67,7 @@ def _unskewed(errors: float, skew: float) -> float:
         return float(wider_quantiles(np.array(quantile), np.array(skew))[0]) - errors
 
     minimum = errors * 1e-9
-    return minimum if excess(minimum) > 0 else float(brentq(excess, minimum, errors))
+    return minimum if excess(minimum) > 0 else float(scipy.optimize.brentq(excess, minimum, errors))
 
 
 def wider_quantiles(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
-from scipy.stats import binomtest
 
 from cheaptalk.statistics.columns import FloatArray
 
@@ -62,7 +62,7 @@ def unseen_share(count: float, level: float = 0.95) -> float:
 
 def share_limits(hits: int, trials: int) -> Bounds:
     """Return the exact 95 % interval of a share (Clopper and Pearson 1934)."""
-    interval = binomtest(hits, trials).proportion_ci()
+    interval = scipy.stats.binomtest(hits, trials).proportion_ci()
     return float(interval.low), float(interval.high)
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 from scipy.special import comb
 
 from cheaptalk.rules.display import Printed
@@ -92,7 +92,7 @@ def permutation_test(
     difference = float(sample_1.mean() - sample_2.mean())
     if len(sample_1) + len(sample_2) == 2 or np.array_equal(sample_1, sample_2):
         return PermutationTest(difference, 1.0, sizes, paired, exact=True)
-    result = stats.permutation_test(
+    result = scipy.stats.permutation_test(
         (sample_1 - sample_2,) if paired else (sample_1, sample_2),
         np.mean if paired else _difference,
         permutation_type="samples" if paired else "independent",
@@ -233,7 +233,7 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
         StatisticsError: a p-value is not in [0, 1].
     """
     values = _checked(p)
-    return np.asarray(stats.false_discovery_control(values)) if len(values) else values
+    return np.asarray(scipy.stats.false_discovery_control(values)) if len(values) else values
 
 
 def _checked(p: Sequence[float] | FloatArray) -> FloatArray:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from cheaptalk.statistics.columns import (
     FloatArray,
@@ -241,7 +241,7 @@ def _ranked(
     tail: float,
     highest: bool,
 ) -> pl.DataFrame:
-    ranks, last = (rankdata(-resampled, method=ties, axis=1) for ties in ("min", "max"))
+    ranks, last = (scipy.stats.rankdata(-resampled, method=ties, axis=1) for ties in ("min", "max"))
     low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
     high = np.quantile(last, 1 - tail, axis=0, method="inverted_cdf")
     is_first = ranks == 1
@@ -250,7 +250,7 @@ def _ranked(
         "n": rows,
         "mean": means if highest else -means,
         "error": resampled.std(axis=0, ddof=1),
-        "rank": rankdata(-means, method="min").astype(np.int64),
+        "rank": scipy.stats.rankdata(-means, method="min").astype(np.int64),
         "low": low.astype(np.int64),
         "high": high.astype(np.int64),
         "first": (is_first / is_first.sum(axis=1, keepdims=True)).mean(axis=0),
