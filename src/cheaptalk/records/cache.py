@@ -140,7 +140,7 @@ class Cache:
             raise CacheError(f"the cache {path} {SECOND_NAME}")
         with self._clear_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(path, LOCK_TIMEOUT, check_same_thread=False)
+            self._file = sqlite3.connect(path, timeout=LOCK_TIMEOUT, check_same_thread=False)
         try:
             self._prepare()
         except BaseException:

@@ -10,6 +10,7 @@ from cheaptalk.processes import processes
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.registry import Registry
 
 P = ParamSpec("P")
@@ -57,11 +58,17 @@ def over_parts(
             part: pool.submit(_work_on, store.backend.address, study, part, work, *args, **kwargs)
             for part in parts
         }
-        results = {
-            part: work(store, study, part, *args, **kwargs)
-            for part in reversed(parts)
-            if futures[part].cancel()  # it has not started
-        }
+        try:
+            results = {
+                part: work(store, study, part, *args, **kwargs)
+                for part in reversed(parts)
+                if futures[part].cancel()  # it has not started
+            }
+        except CheaptalkError:
+            for future in futures.values():
+                if not future.cancelled():
+                    future.result()  # raises the error of an earlier part
+            raise
         return [results[part] if part in results else futures[part].result() for part in parts]
 
 

@@ -51,6 +51,12 @@ FileId: TypeAlias = tuple[int, int]
 """A file's device and inode."""
 
 
+def _close(connections: set[sqlite3.Connection]) -> None:
+    """Close all connections of an engine, including those of readers that were abandoned."""
+    while connections:
+        connections.pop().close()
+
+
 class SqliteBackend(Backend):
     """A store in a SQLite file."""
 
@@ -76,7 +82,10 @@ class SqliteBackend(Backend):
         backend = proxy(self)  # no cycle: an unused store is freed and closes its connections
         sa.event.listen(engine, "begin", lambda connection: backend._begin(connection))
         sa.event.listen(engine, "commit", lambda connection: backend._before_commit(connection))
-        finalize(self, engine.dispose)
+        connections: set[sqlite3.Connection] = set()
+        sa.event.listen(engine, "connect", lambda connection, _: connections.add(connection))
+        sa.event.listen(engine, "close", lambda connection, _: connections.discard(connection))
+        finalize(self, _close, connections)
         return engine
 
     @classmethod
