@@ -98,7 +98,7 @@ def report(
             recipes lists the recipes.
         draws: With --recipe: use N bootstrap or permutation draws.
         recipe_option: Set an option of the recipe. Repeatable.
-        transcripts: Include N transcripts per pairing.
+        transcripts: Include N transcripts per pairing, at most 50 per game.
     """
     if recipe_option and not recipe:
         raise typer.BadParameter("requires --recipe", param_hint="--recipe-option")

@@ -21,7 +21,7 @@ from cheaptalk.reports.recipes.parts import (
     painted,
 )
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.reports.samples import packed, sampled
+from cheaptalk.reports.samples import MOST_SAMPLED, packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.studies.lookup import reads_study
@@ -182,6 +182,7 @@ def write_findings(
         viewer=viewer,
         sample=sample,
         sampled=len(chosen),
+        most=MOST_SAMPLED,
         store=evidence.store.title,
         transcripts=packed(evidence.store, evidence.study, chosen),
     )
