@@ -382,13 +382,7 @@ def _around(text: str, start: int) -> str:
 
 
 class AskedCall(NamedTuple):
-    """A call for which to explain the cache hit or miss.
-
-    Attributes:
-        location: a description of the call's place in the match.
-        match: the call's match; None if unknown.
-        cached: whether the call's response came from a cache.
-    """
+    """A call for which to explain the cache hit or miss, and its place in the match."""
 
     location: str
     request: Request

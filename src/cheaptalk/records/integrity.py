@@ -50,12 +50,7 @@ AT_ONCE = 500
 
 
 class RepeatedReply(NamedTuple):
-    """A response that is recorded for two requests.
-
-    Attributes:
-        call, other: the calls for which the response is recorded.
-        id: the server's id of the response.
-    """
+    """A response, with the server's id, that is recorded for two calls."""
 
     call: CallKey
     other: CallKey

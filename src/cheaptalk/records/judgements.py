@@ -110,10 +110,7 @@ def write_judgement(
 
 
 def forget_answers(connection: sa.Connection, participant: str) -> None:
-    """Delete all judgements of a participant's answers, and the judges' calls for them.
-
-    The caller's transaction is used. Deleted calls are no longer counted as costs.
-    """
+    """Delete all judgements of a participant's answers, and the judges' calls with their costs."""
     id_ = answers_id(participant)
     connection.execute(sa.delete(judgements).where(judgements.c.match_id == id_))
     connection.execute(
@@ -172,10 +169,7 @@ def _read(store: StoreReader, *conditions: sa.ColumnElement[bool]) -> Iterator[J
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
-    """Map each match and judged item of a study to the kind of the judge's answer.
-
-    For participants' answers, :func:`answers_id` replaces the match id.
-    """
+    """Map each match (or :func:`answers_id`) and judged item of a study to the kind of the answer."""
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
     of_study = _of(study) | _of_people(study)
     query = sa.select(*columns).where(of_study, judgements.c.judge == judge)

@@ -46,7 +46,6 @@ class Column:
         name: the column's name; columns of several games can share it.
         type: text, integer, number, boolean or JSON (as text).
         range: the unit or the possible values, if they can be listed briefly.
-        meaning: a description.
         of: reads the value from a row's source; returns None for a missing value.
         group: the kind of column, which becomes a prefix if another kind has the same name.
         game: the game with this column; empty for all games.
@@ -228,10 +227,8 @@ def columns_of(
     """Return a table column for each scalar field of a pydantic model, including nested models.
 
     Names of nested fields are joined by ``_``. A field with one value per role becomes one column
-    per role. Other lists and mappings are JSON.
-
-    Args:
-        data: returns the model's JSON data from a row's source.
+    per role. Other lists and mappings are JSON. ``data`` returns the model's JSON data from a row's
+    source.
     """
     schema = model.model_json_schema(mode="serialization")
     if "properties" not in schema:  # a model with its own serializer

@@ -71,12 +71,7 @@ class Exported:
 
 
 class Wording(NamedTuple):
-    """Options for texts in an export: the escaping in CSV and the prompt style of chats.
-
-    Attributes:
-        raw_cells: whether texts in CSV are written unchanged.
-        style: the prompt style of chats of players that are not models.
-    """
+    """Options for texts: whether CSV has no escaping, and the prompt style of other players' chats."""
 
     raw_cells: bool
     style: str | None
@@ -357,13 +352,7 @@ LINES = {"jsonl": "matches", "chats": "chats"}
 
 
 class Form(NamedTuple):
-    """The functions that write an export format.
-
-    Attributes:
-        write: writes the files of a study, or of a part of it, to a folder, and counts rows.
-        join: joins the files of several parts.
-        sink: writes the rows of a table.
-    """
+    """The functions that write a study or a part of it, join the files of parts, and write a table."""
 
     write: Callable[[Store, str, Path, Wording, Part], Counter[str]]
     join: Callable[[Sequence[Path], Path], None]

@@ -260,8 +260,7 @@ def match_columns(
 ) -> list[Column]:
     """Return the columns of the table of matches for the given games.
 
-    Args:
-        seats: all seats of a study's games; by default those of each game's default configuration.
+    ``seats`` are those of a study's games; by default those of each game's default configuration.
     """
     seats_by_game = {
         game_spec.name: list(game_spec.rules().seats) for game_spec in game_specs
@@ -358,13 +357,7 @@ PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice
 
 @dataclass(frozen=True)
 class PersonRow:
-    """A row in one of the exported tables of participants.
-
-    Attributes:
-        record: the data from the store.
-        currency: the currency of payments.
-        game: empty, because the columns are the same for all games.
-    """
+    """A row in one of the exported tables of participants, which are the same for all games."""
 
     study: str
     record: PersonRecord

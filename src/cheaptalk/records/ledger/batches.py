@@ -41,11 +41,8 @@ class BatchCall(NamedTuple):
 class Batch(NamedTuple):
     """A batch whose results have not been collected.
 
-    Attributes:
-        model: the model string of all calls in the batch.
-        tag: a unique name that the provider stores with the batch.
-        planned: the time of the commit, in seconds since 1970.
-        name: the provider's id of the batch; None if it may not have been submitted.
+    ``tag`` is a unique name that the provider stores with the batch; ``planned`` is in seconds
+    since 1970; ``name`` is the provider's id, or None if the batch may not have been submitted.
     """
 
     id: int

@@ -62,11 +62,7 @@ class PastCall(NamedTuple):
 
 
 class Ledger:
-    """An asynchronous writer that durably records calls in a store. Use it as a context manager.
-
-    Args:
-        study_id: the study that is charged; None if the calls belong to no study.
-    """
+    """An asynchronous writer that durably records calls, charged to a study. Use it as a context."""
 
     def __init__(self, store: Store, study_id: int | None = None) -> None:
         self.store = store
@@ -219,12 +215,7 @@ def how_it_ended(store: Store, match_id: str) -> Ended | None:
 
 
 class Noted(NamedTuple):
-    """Times of an answered call, and the study that paid for it.
-
-    Attributes:
-        sent, received: times in seconds since 1970.
-        bought_by: the study that sent the call.
-    """
+    """Times of an answered call in seconds since 1970, and the study that paid for it."""
 
     sent: float
     received: float | None

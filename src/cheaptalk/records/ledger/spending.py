@@ -74,11 +74,7 @@ def spent_on(store: StoreReader, match_id: str) -> Cost:
 
 
 class Buyers:
-    """The studies that paid for the calls of matches.
-
-    Args:
-        where: a condition on the matches table.
-    """
+    """The studies that paid for the calls of matches."""
 
     def __init__(self, store: StoreReader, where: Any) -> None:
         query = (
@@ -183,15 +179,10 @@ def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
 
 
 class Sending(NamedTuple):
-    """One attempt of a model call.
+    """One attempt of a model call: its player's label, and the requested model string.
 
-    Attributes:
-        player: the label of the player that made the call.
-        model: the requested model string.
-        reply: the recorded response; None without a response.
-        ended: the end of the match in seconds since 1970; None if it has not ended.
-        bought_by: the study that bought the call.
-        planned: whether the match is in the study's current plan.
+    ``ended`` is the end of the match in seconds since 1970, or None. ``planned`` is whether the
+    match is in the study's current plan.
     """
 
     player: str
@@ -293,12 +284,7 @@ def _cost(totals: Sequence[Any]) -> Cost:
 
 
 class FailedAttempt(NamedTuple):
-    """A failed attempt of a call, whose response the match did not use.
-
-    Attributes:
-        key: the call.
-        reply: the recorded failure; see :class:`.Reply`.
-    """
+    """A failed attempt of a call, with its failure (see :class:`.Reply`), which play did not use."""
 
     key: CallKey
     reply: Mapping[str, Any]

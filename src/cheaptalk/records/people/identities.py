@@ -25,13 +25,9 @@ CODE = "select code from identities where study = ? and source = ? and known_by 
 
 
 class Identity(NamedTuple):
-    """A participant's external id.
+    """A participant's platform, id on the platform (``known_by``), and code in the store.
 
-    Attributes:
-        source: the platform, such as prolific.
-        known_by: the participant's id on the platform.
-        code: the participant's code in the store.
-        more: further parameters of the participant's link, as a URL query.
+    ``more`` are further parameters of the participant's link, as a URL query.
     """
 
     source: str
@@ -43,9 +39,8 @@ class Identity(NamedTuple):
 def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) -> str:
     """Return a CSV table of participants' codes and external ids.
 
-    Args:
-        shown: completion codes by participant, separated by spaces after several visits.
-            Participants who have not ended are missing.
+    ``shown`` are completion codes by participant, separated by spaces after several visits.
+    Participants who have not ended are missing.
     """
     ordered = sorted(identities, key=lambda identity: identity.code)
     links = [dict(parse_qsl(identity.more)) for identity in ordered]
@@ -66,10 +61,8 @@ def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) ->
 class Identities:
     """A file of participants' external ids, in which deleted data is overwritten.
 
-    The file is readable only by its owner, and created if missing.
-
-    Raises:
-        StoreError: the file can't be opened, or contains no identities.
+    The file is readable only by its owner, and created if missing; StoreError if that is
+    impossible.
     """
 
     def __init__(self, path: Path) -> None:

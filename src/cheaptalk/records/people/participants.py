@@ -35,14 +35,9 @@ class KeptParticipant(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Changes to a participant's data.
+    """Changes to a participant's data: columns of its row and rows of other tables.
 
-    Attributes:
-        id: the participant's number.
-        changed: new values of columns of the participant's row.
-        responses: rows of new responses.
-        play: columns of the row of a game, with its number.
-        owed: rows of new payments; existing payments are kept.
+    ``play`` are columns of the row of a game, with its number. Existing payments are kept.
     """
 
     id: int

@@ -20,12 +20,9 @@ participants, payments, payouts = schema.participants, schema.payments, schema.p
 
 
 class PayoutLine(NamedTuple):
-    """The amounts of one participant in a payout.
+    """A participant's cents: for the first completed visit, which platforms pay, and the remaining.
 
-    Attributes:
-        code: the participant's code; empty if the participant was deleted.
-        base: cents for the first completed visit, which platforms pay themselves.
-        bonus: all other cents.
+    The code is empty if the participant was deleted.
     """
 
     code: str
@@ -34,15 +31,7 @@ class PayoutLine(NamedTuple):
 
 
 class Payout(NamedTuple):
-    """A completed payout, with its format, amount and time.
-
-    Attributes:
-        form: the format of the payout file.
-        by: the account that requested the payout.
-        people: the number of participants paid.
-        cents: the total amount.
-        made: the time of the payout, in seconds since 1970.
-    """
+    """A completed payout: the file's format, the requesting account, the total, and the time."""
 
     number: int
     form: str
@@ -147,10 +136,7 @@ def payout_file(
     ``prolific`` is the text for bulk bonus payments: an id and an amount per line. ``mturk`` has a
     row per bonus for ``send-bonus``, with a token that prevents MTurk from paying it twice. Both
     platforms pay the base themselves, and deleted participants are omitted. ``csv`` contains all
-    participants with base and bonus.
-
-    Args:
-        ids: identities by code; participants without an identity are listed by their code.
+    participants with base and bonus. Participants without an identity are listed by their code.
     """
     return bare_csv(_rows(form, study, payout, lines, ids))
 

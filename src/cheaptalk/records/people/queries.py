@@ -38,11 +38,8 @@ class PlayedSettings(NamedTuple):
 class PassedCheck(NamedTuple):
     """Numbers of participants who answered and who passed one kind of check.
 
-    Attributes:
-        kind: one of :data:`CHECKS`, or ``attention``.
-        answered: participants who answered a check of this kind.
-        first: participants who answered all questions correctly at the first attempt.
-        passed: participants who answered all questions correctly at any attempt.
+    ``kind`` is one of :data:`CHECKS`, or ``attention``. ``first`` counts participants who answered
+    all questions correctly at the first attempt, ``passed`` at any attempt.
     """
 
     kind: str
@@ -52,14 +49,7 @@ class PassedCheck(NamedTuple):
 
 
 class ReachedStep(NamedTuple):
-    """Numbers of participants who reached and who answered a step.
-
-    Attributes:
-        step: the step's name.
-        reached: participants who answered the step or are at it.
-        answered: participants who answered the step.
-        checked: whether the step has expected answers.
-    """
+    """Numbers of participants who reached and who answered a step, which may have expected answers."""
 
     step: str
     reached: int
@@ -207,13 +197,10 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
 def checks_passed(
     store: StoreReader, study: str, steps: Mapping[str, list[str]]
 ) -> list[PassedCheck]:
-    """Count the participants who answered and who passed each kind of check.
+    """Count the participants who answered and who passed each kind of check; ``steps`` are by kind.
 
     Participants must pass all code word and comprehension steps, but only those quizzes that they
     reached, because quizzes follow games.
-
-    Args:
-        steps: the steps with expected answers, by kind.
     """
     checks = []
     for kind in CHECKS:
@@ -271,12 +258,8 @@ def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
 class Progress(NamedTuple):
     """Numbers of participants who reached each stage of a study.
 
-    Attributes:
-        came: all participants.
-        consented: participants who consented and did not decline later.
-        began: participants who started a game.
-        finished: participants who finished a game, which answers to a quiz also show.
-        completed: participants who completed the study.
+    ``consented`` excludes participants who declined later; ``began`` counts participants who
+    started a game, and ``finished`` also those whose game was erased but who answered a quiz.
     """
 
     came: int

@@ -32,18 +32,11 @@ def over_parts(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> list[T]:
-    """Apply a function to each part of a study; return the results in storage order.
+    """Apply a module-level function to each part of a study; return the results in storage order.
 
     This process works too, starting with the last part. It works without others if there are few
-    matches, or if it registered components that other processes don't know.
-
-    Args:
-        workers: number of processes, including this one. With more than one, the caller's script
-            must be importable (``if __name__ == "__main__":``).
-        work: a module-level function; receives the store, study, part and further arguments.
-
-    Raises:
-        CheaptalkError: a worker was killed.
+    matches, or if it registered components that other processes don't know. With more than one
+    worker, the caller's script must be importable (``if __name__ == "__main__":``).
     """
     parts = _parts(store, study, workers)
     if len(parts) < 2:

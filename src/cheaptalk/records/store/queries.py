@@ -31,14 +31,11 @@ class MatchFilter:
     """A filter for the matches of a study, in which unset attributes match all values.
 
     Attributes:
-        game: the game's name.
         seats: the game's seats in the study, with their roles.
-        status: the status of a match.
         player: the label of a player in any seat.
-        players: labels by seat, or by role: a player in any seat of the role.
+        players, kinds, forfeits: labels, kinds of answers, and labels of players that forfeited, by
+            seat or by role (a player in any seat of the role).
         kind: an answer of this kind by any player.
-        kinds: kinds of answers by seat or role.
-        forfeits: labels by seat or role: players that forfeited the match in this seat.
         without: a seat that the matches don't have.
         parameters: words that the parameters, written ``name=value``, must all contain.
         says: a text in any message, case-insensitive.
@@ -134,13 +131,9 @@ members, studies = schema.members, schema.studies
 
 
 class PlayedPairing(NamedTuple):
-    """The matches of one game with the same players in the same seats.
+    """The matches of one game with the same players in the same seats, counted by status.
 
-    Attributes:
-        game: the game's name.
-        players: labels by seat.
-        counts: the number of matches by status.
-        without: a seat of other matches of the game that these matches don't have.
+    ``players`` are labels by seat; ``without`` is a seat of other matches that these don't have.
     """
 
     game: str
@@ -163,12 +156,9 @@ SEARCHED = 2_000
 
 
 class MatchPage(NamedTuple):
-    """A page of search results: matches, and where the next page begins.
+    """A page of matches, with the id after which the next page begins (None on the last page).
 
-    Attributes:
-        records: the matches.
-        after: the id after which the next page begins; None on the last page.
-        searched: the number of matches whose messages were searched.
+    ``searched`` is the number of matches whose messages were searched.
     """
 
     records: list[MatchRecord]
@@ -177,12 +167,9 @@ class MatchPage(NamedTuple):
 
 
 class StudyPairings(NamedTuple):
-    """The pairings of players in all matches of a study.
+    """The pairings of a study, sorted by game and labels, and the seats of its games.
 
-    Attributes:
-        pairings: all pairings with their match counts, sorted by game and labels.
-        seats: the seats of each game over all its configurations, with their roles. Games without
-            a match are omitted.
+    The seats are those of all configurations, with their roles, of games with matches.
     """
 
     pairings: list[PlayedPairing]
@@ -318,11 +305,7 @@ def read_matches(
 def ended_matches(
     store: Store, study: str, status: Status, player: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return the ids and games of a study's matches with a given status, in storage order.
-
-    Args:
-        player: restrict to matches in which a player with this label has a seat.
-    """
+    """Return ids and games of a study's matches with a status, in storage order, and with a player."""
     query = (
         sa.select(matches.c.id, configurations.c.game)
         .join(configurations, configurations.c.id == matches.c.configuration_id)

@@ -175,15 +175,7 @@ class Store(StoreReader):
         return None
 
     def writing(self, wait: float = 0) -> AbstractContextManager[None]:
-        """Lock the store exclusively for writing.
-
-        Args:
-            wait: maximum seconds to wait for another writer.
-
-        Raises:
-            StoreLocked: another process holds the lock.
-            StoreError: the store's folder is not writable.
-        """
+        """Lock the store exclusively for writing; see :meth:`.Backend.holding`."""
         return self.backend.holding(wait)
 
     @contextmanager
@@ -197,10 +189,7 @@ class Store(StoreReader):
                 yield Shares()
 
     def transaction(self) -> AbstractContextManager[sa.Connection]:
-        """Return a connection whose transaction is committed, or rolled back after an error.
-
-        Other writers wait from the start of the transaction.
-        """
+        """See :meth:`.Backend.transaction`."""
         return self.backend.transaction()
 
     # Studies, configurations, players
@@ -269,8 +258,7 @@ class Store(StoreReader):
     ) -> None:
         """Store ended matches in one transaction, and delete their answered calls from the ledger.
 
-        Args:
-            write_also: performs further writes in the same transaction.
+        ``write_also`` performs further writes in the same transaction.
         """
         if not matches:
             return
@@ -283,11 +271,7 @@ class Store(StoreReader):
 
 
 class StudyRows:
-    """The database rows of a study, of its configurations and of its players.
-
-    Attributes:
-        configurations, players: ids by digest.
-    """
+    """The ids of a study, of its configurations and of its players, both by digest."""
 
     def __init__(self, store: Store, name: str, spec: Mapping[str, Any]) -> None:
         self.store = store
@@ -423,10 +407,8 @@ NEW_PLANNED = sa.insert(PLANNED)
 class Adopted(NamedTuple):
     """The result of adding planned matches that are already in the store to a study.
 
-    Attributes:
-        left: positions of matches that are missing or have not ended, in order.
-        set_aside: the number of the study's other matches that were superseded.
-        forfeited: the number of ended matches that were forfeited.
+    ``left`` are positions of matches that are missing or have not ended, in order. ``set_aside``
+    matches were superseded; ``forfeited`` matches are among those that ended.
     """
 
     left: Sequence[int]
@@ -435,11 +417,9 @@ class Adopted(NamedTuple):
 
 
 def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> Adopted:
-    """Add matches that are already in the store to a study.
+    """Add matches that are already in the store to a study, skipping ids that are not.
 
-    Args:
-        ids: distinct match ids; ids that are not in the store are skipped.
-        only: mark the study's other matches as superseded.
+    ``ids`` are distinct. With ``only``, the study's other matches are marked as superseded.
     """
     with store.transaction() as connection:
         PLANNED.create(connection)
@@ -533,12 +513,10 @@ studies = schema.studies
 def note_run(
     store: Store, study_id: int, planned: int, halted: str | None, *, to_come: int = 0
 ) -> None:
-    """Record a study's planned and expected numbers of matches, and why its run stopped.
+    """Record a study's planned and expected numbers of matches, and why its run stopped early.
 
-    Args:
-        halted: None if the run did not stop early, or has just started.
-        to_come: number of matches that the run will add. Until the run ends,
-            :meth:`.StoreReader.shortfalls` detects copies that lack them.
+    ``to_come`` is the number of matches that the run will add. Until the run ends,
+    :meth:`.StoreReader.shortfalls` detects copies that lack them.
     """
     stored = sa.select(sa.func.count()).where(members.c.study_id == study_id).scalar_subquery()
     with store.transaction() as connection:
