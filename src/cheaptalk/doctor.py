@@ -22,7 +22,7 @@ from cheaptalk.rules import counted
 
 
 class Diagnosis(NamedTuple):
-    """The result of a check of a subject; after a failure, the details say how to fix the problem."""
+    """The result of a check of a subject; after a failure, with details on how to fix it."""
 
     what: str
     ok: bool

@@ -152,8 +152,7 @@ def excluded(store: StoreReader, study: str) -> Excluded:
             *(kinds_text.contains(f'"{kind}"') for kind in dropping),
         ),
     )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
+    rows = store.rows(query)
     return Excluded(
         sum(policies.of(kinds or {}) != "keep" for _, kinds in rows),
         sum(replaced_instance(instance) is not None for instance, _ in rows),
@@ -169,8 +168,7 @@ def _all_scripted(store: StoreReader, study: str) -> bool:
         .join(studies, studies.c.id == rosters.c.study_id)
         .where(studies.c.name == study)
     )
-    with store.reading() as connection:
-        return all("strategy" in spec for spec in connection.scalars(query))
+    return all("strategy" in spec for spec in store.scalars(query))
 
 
 def predecessors(store: StoreReader, study: str) -> dict[str, str]:
@@ -182,8 +180,7 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
         matches.c.repeat,
         schema.SEATS_TEXT,
     ).where(matches.c.number.in_(members_of(study, past=True)))
-    with store.reading() as connection:
-        ids = {tuple(key): id_ for id_, *key in connection.execute(query)}
+    ids = {tuple(key): id_ for id_, *key in store.rows(query)}
     replaced = {id_: (replaced_instance(instance), *rest) for (instance, *rest), id_ in ids.items()}
     return {id_: ids[key] for id_, key in replaced.items() if key in ids}
 

@@ -133,8 +133,7 @@ def specs_of_judges(store: StoreReader, digests: Collection[str]) -> dict[str, d
 
 def _specs(store: StoreReader, digests: Any) -> dict[str, dict[str, Any]]:
     query = sa.select(judges.c.digest, judges.c.spec).where(judges.c.digest.in_(digests))
-    with store.reading() as connection:
-        return dict(connection.execute(query.order_by(judges.c.id)).all())
+    return dict(store.rows(query.order_by(judges.c.id)))
 
 
 def read_judgements(
@@ -169,22 +168,19 @@ def _read(store: StoreReader, *conditions: sa.ColumnElement[bool]) -> Iterator[J
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
-    """Map each match (or :func:`answers_id`) and judged item of a study to the kind of the answer."""
+    """Map each judged item, by match (or :func:`answers_id`), to the kind of the answer."""
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
     of_study = _of(study) | _of_people(study)
     query = sa.select(*columns).where(of_study, judgements.c.judge == judge)
-    with store.reading() as connection:
-        rows = connection.execute(query)
-        return {(match_id, item): Kind(kind) for match_id, item, kind in rows}
+    return {(match_id, item): Kind(kind) for match_id, item, kind in store.rows(query)}
 
 
 def instances_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
     """Return the configuration and instance of each match of a study."""
     matches = schema.matches.c
     query = sa.select(matches.id, matches.configuration_id, matches.instance)
-    with store.reading() as connection:
-        rows = connection.execute(query.where(matches.number.in_(members_of(study))))
-        return {id_: (configuration, instance) for id_, configuration, instance in rows}
+    rows = store.rows(query.where(matches.number.in_(members_of(study))))
+    return {id_: (configuration, instance) for id_, configuration, instance in rows}
 
 
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
@@ -199,21 +195,18 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
         calls.c.match_id.startswith(start, autoescape=True), calls.c.study_id == study_id
     )
     judged = sa.select(judgements.c.calls, judgements.c.study_id).where(judgements.c.judge == judge)
-    with store.reading() as connection:
-        ledger_cost = sum(map(cost_of, connection.scalars(in_ledger)), Cost())
-        recorded = (
-            call["reply"]
-            for judgement_calls, made_for in connection.execute(judged)
-            for call in judgement_calls
-            if call.get("bought_by", study if made_for == study_id else None) == study
-        )
-        return sum(map(cost_of, recorded), ledger_cost)
+    recorded = [
+        call["reply"]
+        for judgement_calls, made_for in store.rows(judged)
+        for call in judgement_calls
+        if call.get("bought_by", study if made_for == study_id else None) == study
+    ]
+    return sum(map(cost_of, [*store.scalars(in_ledger), *recorded]), Cost())
 
 
 def judging_cost(store: StoreReader, study: str) -> Cost:
     """Return the cost of all judges' calls for a study, which the study's own cost excludes."""
-    with store.reading() as connection:
-        digests = connection.scalars(sa.select(judges.c.digest)).all()
+    digests = store.scalars(sa.select(judges.c.digest))
     return sum((judge_cost(store, judge, study) for judge in digests), Cost())
 
 

@@ -71,7 +71,7 @@ class Exported:
 
 
 class Wording(NamedTuple):
-    """Options for texts: whether CSV has no escaping, and the prompt style of other players' chats."""
+    """Options for texts: no escaping in CSV, and the prompt style of other players' chats."""
 
     raw_cells: bool
     style: str | None
@@ -352,7 +352,7 @@ LINES = {"jsonl": "matches", "chats": "chats"}
 
 
 class Form(NamedTuple):
-    """The functions that write a study or a part of it, join the files of parts, and write a table."""
+    """Functions that write (a part of) a study, join the files of parts, and write a table."""
 
     write: Callable[[Store, str, Path, Wording, Part], Counter[str]]
     join: Callable[[Sequence[Path], Path], None]

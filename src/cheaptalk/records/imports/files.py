@@ -42,7 +42,7 @@ def path_name(root: Path, folder: Path) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text, without a byte order mark; raise Unfit if it is not a UTF-8 text file."""
+    """Return a file's text without a byte order mark; raise Unfit if it is not UTF-8 text."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise Unfit(f"{path.name}: is a pipe or device, not a file")

@@ -134,14 +134,11 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
     by_number: dict[int, Batch] = {}
     calls_by_batch: dict[int, list[BatchCall]] = {}
     matches_by_batch: dict[int, set[str]] = {}
-    with store.reading() as connection:
-        for row in connection.execute(query):
-            batch_calls = calls_by_batch.setdefault(row.id, [])
-            by_number[row.id] = Batch(
-                row.id, row.model, row.tag, row.planned, batch_calls, row.name
-            )
-            batch_calls.append(BatchCall(row.number, row.call))
-            matches_by_batch.setdefault(row.id, set()).add(row.match_id)
+    for row in store.rows(query):
+        batch_calls = calls_by_batch.setdefault(row.id, [])
+        by_number[row.id] = Batch(row.id, row.model, row.tag, row.planned, batch_calls, row.name)
+        batch_calls.append(BatchCall(row.number, row.call))
+        matches_by_batch.setdefault(row.id, set()).add(row.match_id)
     all_matches = set().union(*matches_by_batch.values())
     selected = {id_ for id_ in matches if id_ in all_matches} if all_matches else set()
     return [batch for number, batch in by_number.items() if matches_by_batch[number] & selected]
@@ -157,8 +154,7 @@ def refusals(store: Store) -> list[tuple[str, Reply]]:
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
     query = sa.select(model, reply).where(refused)
-    with store.reading() as connection:
-        return [(row[0], Reply.model_validate(row[1])) for row in connection.execute(query)]
+    return [(row[0], Reply.model_validate(row[1])) for row in store.rows(query)]
 
 
 def all_batches(store: Store) -> list[BatchSummary]:
@@ -180,5 +176,4 @@ def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
 def _summaries(store: Store, where: sa.ColumnElement[bool]) -> list[BatchSummary]:
     columns = (batches.c[name] for name in BatchSummary._fields)
     query = sa.select(*columns).where(where).order_by(batches.c.id)
-    with store.reading() as connection:
-        return [BatchSummary(*row) for row in connection.execute(query)]
+    return [BatchSummary(*row) for row in store.rows(query)]

@@ -62,7 +62,7 @@ class PastCall(NamedTuple):
 
 
 class Ledger:
-    """An asynchronous writer that durably records calls, charged to a study. Use it as a context."""
+    """An asynchronous writer that durably records calls. Use it as a context manager."""
 
     def __init__(self, store: Store, study_id: int | None = None) -> None:
         self.store = store
@@ -191,14 +191,10 @@ def mark_unresolved(store: Store) -> int:
 @patient
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
     """Return the answered calls of a match that has not ended."""
-    query = sa.select(calls).where(calls.c.match_id == match_id, calls.c.state == "answered")
-    with store.reading() as connection:
-        return {
-            CallKey(row.match_id, row.request, row.actor, row.attempt): PastCall(
-                row.call, row.reply, row._mapping["try"]
-            )
-            for row in connection.execute(query)
-        }
+    query = sa.select(*KEY, calls.c.call, calls.c.reply, calls.c["try"]).where(
+        calls.c.match_id == match_id, calls.c.state == "answered"
+    )
+    return {CallKey(*row[:4]): PastCall(*row[4:]) for row in store.rows(query)}
 
 
 @patient
@@ -207,11 +203,8 @@ def how_it_ended(store: Store, match_id: str) -> Ended | None:
     table = schema.matches
     columns = [table.c[name] for name in ENDED_COLUMNS]
     settled = table.c.status.in_([status.value for status in SETTLED])
-    with store.reading() as connection:
-        row = connection.execute(
-            sa.select(*columns).where(table.c.id == match_id, settled)
-        ).one_or_none()
-    return None if row is None else Ended(Status(row.status), *row[1:])
+    rows = store.rows(sa.select(*columns).where(table.c.id == match_id, settled))
+    return next((Ended(Status(row.status), *row[1:]) for row in rows), None)
 
 
 class Noted(NamedTuple):
@@ -247,8 +240,7 @@ def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     """Return the number of attempts of each call of a match."""
     attempts = sa.func.max(calls.c["try"])
     query = sa.select(*KEY, attempts).where(calls.c.match_id == match_id).group_by(*KEY)
-    with store.reading() as connection:
-        return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
+    return {CallKey(*row[:4]): int(row[4]) for row in store.rows(query)}
 
 
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:
@@ -272,6 +264,4 @@ def lost_calls(store: StoreReader, study: str) -> Counter[str]:
         .group_by(failure)
         .order_by(failure)
     )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
-    return Counter({str(name): int(count) for name, count in rows})
+    return Counter({str(name): int(count) for name, count in store.rows(query)})

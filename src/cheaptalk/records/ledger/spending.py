@@ -62,8 +62,7 @@ def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
         .group_by(studies.c.name)
         .order_by(studies.c.name)
     )
-    with store.reading() as connection:
-        return dict(connection.execute(query).all())
+    return dict(store.rows(query))
 
 
 @patient
@@ -85,9 +84,8 @@ class Buyers:
             .order_by(studies.c.id)
         )
         self._names: dict[str, list[str]] = {}
-        with store.reading() as connection:
-            for id_, name in connection.execute(query):
-                self._names.setdefault(id_, []).append(name)
+        for id_, name in store.rows(query):
+            self._names.setdefault(id_, []).append(name)
 
     @classmethod
     def of_study(cls, store: StoreReader, study: str) -> "Buyers":
@@ -115,8 +113,7 @@ def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
     numbers = sa.select(purchases.c.match_number).where(
         purchases.c.study_id == study_id, purchases.c.uncounted > 0
     )
-    with store.reading() as connection:
-        study = connection.scalar(sa.select(studies.c.name).where(studies.c.id == study_id))
+    study = store.scalar(sa.select(studies.c.name).where(studies.c.id == study_id))
     buyers = Buyers(store, matches.c.number.in_(numbers))
     for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
         for _, entry, buyer in buyers.of(record):
@@ -136,10 +133,9 @@ def latest_replies(
         .where(purchases.c.study_id == study_id)
         .order_by(purchases.c.match_number.desc())
     )
-    with store.reading() as connection:
-        for call, reply in connection.execute(query.order_by(calls.c.id.desc()).limit(SAMPLE)):
-            yield call, reply or {}
-        numbers = connection.scalars(last.limit(SAMPLE)).all()
+    for call, reply in store.rows(query.order_by(calls.c.id.desc()).limit(SAMPLE)):
+        yield call, reply or {}
+    numbers = store.scalars(last.limit(SAMPLE))
     for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
         for answer in record.answers:
             for entry in answer.calls:
@@ -157,8 +153,7 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
     query = sa.select(calls.c.call, calls.c.reply).where(
         where, calls.c.state != "sent", _to_model()
     )
-    with store.reading() as connection:
-        return [call for call, reply in connection.execute(query) if cost_of(reply).unknown]
+    return [call for call, reply in store.rows(query) if cost_of(reply).unknown]
 
 
 def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
@@ -170,11 +165,10 @@ def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
         calls.c.state == "answered", _to_model()
     )
     costs: dict[str, dict[str, Cost]] = {}
-    with store.reading() as connection:
-        for match_id, actor, reply in connection.execute(query):
-            usage = Usage.model_validate(reply.get("usage", {}))
-            by_actor = costs.setdefault(match_id, {})
-            by_actor[actor] = by_actor.get(actor, Cost()) + Cost(1, usage)
+    for match_id, actor, reply in store.rows(query):
+        usage = Usage.model_validate(reply.get("usage", {}))
+        by_actor = costs.setdefault(match_id, {})
+        by_actor[actor] = by_actor.get(actor, Cost()) + Cost(1, usage)
     return costs
 
 
@@ -207,9 +201,8 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
         .join(studies, studies.c.id == calls.c.study_id, isouter=True)
         .where(matches.c.number.in_(members_of(study, past=True)), _to_model())
     )
-    with store.reading() as connection:
-        for match_id, *call in connection.execute(query):
-            open_calls.setdefault(match_id, []).append(tuple(call))
+    for match_id, *call in store.rows(query):
+        open_calls.setdefault(match_id, []).append(tuple(call))
     buyers = Buyers.of_study(store, study)
     has_calls = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
     for record in store.records(study, bodies=True, where=has_calls, past=True):
@@ -284,7 +277,7 @@ def _cost(totals: Sequence[Any]) -> Cost:
 
 
 class FailedAttempt(NamedTuple):
-    """A failed attempt of a call, with its failure (see :class:`.Reply`), which play did not use."""
+    """A failed attempt of a call, with its failure (see :class:`.Reply`)."""
 
     key: CallKey
     reply: Mapping[str, Any]
@@ -307,8 +300,7 @@ def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAtte
         .order_by(calls.c.id)
     )
     failed: dict[str, list[FailedAttempt]] = {}
-    with store.reading() as connection:
-        for *key, reply in connection.execute(query):
-            attempt = FailedAttempt(CallKey(*key), reply or {})
-            failed.setdefault(attempt.key.match_id, []).append(attempt)
+    for *key, reply in store.rows(query):
+        attempt = FailedAttempt(CallKey(*key), reply or {})
+        failed.setdefault(attempt.key.match_id, []).append(attempt)
     return failed

@@ -158,9 +158,7 @@ def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write
 def recruitment(store: StoreReader, study_id: int) -> Row | None:
     """Return a study's recruitment state; None if recruitment has not begun."""
     query = sa.select(recruitments).where(recruitments.c.study_id == study_id)
-    with store.reading() as connection:
-        row = connection.execute(query).mappings().one_or_none()
-        return None if row is None else dict(row)
+    return next((dict(row._mapping) for row in store.rows(query)), None)
 
 
 def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
@@ -190,8 +188,7 @@ def kept_rooms(store: Store, study_id: int) -> list[tuple[str, dict[str, Any]]]:
         .where(rooms.c.study_id == study_id)
         .order_by(rooms.c.changed)
     )
-    with store.reading() as connection:
-        return [(code, kept) for code, kept in connection.execute(query)]
+    return [(code, kept) for code, kept in store.rows(query)]
 
 
 def erase(code: str) -> Write:

@@ -86,8 +86,7 @@ def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
         .where(payouts.c.study_id == study_id)
         .order_by(payouts.c.id.desc())
     )
-    with store.reading() as connection:
-        return [Payout(*row) for row in connection.execute(query)]
+    return [Payout(*row) for row in store.rows(query)]
 
 
 def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[PayoutLine]:
@@ -104,8 +103,7 @@ def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[Payo
         .group_by(participants.c.code)
         .order_by(participants.c.code)
     )
-    with store.reading() as connection:
-        return [PayoutLine(*row) for row in connection.execute(query)]
+    return [PayoutLine(*row) for row in store.rows(query)]
 
 
 def balance_of(store: StoreReader, study_id: int) -> Balance:
@@ -114,9 +112,8 @@ def balance_of(store: StoreReader, study_id: int) -> Balance:
         sa.func.coalesce(sa.func.sum(payments.c.cents).filter(condition), 0)
         for condition in (payments.c.payout_id.is_(None), payments.c.payout_id.is_not(None))
     )
-    with store.reading() as connection:
-        query = sa.select(*amounts).where(payments.c.study_id == study_id)
-        return Balance(*connection.execute(query).one())
+    (row,) = store.rows(sa.select(*amounts).where(payments.c.study_id == study_id))
+    return Balance(*row)
 
 
 def dollars_text(amount: int) -> str:

@@ -49,7 +49,7 @@ class PassedCheck(NamedTuple):
 
 
 class ReachedStep(NamedTuple):
-    """Numbers of participants who reached and who answered a step, which may have expected answers."""
+    """Numbers of participants at a step, which has expected answers if it is checked."""
 
     step: str
     reached: int
@@ -76,8 +76,7 @@ def step_kind(step: str) -> str | None:
 
 def has_people(store: StoreReader, study: str) -> bool:
     """Return whether a study has participants."""
-    with store.reading() as connection:
-        return connection.scalar(sa.select(people.c.id).where(_in(study)).limit(1)) is not None
+    return store.scalar(sa.select(people.c.id).where(_in(study)).limit(1)) is not None
 
 
 def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:

@@ -85,7 +85,7 @@ class Mailbox(Protocol):
 
 
 class Share(NamedTuple):
-    """A range ``start`` to ``stop`` of planned matches, with the number that remain to be played."""
+    """A range of planned matches, of which the given number remains to be played."""
 
     kind: str
     start: int
@@ -291,7 +291,7 @@ def store_name(location: Path | str) -> str:
 
 
 def open_backend(location: Path | str, create: bool) -> Backend:
-    """Open the database at a path or URL; StoreError if it is missing, unusable or of unknown kind."""
+    """Open the database at a path or URL; raise StoreError if that is impossible."""
     scheme, colon, _ = str(location).partition("://")
     if not colon:
         scheme, location = "sqlite", f"sqlite:///{location}"

@@ -239,7 +239,8 @@ class Lease(Shares):
         return number
 
     def kept(self, number: int, connection: sa.Connection) -> bool:
-        """Return whether the transaction that inserted a marker, and has now ended, was committed."""
+        """Return whether the transaction that inserted a marker was committed, now that it ended.
+        """
         condition = marks.c.lease == self.number, marks.c.number == number
         return connection.execute(sa.select(marks).where(*condition)).first() is not None
 

@@ -69,8 +69,7 @@ def _parts(store: Store, study: str, workers: int) -> list[range]:
     query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
         number.in_(members_of(study, past=True))
     )
-    with store.reading() as connection:
-        count, first, last = connection.execute(query).one()
+    ((count, first, last),) = store.rows(query)
     if count < WORTH_WORKERS:
         return []
     step = min(LARGEST, -(-(last + 1 - first) // (PARTS * workers)))

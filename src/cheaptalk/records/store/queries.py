@@ -224,8 +224,7 @@ def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[
         .limit(1)
         .scalar_subquery()
     )
-    with store.reading() as connection:
-        numbers = connection.scalars(sa.select(first_match).select_from(configurations)).all()
+    numbers = store.scalars(sa.select(first_match).select_from(configurations))
     return _seats(store, study, (number for number in numbers if number is not None))
 
 
@@ -305,7 +304,7 @@ def read_matches(
 def ended_matches(
     store: Store, study: str, status: Status, player: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return ids and games of a study's matches with a status, in storage order, and with a player."""
+    """Return ids and games of a study's matches with a status, in storage order."""
     query = (
         sa.select(matches.c.id, configurations.c.game)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
@@ -340,8 +339,7 @@ def in_state(states: Iterable[str]) -> Any:
 
 def games_in(store: Store) -> list[str]:
     """Return the names of all games in the store."""
-    with store.reading() as connection:
-        return sorted(connection.scalars(sa.select(configurations.c.game).distinct()))
+    return sorted(store.scalars(sa.select(configurations.c.game).distinct()))
 
 
 def labels_in(store: Store, study: str | None = None) -> list[str]:
@@ -349,8 +347,7 @@ def labels_in(store: Store, study: str | None = None) -> list[str]:
     rosters = schema.rosters
     query = sa.select(rosters.c.label).join(studies, studies.c.id == rosters.c.study_id).distinct()
     selected = query if study is None else query.where(studies.c.name == study)
-    with store.reading() as connection:
-        return sorted(connection.scalars(selected))
+    return sorted(store.scalars(selected))
 
 
 def studies_of(store: Store, id_: str) -> list[str]:
@@ -362,5 +359,4 @@ def studies_of(store: Store, id_: str) -> list[str]:
         .where(matches.c.id == id_)
         .order_by(studies.c.id)
     )
-    with store.reading() as connection:
-        return list(connection.scalars(query))
+    return list(store.scalars(query))

@@ -503,8 +503,7 @@ def set_aside(store: StoreReader, study: str) -> frozenset[str]:
     """Return the ids of a study's superseded matches."""
     numbers = members_of(study, past=True).where(sa.not_(members.c.current))
     query = sa.select(matches.c.id).where(matches.c.number.in_(numbers))
-    with store.reading() as connection:
-        return frozenset(connection.scalars(query))
+    return frozenset(store.scalars(query))
 
 
 studies = schema.studies
