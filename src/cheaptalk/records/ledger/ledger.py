@@ -9,9 +9,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -23,6 +24,7 @@ from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, p
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
 
+P = ParamSpec("P")
 T = TypeVar("T")
 LedgerWrite = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
@@ -154,6 +156,18 @@ class Ledger:
                 _deliver(batch, [error])
         else:
             _deliver(batch, results)
+
+
+def deferred(
+    write: Callable[Concatenate[sa.Connection, P], T],
+) -> Callable[P, Callable[[sa.Connection], T]]:
+    """Decorate a function that writes to the store, so that a call returns the write to be run."""
+
+    @wraps(write)
+    def bound(*args: P.args, **kwargs: P.kwargs) -> Callable[[sa.Connection], T]:
+        return lambda connection: write(connection, *args, **kwargs)
+
+    return bound
 
 
 def number_of(result: sa.CursorResult[Any]) -> int:

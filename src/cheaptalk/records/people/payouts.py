@@ -4,14 +4,14 @@ Each payment belongs to at most one payout. Requesting a payout again returns th
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
 
 from cheaptalk.records.exports.sheets import bare_csv
-from cheaptalk.records.ledger.ledger import number_of
+from cheaptalk.records.ledger.ledger import deferred, number_of
 from cheaptalk.records.people.identities import Identity
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
@@ -52,31 +52,22 @@ class Balance(NamedTuple):
     paid: int
 
 
-def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int | None]:
-    """Return a function that records a payout of all open amounts and returns its number."""
-
-    def work(connection: sa.Connection) -> int | None:
-        open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
-        counted = sa.select(
-            sa.func.count(payments.c.participant_id.distinct()),
-            sa.func.coalesce(sa.func.sum(payments.c.cents), 0),
-        ).where(*open_)
-        people, total = connection.execute(counted).one()
-        if not total:
-            return None
-        row = {
-            "study_id": study_id,
-            "form": form,
-            "by": by,
-            "people": people,
-            "cents": total,
-            "made": time.time(),
-        }
-        number = number_of(connection.execute(sa.insert(payouts), row))
-        connection.execute(sa.update(payments).where(*open_).values(payout_id=number))
-        return number
-
-    return work
+@deferred
+def pay_out(connection: sa.Connection, study_id: int, form: str, by: str) -> int | None:
+    """Record a payout of all open amounts and return its number; None if there are none."""
+    open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
+    counted = sa.select(
+        sa.func.count(payments.c.participant_id.distinct()),
+        sa.func.coalesce(sa.func.sum(payments.c.cents), 0),
+    ).where(*open_)
+    people, total = connection.execute(counted).one()
+    if not total:
+        return None
+    row = {"study_id": study_id, "form": form, "by": by}
+    row |= {"people": people, "cents": total, "made": time.time()}
+    number = number_of(connection.execute(sa.insert(payouts), row))
+    connection.execute(sa.update(payments).where(*open_).values(payout_id=number))
+    return number
 
 
 def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:

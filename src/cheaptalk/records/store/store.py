@@ -32,7 +32,7 @@ from cheaptalk.records.store.backend import (
 )
 from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
-from cheaptalk.records.store.schema import insert
+from cheaptalk.records.store.schema import insert, upsert
 from cheaptalk.rules import Game
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
@@ -203,10 +203,8 @@ class Store(StoreReader):
             "created": time.time(),
             "digest": study_digest(name, spec),
         }
-        set_ = {key: values[key] for key in ("spec", "package", "digest")}
-        new = insert(schema.studies).values(values)
         with self.transaction() as connection:
-            connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=set_))
+            connection.execute(REGISTER_STUDY, values)
             query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
             return int(connection.execute(query).scalar_one())
 
@@ -243,10 +241,8 @@ class Store(StoreReader):
         ]
         if not rows:
             return
-        new, keys = insert(schema.rosters), ["study_id", "player_id"]
-        set_ = {name: new.excluded[name] for name in ("label", "digest")}
         with self.transaction() as connection:
-            connection.execute(new.on_conflict_do_update(index_elements=keys, set_=set_), rows)
+            connection.execute(REGISTER_LABEL, rows)
 
     # Matches
 
@@ -359,22 +355,14 @@ def purchases_of(
 
 
 COST_COLUMNS = [c.name for c in schema.purchases.c if not c.primary_key]
-NEW_PURCHASE = insert(schema.purchases)
-PURCHASE = NEW_PURCHASE.on_conflict_do_update(
-    index_elements=["study_id", "match_number"],
-    set_={name: NEW_PURCHASE.excluded[name] for name in COST_COLUMNS},
-)
+PURCHASE = upsert(schema.purchases, ["study_id", "match_number"], COST_COLUMNS)
 PRESERVED = ("number", "id", "begun")
 """Columns that keep their values when a match's row is replaced."""
-NEW = insert(schema.matches)
-REPLACE = NEW.on_conflict_do_update(
-    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in PRESERVED}
-)
-NEW_METRICS = insert(schema.metrics)
-MEASURE = NEW_METRICS.on_conflict_do_update(
-    index_elements=["match_number"],
-    set_={name: NEW_METRICS.excluded[name] for name in Measured._fields},
-)
+REPLACED = [c.name for c in schema.matches.c if c.name not in PRESERVED]
+REPLACE = upsert(schema.matches, ["id"], REPLACED)
+MEASURE = upsert(schema.metrics, ["match_number"], Measured._fields)
+REGISTER_STUDY = upsert(schema.studies, ["name"], ["spec", "package", "digest"])
+REGISTER_LABEL = upsert(schema.rosters, ["study_id", "player_id"], ["label", "digest"])
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
