@@ -64,16 +64,6 @@ def test_rows_agree_with_records_and_metrics_of_the_game(well: Path) -> None:
                 assert row[metric.name] == value
 
 
-def test_published_variants_differ_only_without_agreement(well: Path) -> None:
-    paper = frames_of(well, "well")["bargaining"]
-    published = frames_of(well, "well", as_published=True)["bargaining"]
-    apart = paper["agreement"] == 0
-    assert apart.any()
-    assert (paper["fairness"].filter(apart) == 1).all()
-    assert (published["fairness"].filter(apart) == 0).all()
-    assert (paper["fairness"] == published["fairness"]).filter(~apart).all()
-
-
 def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
     used = {label: entry["strategies"] for label, entry in WELL["players"].items()}
     assert used["luck"]["persuasion"] == used["hard & fast"]["negotiation"] == "random"

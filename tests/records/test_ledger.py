@@ -173,17 +173,6 @@ def test_closing_ledger_writes_queued_calls(store: Store) -> None:
     assert "ledger" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_thread_ends_after_an_error(store: Store) -> None:
-    def leave() -> None:
-        with Ledger(store):
-            assert "ledger" in [thread.name for thread in threading.enumerate()]
-            raise RuntimeError("elsewhere")
-
-    with pytest.raises(RuntimeError, match="elsewhere"):
-        leave()
-    assert "ledger" not in [thread.name for thread in threading.enumerate()]
-
-
 def test_cancelled_writes_are_still_committed(store: Store) -> None:
     complaints: list[dict[str, Any]] = []
 

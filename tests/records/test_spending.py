@@ -150,14 +150,6 @@ def test_status_and_report_name_the_paying_study(store: Store, cheaptalk: Comman
     assert "4 matches by first" in Path("r.html").read_text()
 
 
-def test_calls_without_token_counts_are_uncounted(store: Store) -> None:
-    models = Canned(lambda call, number: Reply(text=legal(call)))
-    assert ct.run(study(**with_model()), store, models=models).left == 0
-    cost = spent(store, 1)
-    assert (cost.calls, cost.uncounted, cost.tokens) == (len(models.calls), len(models.calls), 0)
-    assert costs_by_player(store, "small") == {"tiny": cost}
-
-
 def test_failed_attempts_count_after_the_match_finished(store: Store, no_waits: None) -> None:
     usage = Usage(input_tokens=1_000, output_tokens=10, cached_tokens=900, reasoning_tokens=4)
 

@@ -174,36 +174,6 @@ def test_store_can_be_created_concurrently(tmp_path: Path) -> None:
     assert sorted(numbers) == [1, 2, 3, 4, 5, 6]
 
 
-def test_store_created_meanwhile_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, writing = tmp_path / "a.sqlite", Store.writing
-
-    @contextmanager
-    def late(self: Store, wait: float = 0) -> Iterator[None]:
-        monkeypatch.setattr(Store, "writing", writing)
-        fill_store(path, 1)
-        with writing(self, wait):
-            yield
-
-    monkeypatch.setattr(Store, "writing", late)
-    with Store.open(path, create=True) as store:
-        assert [record.id for record in store.records()] == [f"{0:020}"]
-
-
-def test_damaged_store_raises_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    fill_store(path)
-    data = bytearray(path.read_bytes())
-    middle = len(data) // 2
-    data[middle : middle + 8192] = b"\xff" * 8192
-    path.write_bytes(data)
-    with Store.open(path) as store:
-        with pytest.raises(StoreError) as caught:
-            list(store.records(bodies=True))
-        assert str(caught.value).startswith(f"{path}: database disk image is malformed: ")
-        assert "restore a copy" in str(caught.value)
-    assert path.read_bytes() == data
-
-
 # Writing
 
 
@@ -331,16 +301,6 @@ def test_failed_creation_keeps_a_store_opened_by_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.file
-def test_deleted_store_is_not_written(store: Store) -> None:
-    store.path.unlink()
-    with (
-        pytest.raises(StoreError, match="was deleted, renamed or replaced"),
-        store.writing(),
-    ):
-        store.register_study("mine", {})
-
-
-@pytest.mark.file
 def test_unwritable_lock_file_raises_error(store: Store) -> None:
     lock = store.path.with_name(f"{store.path.name}.lock")
     lock.unlink()
@@ -452,14 +412,9 @@ def test_roster_can_be_relabelled_and_empty(store: Store) -> None:
     shelf.add("m")
     store.register_roster(shelf.study, {shelf.seats["alice"]: "just"})
     store.register_roster(shelf.study, {})
+    store.add(shelf.study, [])
     (record,) = store.records("shelf")
     assert (record.label("alice"), record.label("bob")) == ("just", "firm")
-
-
-def test_adding_no_matches_changes_nothing(store: Store) -> None:
-    shelf = Shelf(store)
-    store.add(shelf.study, [])
-    assert store.study("shelf").counts == {}
 
 
 def call_row(match: str, attempt: int, state: str) -> dict[str, Any]:
@@ -501,11 +456,11 @@ def test_matches_are_stored_compactly(tmp_path: Path) -> None:
     quickstart = ct.preset("quickstart")
     assert quickstart is not None
     laid = lay_out(quickstart, None)
-    plan = ct.studies.Plan.of(laid.study, laid.matches[:2_000])
+    plan = ct.studies.Plan.of(laid.study, laid.matches[:1_000])
     with Store.open(path, create=True) as store:
-        assert ct.run(plan, store).done == 2_000
+        assert ct.run(plan, store).done == 1_000
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".sqlite-wal"] == []
-    assert path.stat().st_size < 2_000 * 1_500
+    assert path.stat().st_size < 1_000 * 1_500
 
 
 def main_file_only(store: Store, copy: Path) -> Path:
