@@ -9,11 +9,9 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.records import Store, StoreError, StoreLocked
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.schema import insert
 from tests.conftest import Command
 from tests.fakes import Canned, essence, study, with_model
-from tests.records.stored import Shelf
-from tests.records.test_store import call_row
+from tests.records.stored import Shelf, call_row, insert_calls
 
 
 def read_tables(store: Store) -> dict[str, list[Any]]:
@@ -35,9 +33,7 @@ def new(tmp_path: Path) -> Path:
 def test_copy_contains_every_row_and_resumes(store: Store, new: Path) -> None:
     made, models = study(**with_model()), Canned()
     ct.run(made, store, models=models, cap=ct.studies.Cap(calls=3))
-    with store.transaction() as connection:
-        connection.execute(insert(schema.calls).values(call_row("m", 1, "sent")))
-        connection.execute(insert(schema.calls).values(call_row("m", 2, "sent") | {"reply": None}))
+    insert_calls(store, call_row("m", 1), call_row("m", 2, reply=None))
     seen: list[tuple[int, int]] = []
     with Store.open(new, create=True) as copy:
         rows = ct.records.copy_store(store, copy, lambda done, of: seen.append((done, of)))

@@ -27,6 +27,8 @@ from cheaptalk.records.store import parts, schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, games, get_game
 from tests.conftest import Command
 from tests.played import CROWD
+from tests.records.stored import call_row, insert_calls
+from tests.records.stored import read_csv as read
 
 NASTY = 'Two lines,\r\nand "quotes"; ünïcode \u2028 \U0001f600, a tab\t, a NUL \0 and a | bar.\n'
 REPLY = {
@@ -95,14 +97,6 @@ def failed_match() -> Ended:
     )  # fmt: skip
 
 
-def lost_call(match_id: str) -> dict[str, Any]:
-    """Return a call in the ledger without a reply."""
-    return {
-        "match_id": match_id, "request": 0, "actor": "alice", "attempt": 0, "try": 2,
-        "state": "unresolved", "call": CALL, "reply": None, "sent": 1.0,
-    }  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("exports") / "s.sqlite"
@@ -110,14 +104,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ct.run(study(), opened)
         add_match(opened, "asked", model_match())
         add_match(opened, "broken", failed_match())
-        with opened.transaction() as connection:
-            connection.execute(sa.insert(schema.calls), [lost_call("broken")])
+        lost = call_row("broken", 0, "unresolved", call=CALL, reply=None)
+        insert_calls(opened, lost | {"try": 2})
         yield opened
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Forfeits are attributed to the players and seats that gave no valid answer."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from cheaptalk.records import Forfeit, Status, Store
 from cheaptalk.records.exports.exporter import export
 from tests.conftest import Command
 from tests.fakes import REFUSAL, Canned, late
+from tests.records.stored import read_csv
 
 SEATINGS = [["good", "bad", "good"], ["good", "good", "slow"], ["bad", "good", "slow"]]
 FORFEITS = {
@@ -85,11 +85,10 @@ def test_status_lists_forfeits_by_player(table: Path, cheaptalk: Command) -> Non
 
 def test_exports_contain_forfeit_columns(table: Path, tmp_path: Path) -> None:
     export(table, "table", tmp_path / "csv")
-    with (tmp_path / "csv" / "matches.csv").open(encoding="utf-8", newline="") as file:
-        rows = [
-            [row["forfeited_by"], row["forfeited_seat"], row["forfeit_kind"]]
-            for row in csv.DictReader(file)
-        ]
+    rows = [
+        [row["forfeited_by"], row["forfeited_seat"], row["forfeit_kind"]]
+        for row in read_csv(tmp_path / "csv" / "matches.csv")
+    ]
     assert sorted(rows) == [
         ["bad", "player_2", "refused"],
         ["bad, slow", "player_1, player_3", "refused, timed_out"],

@@ -19,7 +19,7 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import MatchFilter, PlayedPairing
 from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.records.store.store import COST_COLUMNS, adopt
-from tests.records.stored import Shelf
+from tests.records.stored import Shelf, call_row, insert_calls
 
 PLACES = {"alice": "alice", "bob": "bob"}
 
@@ -126,28 +126,18 @@ def test_problems_are_sorted_by_frequency(store: Store) -> None:
     assert list(problems.items()) == [("out of order", 2), ("forfeited by bob", 1)]
 
 
-def call(match: str, attempt: int, state: str, **more: Any) -> dict[str, Any]:
-    return {
-        "match_id": match, "request": 1, "actor": "bob", "attempt": attempt, "try": 1,
-        "state": state, "call": {"model": "m"}, "reply": None, "sent": 2.5, "received": None,
-        "batch": None,
-    } | more  # fmt: skip
-
-
 def test_open_calls_are_listed(store: Store) -> None:
     rows = [
-        call("b", 0, "unresolved"), call("a", 0, "answered", reply={"text": "Yes."}),
-        call("a", 1, "sent"), call("a", 2, "unresolved"),
+        call_row("b", 0, "unresolved"), call_row("a", 0, "answered", reply={"text": "Yes."}),
+        call_row("a", 1), call_row("a", 2, "unresolved"),
     ]  # fmt: skip
     assert store.with_open_calls() == set()
-    with store.transaction() as connection:
-        connection.execute(sa.insert(schema.calls), rows)
+    insert_calls(store, *rows)
+    unset: dict[str, Any] = {"reply": None, "received": None, "batch": None, "bought_by": None}
     assert store.open_calls("a") == [
-        {"id": number} | row | {"bought_by": None}
-        for number, row in enumerate(rows, 1)
-        if row["match_id"] == "a"
+        {"id": number} | unset | row for number, row in enumerate(rows, 1) if row["match_id"] == "a"
     ]
-    assert [(lost["match_id"], lost["attempt"]) for lost in store.unresolved()] == [
+    assert [(lost["match_id"], lost["request"]) for lost in store.unresolved()] == [
         ("b", 0), ("a", 1), ("a", 2),
     ]  # fmt: skip
     assert store.open_calls("c") == []

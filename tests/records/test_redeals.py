@@ -1,6 +1,5 @@
 """Dropped matches, and matches replayed on new instances."""
 
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from cheaptalk.records import Excluded, excluded
 from cheaptalk.records.exclusions import Standing, predecessors
 from cheaptalk.records.exports.exporter import export
 from tests.fakes import Canned, Refusing, study, with_model
+from tests.records.stored import read_csv
 
 
 @pytest.fixture
@@ -57,8 +57,7 @@ def test_standing_reports_drops_and_replacements(store: ct.Store) -> None:
 
 def test_export_contains_drops_and_replacements(store: ct.Store, tmp_path: Path) -> None:
     done = export(store, "small", tmp_path / "out")
-    with (done.path / "matches.csv").open(encoding="utf-8", newline="") as file:
-        rows = {row["match_id"]: row for row in csv.DictReader(file)}
+    rows = {row["match_id"]: row for row in read_csv(done.path / "matches.csv")}
     standing = Standing(store, "small")
     for record in store.records("small"):
         row, stand = rows[record.id], standing.of(record)

@@ -23,7 +23,7 @@ from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
 from tests.fakes import Canned, essence, study, with_model
-from tests.records.stored import Shelf, read_files
+from tests.records.stored import Shelf, call_row, insert_calls, read_files
 
 # Opening
 
@@ -417,20 +417,13 @@ def test_roster_can_be_relabelled_and_empty(store: Store) -> None:
     assert (record.label("alice"), record.label("bob")) == ("just", "firm")
 
 
-def call_row(match: str, attempt: int, state: str) -> dict[str, Any]:
-    return {
-        "match_id": match, "request": 0, "actor": "alice", "attempt": attempt, "try": 1,
-        "state": state, "call": {"model": "m"}, "sent": 1.0,
-    }  # fmt: skip
-
-
 def test_ended_match_replaces_its_failed_row(store: Store) -> None:
     shelf = Shelf(store)
     shelf.add("a", "b", "c", status=Status.FAILED, reason="out of order")
     states = ("answered", "failed", "unresolved", "sent")
-    rows = [call_row(match, n, state) for match in "ab" for n, state in enumerate(states)]
-    with store.transaction() as connection:
-        connection.execute(sa.insert(schema.calls), rows)
+    insert_calls(
+        store, *(call_row(match, n, state) for match in "ab" for n, state in enumerate(states))
+    )
     store.add(
         shelf.study,
         [

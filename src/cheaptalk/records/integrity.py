@@ -16,17 +16,8 @@ import sqlalchemy as sa
 
 from cheaptalk.models import ModelCall
 from cheaptalk.models.http.reply_ids import request_digest
+from cheaptalk.records import identity
 from cheaptalk.records.encoding import text_of
-from cheaptalk.records.identity import (
-    Configuration,
-    imported_match_digest,
-    match_digest,
-    roster_digest,
-    study_digest,
-    written_instance_digest,
-    written_judge_digest,
-    written_player_digest,
-)
 from cheaptalk.records.judgements import ledger_place
 from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
@@ -275,12 +266,12 @@ def _problems(table: sa.Table, row: RowValues) -> list[str]:
 
 
 DIGESTS: dict[str, Callable[[RowValues], str]] = {
-    "studies": lambda row: study_digest(row["name"], row["spec"]),
-    "rosters": lambda row: roster_digest(row["study_id"], row["player_id"], row["label"]),
-    "players": lambda row: written_player_digest(row["spec"]),
-    "judges": lambda row: written_judge_digest(row["spec"]),
+    "studies": lambda row: identity.study_digest(row["name"], row["spec"]),
+    "rosters": lambda row: identity.roster_digest(row["study_id"], row["player_id"], row["label"]),
+    "players": lambda row: identity.written_player_digest(row["spec"]),
+    "judges": lambda row: identity.written_judge_digest(row["spec"]),
     "configurations": lambda row: (
-        Configuration(row["game"], row["version"], row["parameters"]).digest
+        identity.Configuration(row["game"], row["version"], row["parameters"]).digest
     ),
 }
 """Functions that compute the expected digest of a row, by table."""
@@ -484,15 +475,17 @@ def _identities(record: MatchRecord) -> set[str]:
     """Return the ids that are consistent with a match's record."""
     body = record.body
     configuration = record.configuration.digest
-    players = [written_player_digest(player["spec"]) for player in record.seats.values()]
+    players = [identity.written_player_digest(player["spec"]) for player in record.seats.values()]
     instance = text_of(body["instance"])
     source = body.get("source")
     if source:
         answers = [answer.as_json() for answer in record.answers]
         game = source["system"], record.instance_key
-        return {imported_match_digest(*game, configuration, instance, answers, players)}
+        return {identity.imported_match_digest(*game, configuration, instance, answers, players)}
     return {
-        match_digest(configuration, _instance_seed(record), instance_json, record.repeat, players)
+        identity.match_digest(
+            configuration, _instance_seed(record), instance_json, record.repeat, players
+        )
         for instance_json in ("", instance)
     }
 
@@ -505,5 +498,5 @@ def _instance_seed(record: MatchRecord) -> str:
 def _instance_keys(record: MatchRecord) -> set[str]:
     """Return the instance keys that are consistent with a match's record."""
     before, colon, _ = record.instance_key.rpartition(":")
-    taken_over = f"{before}{colon}{written_instance_digest(record.body['instance'])}"
+    taken_over = f"{before}{colon}{identity.written_instance_digest(record.body['instance'])}"
     return {_instance_seed(record).rpartition("/")[2], taken_over}

@@ -24,16 +24,11 @@ VERDICT_KINDS = (Kind.OK, Kind.REPAIRED)
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judge's verdict on one item of a match.
+    """A judge's verdict on an item of a match, or of a participant's :func:`answers_id`.
 
-    Attributes:
-        match_id: the match, or :func:`answers_id` for a participant's answers.
-        judge: digest of the judge's rubric and model with all settings.
-        item: the judged item: ``REQUEST/ACTOR`` for an action, an actor, ``match``, or a question.
-        kind: the kind of the judge's answer.
-        verdict: the verdict; None if the judge gave no valid answer.
-        calls: all calls for the verdict, with their responses.
-        made: the time of the verdict, in seconds since 1970.
+    ``judge`` is the digest of a rubric and a model with all settings. ``item`` is
+    ``REQUEST/ACTOR`` for an action, an actor, ``match``, or a question. ``verdict`` is None if the
+    judge gave no valid answer. ``made`` is in seconds since 1970.
     """
 
     match_id: str
@@ -144,12 +139,12 @@ def read_judgements(
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
     """Yield judgements, optionally only those of one study, judge or match, oldest first."""
-    conditions = [
-        *([] if study is None else [_of(study)]),
-        *([] if judge is None else [judgements.c.judge == judge]),
-        *([] if match_id is None else [judgements.c.match_id == match_id]),
-    ]
-    return _read(store, *conditions)
+    return _read(
+        store,
+        sa.true() if study is None else _of(study),
+        sa.true() if judge is None else judgements.c.judge == judge,
+        sa.true() if match_id is None else judgements.c.match_id == match_id,
+    )
 
 
 def read_judged_answers(store: StoreReader, study: str) -> Iterator[Judgement]:

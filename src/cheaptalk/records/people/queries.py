@@ -100,23 +100,17 @@ def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
 
 def plays_of(store: StoreReader, study: str) -> Iterator[Play]:
     """Yield the games of a study's participants, ordered by participant."""
-    columns = (games.c[name] for name in Play._fields[1:])
-    query = _of(games, study, people.c.code, *columns).order_by(people.c.id, games.c.number)
+    columns = (people.c.code, *(games.c[name] for name in Play._fields[1:]))
+    query = _of(games, study, *columns).order_by(people.c.id, games.c.number)
     yield from map(Play._make, _rows(store, query))
 
 
 def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
     """Yield the match, treatment and configuration of each participant's game in the store."""
     matches, configurations = schema.matches, schema.configurations
+    settings = configurations.c.digest, configurations.c.parameters
     query = (
-        _of(
-            games,
-            study,
-            matches.c.id,
-            games.c.treatment,
-            configurations.c.digest,
-            configurations.c.parameters,
-        )
+        _of(games, study, matches.c.id, games.c.treatment, *settings)
         .join(matches, matches.c.id == games.c.match_id)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
     )

@@ -239,7 +239,7 @@ class Lease(Shares):
         return number
 
     def kept(self, number: int, connection: sa.Connection) -> bool:
-        """Return whether the transaction that inserted a marker was committed, now that it ended."""
+        """Return whether the transaction that inserted a marker, now ended, was committed."""
         condition = marks.c.lease == self.number, marks.c.number == number
         return connection.execute(sa.select(marks).where(*condition)).first() is not None
 

@@ -56,11 +56,6 @@ class MatchFilter:
     configurations: tuple[str, ...] = ()
 
 
-def parameters_text(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as searchable text: ``name=value``, separated by spaces."""
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
-
-
 def condition(connection: sa.Connection, study: str, match_filter: MatchFilter) -> Condition:
     """Return the SQL condition of a filter."""
     people = people_of(connection, study)
@@ -121,8 +116,9 @@ def _configurations(connection: sa.Connection, match_filter: MatchFilter) -> lis
     words = (match_filter.parameters or "").casefold().split()
     numbers = []
     for number, parameters in connection.execute(query):
-        text = parameters_text(parameters).casefold()
-        if all(word in text for word in words):
+        texts = (f"{name}={json.dumps(value)}" for name, value in parameters.items())
+        searched = " ".join(texts).casefold()
+        if all(word in searched for word in words):
             numbers.append(number)
     return numbers
 
