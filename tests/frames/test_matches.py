@@ -14,19 +14,9 @@ import cheaptalk as ct
 from cheaptalk.frames import MetricError, match_frames
 from cheaptalk.rules import Metric, Result
 from tests.fakes import install_game
-from tests.played import BADLY, EVIL, WELL, play
+from tests.played import EVIL, WELL, play
 
 FRAMES = dict[str, pl.DataFrame]
-
-
-@pytest.fixture(scope="module")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("well"), WELL)
-
-
-@pytest.fixture(scope="module")
-def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("badly"), BADLY)
 
 
 def frames_of(path: Path, study: str, **options: Any) -> FRAMES:

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 import cheaptalk as ct
-from cheaptalk.records import Store, StoreError, StoreLocked
+from cheaptalk.records import Store, StoreError
 from cheaptalk.records.store import schema
 from tests.conftest import Command
 from tests.fakes import Canned, essence, study, with_model
@@ -79,14 +79,6 @@ def test_store_can_be_copied_during_a_run(store: Store, new: Path) -> None:
     assert 2 <= copied[0] < 6
     with Store.open(new) as copy:
         assert ct.run(spec, copy, models=Canned()).left == 0
-
-
-def test_locked_target_is_rejected(store: Store, new: Path) -> None:
-    Shelf(store).add("a")
-    with Store.open(new, create=True) as copy:
-        with Store.open(new) as other, other.writing(), pytest.raises(StoreLocked):
-            ct.records.copy_store(store, copy)
-        assert copy.studies() == []
 
 
 def test_damaged_store_leaves_no_partial_copy(store: Store, new: Path) -> None:

@@ -66,24 +66,20 @@ def test_partial_run_counts_only_its_forfeits(table: Path) -> None:
         assert progress.summary == "1 of 1 match ended, 1 of them forfeited (1 before this run)"
 
 
-def test_store_lists_forfeits_by_player(table: Path) -> None:
+def test_store_status_and_exports_list_forfeits_by_player(
+    table: Path, cheaptalk: Command, tmp_path: Path
+) -> None:
     with Store.open(table) as store:
         assert store.forfeits("table") == {("public_goods", key): n for key, n in FORFEITS.items()}
         assert store.problems("table") == {f"public_goods, {key}": n for key, n in FORFEITS.items()}
         both = [record.forfeits for record in store.records("table")][-1]
     assert [forfeit.player for forfeit in both] == ["bad", "slow"]
-
-
-def test_status_lists_forfeits_by_player(table: Path, cheaptalk: Command) -> None:
     assert "table: 2 x public_goods, forfeited by slow as player_3: timed out" in (
         cheaptalk("status").out.splitlines()
     )
     (study,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     assert {Forfeit(*(row[key] for key in Forfeit._fields)): row["matches"]
             for row in study["forfeits"]} == FORFEITS  # fmt: skip
-
-
-def test_exports_contain_forfeit_columns(table: Path, tmp_path: Path) -> None:
     export(table, "table", tmp_path / "csv")
     rows = [
         [row["forfeited_by"], row["forfeited_seat"], row["forfeit_kind"]]

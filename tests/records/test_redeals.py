@@ -14,11 +14,12 @@ from tests.fakes import Canned, Refusing, study, with_model
 from tests.records.stored import read_csv
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[ct.Store]:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ct.Store]:
     """A study of six matches: two were refused and replayed, the first of them twice."""
     made = study(**with_model(), unanswered={"refused": "replace", "max_replacements": 2})
-    with ct.Store.open(tmp_path / "s.sqlite", create=True) as opened:
+    path = tmp_path_factory.mktemp("redeals") / "s.sqlite"
+    with ct.Store.open(path, create=True) as opened:
         progress = ct.run(made, opened, models=Refusing(3), concurrency=1)
         assert progress.excluded == Excluded(dropped=3, replaced=3)
         yield opened
@@ -29,6 +30,7 @@ def test_dropped_and_replaced_matches_are_counted(store: ct.Store) -> None:
     spec = store.study("small").spec
     store.register_study("small", spec | {"unanswered": {}})
     assert excluded(store, "small") == Excluded(dropped=0, replaced=3)
+    store.register_study("small", spec)
     with pytest.raises(ct.CheaptalkError, match="no study"):
         excluded(store, "smal")
 

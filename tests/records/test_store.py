@@ -236,7 +236,7 @@ def test_second_writer_is_rejected(
 
 
 @pytest.mark.file
-def test_second_writer_through_a_link_is_rejected(store: Store) -> None:
+def test_second_writer_through_a_link_or_without_lock_file_is_rejected(store: Store) -> None:
     link = store.path.with_name("link.sqlite")
     link.symlink_to(store.path.name)
     with (
@@ -244,8 +244,12 @@ def test_second_writer_through_a_link_is_rejected(store: Store) -> None:
         pytest.raises(StoreError, match="another cheaptalk process is writing to the store"),
     ):
         ct.run(study(), store)
-    with held_by(HOLD, store.path), pytest.raises(StoreError, match="another cheaptalk"):
-        ct.run(study(), link)
+    with held_by(HOLD, store.path):
+        with pytest.raises(StoreError, match="another cheaptalk"):
+            ct.run(study(), link)
+        Path(f"{store.path}.lock").unlink()
+        with pytest.raises(StoreLocked, match="another cheaptalk"), store.writing():
+            pass
     store.close()
     hard = store.path.with_name("hard.sqlite")
     hard.hardlink_to(store.path)
@@ -522,11 +526,3 @@ def test_run_stops_when_log_or_lock_is_removed(store: Store, ending: str) -> Non
     with pytest.raises(StoreError, match=rf"{re.escape(str(file))} was removed or replaced"):
         ct.run(written, store, models=models, concurrency=4, progress=lose)
     assert len(models.calls) < 40
-
-
-@pytest.mark.file
-def test_second_writer_is_rejected_without_lock_file(store: Store) -> None:
-    with held_by(HOLD, store.path):
-        Path(f"{store.path}.lock").unlink()
-        with pytest.raises(StoreLocked, match="another cheaptalk"), store.writing():
-            pass

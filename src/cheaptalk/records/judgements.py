@@ -190,13 +190,15 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
         calls.c.match_id.startswith(start, autoescape=True), calls.c.study_id == study_id
     )
     judged = sa.select(judgements.c.calls, judgements.c.study_id).where(judgements.c.judge == judge)
-    recorded = [
-        call["reply"]
-        for judgement_calls, made_for in store.rows(judged)
-        for call in judgement_calls
-        if call.get("bought_by", study if made_for == study_id else None) == study
-    ]
-    return sum(map(cost_of, [*store.scalars(in_ledger), *recorded]), Cost())
+    with store.reading() as connection:  # one snapshot, so that each call is counted once
+        replies = [*connection.scalars(in_ledger)]
+        replies += (
+            call["reply"]
+            for judgement_calls, made_for in connection.execute(judged)
+            for call in judgement_calls
+            if call.get("bought_by", study if made_for == study_id else None) == study
+        )
+    return sum(map(cost_of, replies), Cost())
 
 
 def judging_cost(store: StoreReader, study: str) -> Cost:

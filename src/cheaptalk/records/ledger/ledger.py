@@ -96,28 +96,16 @@ class Ledger:
 
     async def intend(self, key: CallKey, sending: int, call: dict[str, Any]) -> int:
         """Record that a call will be sent, and return the call's number in the ledger."""
-
-        def work(connection: sa.Connection) -> int:
-            values = key._asdict() | {
-                "try": sending,
-                "state": "sent",
-                "call": call,
-                "sent": time.time(),
-                "study_id": self.study_id,
-            }
-            return number_of(connection.execute(INTEND, values))
-
-        return await self.write(work)
+        return await self.write(
+            lambda connection: record_intent(connection, key, sending, call, self.study_id)
+        )
 
     async def settle(self, number: int, state: str, reply: Reply) -> None:
         """Record a call's reply as ``answered`` if the match uses it, else as ``failed``."""
-        written = reply.model_dump(mode="json", exclude_none=True)
-
-        def work(connection: sa.Connection) -> None:
-            values = {"number": number, "now": state, "said": written, "at": time.time()}
-            connection.execute(SETTLE, values)
-
-        await self.write(work)
+        values = {"number": number, "now": state, "said": written_reply(reply)}
+        await self.write(
+            lambda connection: connection.execute(SETTLE, values | {"at": time.time()})
+        )
 
     async def finish(self, study_id: int, match: NewMatch) -> None:
         """Store an ended match, and delete its answered calls, which the record now contains."""
@@ -168,6 +156,24 @@ def deferred(
         return lambda connection: write(connection, *args, **kwargs)
 
     return bound
+
+
+def record_intent(
+    connection: sa.Connection,
+    key: CallKey,
+    sending: int,
+    call: dict[str, Any],
+    study_id: int | None,
+    batch: int | None = None,
+) -> int:
+    """Record that a study will send a call, and return the call's number in the ledger."""
+    row = key._asdict() | {"try": sending, "state": "sent", "call": call, "sent": time.time()}
+    return number_of(connection.execute(INTEND, row | {"study_id": study_id, "batch": batch}))
+
+
+def written_reply(reply: Reply) -> dict[str, Any]:
+    """Return a response in its stored form, :class:`.RecordedReply`."""
+    return reply.model_dump(mode="json", exclude_none=True)
 
 
 def number_of(result: sa.CursorResult[Any]) -> int:

@@ -1,6 +1,6 @@
 """Costs of studies, matches and players so far, read from the store."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -22,15 +22,12 @@ def spent(store: StoreReader, study_id: int) -> Cost:
 
     Calls of shared matches that other studies bought are excluded.
     """
-    zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
-    bought = purchases.c
-    tokens = (bought[name] for name in Usage.model_fields)
-    counts = bought.unpriced, zero, zero, bought.uncounted, bought.implausible
-    columns = (bought.calls, *tokens, bought.dollars, *counts)
-    ended = sa.select(*map(_total, columns)).where(bought.study_id == study_id)
-    with store.reading() as connection:
-        recorded = _cost(connection.execute(ended).one())
-        return recorded + _in_ledger(connection, _sent_by(study_id))
+    names = list(Cost().columns)
+    totals = (sa.func.coalesce(sa.func.sum(purchases.c[name]), 0) for name in names)
+    query = sa.select(*totals).where(purchases.c.study_id == study_id)
+    with store.reading() as connection:  # one snapshot, so that each call is counted once
+        recorded = dict(zip(names, connection.execute(query).one(), strict=True))
+        return Cost.from_columns(recorded) + _in_ledger(connection, _sent_by(study_id))
 
 
 def _sent_by(study_id: int) -> Any:
@@ -231,49 +228,12 @@ def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
 
 def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     """Return the total cost of the calls in the ledger that satisfy an SQL condition."""
-    reply = calls.c.reply
-    tokens = [
-        sa.func.coalesce(reply[("usage", name)].as_integer(), 0) for name in Usage.model_fields
-    ]
-    dollars = reply["dollars"].as_float()
-    unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
-    no_reply = sa.func.coalesce(sa.cast(reply, sa.String), "null") == "null"
-    reached = sa.and_(sa.not_(no_reply), unreached == 0)
-    unpriced = sa.and_(reached, dollars.is_(None))
-    uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))
-    unresolved = sa.cast(no_reply, sa.Integer)
-    implausible = sa.and_(reached, reply["reported"].as_string().is_not(None))
-    counts = (
-        1 - unreached,
-        *tokens,
-        dollars,
-        sa.cast(unpriced, sa.Integer),
-        unresolved,
-        unreached,
-        sa.cast(uncounted, sa.Integer),
-        sa.cast(implausible, sa.Integer),
-    )
-    query = sa.select(*map(_total, counts)).where(
-        where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
-    )
-    return _cost(connection.execute(query).one())
+    replies = sa.select(calls.c.reply).where(where, _to_model())
+    return sum(map(cost_of, connection.scalars(replies)), Cost())
 
 
 def _to_model() -> Any:
     return calls.c.call["model"].as_string().is_not(None)
-
-
-def _total(column: Any) -> Any:
-    return sa.func.coalesce(sa.func.sum(column), 0)
-
-
-def _cost(totals: Sequence[Any]) -> Cost:
-    """Create a cost from SQL totals, which are in the order of the fields of :class:`.Cost`."""
-    number, *values = totals
-    kinds = len(Usage.model_fields)
-    tokens, (dollars, *counts) = values[:kinds], values[kinds:]
-    usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
-    return Cost(number, usage, float(dollars), *counts)
 
 
 class FailedAttempt(NamedTuple):

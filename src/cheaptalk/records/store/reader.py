@@ -150,17 +150,17 @@ class StoreReader:
         with self.backend.explaining(), self.backend.engine.connect() as connection:
             yield connection
 
-    def rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[Any]:
+    def rows(self, query: sa.Executable) -> Sequence[Any]:
         """Return all rows of a query."""
         with self.reading() as connection:
             return connection.execute(query).all()
 
-    def scalars(self, query: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[Any]:
+    def scalars(self, query: sa.Executable) -> Sequence[Any]:
         """Return the first column of all rows of a query."""
         with self.reading() as connection:
             return connection.scalars(query).all()
 
-    def scalar(self, query: sa.Select[Any]) -> Any:
+    def scalar(self, query: sa.Executable) -> Any:
         """Return the first value of a query's first row; None if there is no row."""
         with self.reading() as connection:
             return connection.scalar(query)

@@ -67,7 +67,7 @@ def _table(name: str, *columns: sa.schema.SchemaItem, with_rowid: bool = True) -
     return sa.Table(name, metadata, *columns, sqlite_with_rowid=with_rowid)
 
 
-studies = _table(
+studies: sa.Table = _table(
     "studies",
     Column("id", Integer, primary_key=True),
     Column("name", Words, nullable=False, unique=True),
@@ -80,7 +80,7 @@ studies = _table(
     Column("expected", Whole, comment="minimum number of matches after its last run"),
 )
 
-configurations = _table(
+configurations: sa.Table = _table(
     "configurations",
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
@@ -89,14 +89,14 @@ configurations = _table(
     Column("parameters", Shaped(dict[str, Any]), nullable=False),
 )
 
-players = _table(
+players: sa.Table = _table(
     "players",
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("spec", Shaped(dict[str, Any]), nullable=False, comment="all settings of the player"),
 )
 
-rosters = _table(
+rosters: sa.Table = _table(
     "rosters",
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
@@ -107,7 +107,7 @@ rosters = _table(
 SEATS = Shaped(dict[str, int])
 PAYOFFS = Shaped(dict[str, Finite] | None)
 KINDS = Shaped(dict[str, dict[Kind, int]] | None)
-matches = _table(
+matches: sa.Table = _table(
     "matches",
     Column("number", Integer, primary_key=True),
     Column("id", Words, nullable=False, unique=True, comment="hash of everything that defines it"),
@@ -139,7 +139,7 @@ SEATS_TEXT = sa.cast(matches.c.seats, sa.String)
 LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(matches.c.number), 0)).scalar_subquery()
 """Number of the last stored match."""
 
-metrics = _table(
+metrics: sa.Table = _table(
     "metrics",
     Column(
         "match_number", Integer, ForeignKey("matches.number", ondelete="CASCADE"), primary_key=True
@@ -148,7 +148,7 @@ metrics = _table(
     Column("numbers", LargeBinary, nullable=False, comment="64-bit floats; NaN if undefined"),
 )
 
-members = _table(
+members: sa.Table = _table(
     "members",
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
@@ -156,7 +156,7 @@ members = _table(
     with_rowid=False,
 )
 
-purchases = _table(
+purchases: sa.Table = _table(
     "purchases",
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
@@ -168,7 +168,7 @@ purchases = _table(
     ),
 )
 
-rooms = _table(
+rooms: sa.Table = _table(
     "rooms",
     Column("code", Words, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
@@ -183,7 +183,7 @@ def _of_participant() -> Column[int]:
     return Column("participant_id", Integer, foreign_key, primary_key=True)
 
 
-participants = _table(
+participants: sa.Table = _table(
     "participants",
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
@@ -199,7 +199,7 @@ participants = _table(
     Column("changed", Moment, nullable=False, comment="time of the last progress"),
 )
 
-responses = _table(
+responses: sa.Table = _table(
     "responses",
     _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts responses, from 0"),
@@ -213,7 +213,7 @@ responses = _table(
     with_rowid=False,
 )
 
-plays = _table(
+plays: sa.Table = _table(
     "plays",
     _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
@@ -230,7 +230,7 @@ plays = _table(
     with_rowid=False,
 )
 
-notices = _table(
+notices: sa.Table = _table(
     "notices",
     Column("id", Integer, primary_key=True),
     Column(
@@ -245,7 +245,7 @@ notices = _table(
     Column("correct", Boolean, comment="null for open prompts and for messages"),
 )
 
-payments = _table(
+payments: sa.Table = _table(
     "payments",
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
@@ -263,7 +263,7 @@ payments = _table(
     sa.UniqueConstraint("participant_id", "key"),
 )
 
-payouts = _table(
+payouts: sa.Table = _table(
     "payouts",
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
@@ -274,7 +274,7 @@ payouts = _table(
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
 )
 
-recruitments = _table(
+recruitments: sa.Table = _table(
     "recruitments",
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("state", Choice("open", "paused", "closed"), nullable=False),
@@ -282,7 +282,7 @@ recruitments = _table(
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
-calls = _table(
+calls: sa.Table = _table(
     "calls",
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
@@ -300,7 +300,7 @@ calls = _table(
     sa.UniqueConstraint("match_id", "request", "actor", "attempt", "try"),
 )
 
-batches = _table(
+batches: sa.Table = _table(
     "batches",
     Column("id", Integer, primary_key=True),
     Column("model", Words, nullable=False, comment="the model string of all its calls"),
@@ -313,14 +313,14 @@ batches = _table(
     Column("collected", Moment),
 )
 
-judges = _table(
+judges: sa.Table = _table(
     "judges",
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("spec", Shaped(RecordedJudge), nullable=False, comment="rubric, model and all settings"),
 )
 
-judgements = _table(
+judgements: sa.Table = _table(
     "judgements",
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
