@@ -152,15 +152,6 @@ def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
     assert list(differences(request().data, exact.request)) == []
 
 
-def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:
-    for number in range(3):
-        cache.put(request(HERE._replace(request=number)), REPLY)
-    cache.put(request(model="vllm/other"), REPLY)
-    shelves = {shelf.model: shelf for shelf in cache.shelves()}
-    assert shelves["openai/gpt-4o@https://api.openai.com/v1"][1:3] == (3, 30)
-    assert len(shelves) == 2
-
-
 def test_clear_removes_matching_and_damaged_entries(cache: Cache) -> None:
     cache.put(request(), REPLY)
     cache.put(request(model="vllm/other"), REPLY)

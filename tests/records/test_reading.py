@@ -2,7 +2,6 @@
 
 import re
 import sqlite3
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.players import Kind
-from cheaptalk.records import Status, Store, StoreError, pack
+from cheaptalk.records import Status, Store, StoreError
 from cheaptalk.records.record import UnreadBody
 from cheaptalk.records.store import queries as browsing
 from cheaptalk.records.store import schema
@@ -175,20 +174,6 @@ def test_check_reports_a_damaged_file(tmp_path: Path) -> None:
     assert "\n" not in problem
 
 
-@pytest.mark.file
-def test_truncated_values_raise_error(store: Store) -> None:
-    Shelf(store).add("a")
-    for value, cause in (("{", "is damaged"), (b'{"\xff": 1}', "Could not decode")):
-        with closing(sqlite3.connect(store.path)) as connection:
-            text = value.encode() if isinstance(value, str) else value
-            connection.execute("UPDATE matches SET kinds = CAST(? AS TEXT)", [text])
-            connection.commit()
-        with pytest.raises(StoreError, match=cause) as caught:
-            list(store.records())
-        assert str(store.path) in str(caught.value)
-        assert "restore a copy" in str(caught.value)
-
-
 def test_database_errors_are_explained() -> None:
     for error, cure in [
         (sqlite3.OperationalError("attempt to write a readonly database"), "permissions"),
@@ -306,22 +291,6 @@ def test_studies_of_a_match_are_listed(store: Store) -> None:
     assert browsing.studies_of(store, "3") == ["shelf", "other"]
     assert browsing.studies_of(store, "4") == ["shelf"]
     assert browsing.studies_of(store, "gone") == []
-
-
-def test_damaged_body_names_its_match(store: Store) -> None:
-    shelf = Shelf(store)
-    shelf.add("a", "b")
-    torn = pack({"seed": "a seed that is long enough to be torn"})[:-9]
-    with store.transaction() as connection:
-        connection.execute(
-            sa.update(schema.matches).where(schema.matches.c.id == "a").values(body=torn)
-        )
-    first, second = store.records(bodies=True)
-    with pytest.raises(
-        StoreError, match=r"the record of match a is damaged .*; then restore a copy"
-    ):
-        first.body  # noqa: B018 - reading it is what is tested
-    assert second.body["seed"] == "b"
 
 
 def test_status_counts_matches_in_progress_separately(store: Store) -> None:

@@ -21,6 +21,7 @@ create table if not exists identities (
     more text not null, noted real not null, primary key (study, source, known_by)
 ) without rowid
 """
+SELECT = "select source, known_by, code, more from identities"
 CODE = "select code from identities where study = ? and source = ? and known_by = ?"
 
 
@@ -98,16 +99,12 @@ class Identities:
     def of_study(self, study: str) -> dict[str, Identity]:
         """Return the external ids of a study's participants, by participant code."""
         with self._open() as connection:
-            rows = connection.execute(
-                "select source, known_by, code, more from identities where study = ?", (study,)
-            )
+            rows = connection.execute(f"{SELECT} where study = ?", (study,))
             return {identity.code: identity for identity in map(Identity._make, rows)}
 
     def find(self, code: str) -> Identity | None:
         with self._open() as connection:
-            row = connection.execute(
-                "select source, known_by, code, more from identities where code = ?", (code,)
-            ).fetchone()
+            row = connection.execute(f"{SELECT} where code = ?", (code,)).fetchone()
             return None if row is None else Identity(*row)
 
     def forget(self, code: str) -> None:

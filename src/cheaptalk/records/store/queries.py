@@ -11,15 +11,8 @@ import sqlalchemy as sa
 from cheaptalk.players import Kind
 from cheaptalk.records.descriptions import VALID, line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
-from cheaptalk.records.store import schema
+from cheaptalk.records.store import reader, schema
 from cheaptalk.records.store.backend import StoreError
-from cheaptalk.records.store.reader import (
-    chunks,
-    members_of,
-    people_of,
-    seated_player,
-    study_number,
-)
 from cheaptalk.records.store.store import Store
 
 matches, configurations = schema.matches, schema.configurations
@@ -58,14 +51,14 @@ class MatchFilter:
 
 def condition(connection: sa.Connection, study: str, match_filter: MatchFilter) -> Condition:
     """Return the SQL condition of a filter."""
-    people = people_of(connection, study)
+    people = reader.people_of(connection, study)
 
     def seats_named(name: str) -> list[str]:
         """Return the seats whose name or role is ``name``."""
         return [seat for seat, role in match_filter.seats.items() if name in (seat, role)]
 
     terms: list[Condition] = [
-        matches.c.number.in_(members_of(study)),
+        matches.c.number.in_(reader.members_of(study)),
         matches.c.configuration_id.in_(_configurations(connection, match_filter)),
     ]
     for name, label in match_filter.players.items():
@@ -183,16 +176,16 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
             sa.func.min(matches.c.number),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
-        .where(matches.c.number.in_(members_of(study, past=past)))
+        .where(matches.c.number.in_(reader.members_of(study, past=past)))
         .group_by(configurations.c.game, schema.SEATS_TEXT, matches.c.status)
     )
     pairings: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
-        labels = people_of(connection, study)
+        labels = reader.people_of(connection, study)
         for game, text, status, count, first in connection.execute(query):
             seats = schema.SEATS.read(text)
-            people = {seat: seated_player(labels, number) for seat, number in seats.items()}
+            people = {seat: reader.seated_player(labels, number) for seat, number in seats.items()}
             players = {seat: player["label"] for seat, player in people.items()}
             new = PlayedPairing(game, players, {})
             pairing = pairings.setdefault((game, *players.items()), new)
@@ -210,7 +203,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
 def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """Return the seats of each game of a study, with their roles."""
     is_member = sa.exists().where(
-        members.c.study_id == study_number(study),
+        members.c.study_id == reader.study_number(study),
         members.c.match_number == matches.c.number,
         sa.true() if past else members.c.current,
     )
@@ -291,7 +284,7 @@ def read_matches(
     store: Store, study: str, ids: Sequence[str], batch: int = 200
 ) -> Iterator[MatchRecord]:
     """Yield complete matches of a study in the order of the given ids, read in batches."""
-    for batch_ids in chunks(ids, batch):
+    for batch_ids in reader.chunks(ids, batch):
         records = store.records(study, bodies=True, where=matches.c.id.in_(batch_ids))
         by_id = {record.id: record for record in records}
         yield from (by_id[id_] for id_ in batch_ids if id_ in by_id)
@@ -304,14 +297,14 @@ def ended_matches(
     query = (
         sa.select(matches.c.id, configurations.c.game)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
-        .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
+        .where(matches.c.number.in_(reader.members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
     by_game = seats_of(store, study).values() if player else ()
     seats = {seat for game_seats in by_game for seat in game_seats}
     with store.reading() as connection:
         if player:
-            query = query.where(_seated(people_of(connection, study), seats, player))
+            query = query.where(_seated(reader.people_of(connection, study), seats, player))
         return [(id_, game) for id_, game in connection.execute(query)]
 
 
