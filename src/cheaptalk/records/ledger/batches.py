@@ -136,11 +136,12 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
     selected = {id_ for id_ in matches if id_ in waiting} if waiting else set()
     open_: list[Batch] = []
     for _, group in groupby(rows, key=attrgetter("id")):
-        first, *others = group
-        batch_calls = [BatchCall(row.number, row.call) for row in (first, *others)]
-        if any(row.match_id in selected for row in (first, *others)):
-            columns = first.id, first.model, first.tag, first.planned
-            open_.append(Batch(*columns, batch_calls, first.name))
+        of_batch = list(group)
+        if any(row.match_id in selected for row in of_batch):
+            batch = of_batch[0]
+            batch_calls = [BatchCall(row.number, row.call) for row in of_batch]
+            columns = batch.id, batch.model, batch.tag, batch.planned
+            open_.append(Batch(*columns, batch_calls, batch.name))
     return open_
 
 

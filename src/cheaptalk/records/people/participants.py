@@ -56,7 +56,7 @@ def admit(connection: sa.Connection, row: Row) -> int:
 @deferred
 def go_on(connection: sa.Connection, progress: Progress) -> None:
     """Store changes to a participant's data."""
-    own: dict[str, Any] = {"participant_id": progress.id}
+    own = {"participant_id": progress.id}
     if progress.responses:
         connection.execute(sa.insert(responses), [{**own, **row} for row in progress.responses])
     if progress.play is not None:
@@ -65,8 +65,8 @@ def go_on(connection: sa.Connection, progress: Progress) -> None:
         connection.execute(upsert(plays, keys, update), {**progress.play, **own})
     if progress.owed:
         new = insert(payments).on_conflict_do_nothing(index_elements=["participant_id", "key"])
-        own["made"] = time.time()
-        connection.execute(new, [{**own, **row} for row in progress.owed])
+        made = {"made": time.time()}
+        connection.execute(new, [{**own, **made, **row} for row in progress.owed])
     values = {"changed": time.time(), **progress.changed}
     connection.execute(
         sa.update(participants).where(participants.c.id == progress.id).values(values)
