@@ -44,8 +44,8 @@ class Configuration:
     def rules(self) -> Game:
         """The game, created from the stored parameters with the installed rules.
 
-        Raises UnknownName or pydantic.ValidationError if the game or its parameters no longer
-        exist.
+        Raises UnknownName if the game is not installed, pydantic.ValidationError if parameters
+        don't fit.
         """
         return game_of(self.game, digest_key(self.parameters))
 

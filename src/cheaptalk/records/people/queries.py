@@ -251,8 +251,8 @@ def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
 class Progress(NamedTuple):
     """Numbers of participants who reached each stage of a study.
 
-    ``consented`` excludes participants who declined later; ``began`` counts participants who
-    started a game, and ``finished`` also those whose game was erased but who answered a quiz.
+    ``consented`` excludes participants who declined later; ``began`` and ``finished`` refer to any
+    game, which answers to a quiz also show to be finished.
     """
 
     came: int

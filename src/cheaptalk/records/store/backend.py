@@ -245,7 +245,10 @@ class Backend(ABC):
         """Overwrite deleted data in the database's files; raise StoreError if readers block it."""
 
     def merge_log(self) -> bool:
-        """Move all committed data into the main file; return whether no reader prevented it."""
+        """Move all committed data into the main file; return whether no reader prevented it.
+
+        Raises StoreError if the store's files were replaced after they were opened.
+        """
         return True
 
     @abstractmethod
