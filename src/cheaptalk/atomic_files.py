@@ -29,14 +29,8 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
     """Open a text file that replaces an existing file when it is complete.
 
     Pipes and devices are written directly. Line endings are unchanged. Missing parent folders are
-    created.
-
-    Args:
-        new: whether an existing file is an error.
-
-    Raises:
-        FileExistsError: the file exists although ``new`` is set, or is a store.
-        OSError: the file cannot be written; no partial file remains.
+    created. FileExistsError is raised if the file is a store, or exists although ``new`` is set;
+    after any OSError, no partial file remains.
     """
     if new and path.exists():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -54,10 +48,7 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
 def whole_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path for a file that replaces an existing file when it is complete.
 
-    Missing parent folders are created.
-
-    Raises:
-        OSError: the file cannot be written; no partial file remains.
+    Missing parent folders are created. After an OSError, no partial file remains.
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +69,7 @@ def whole_path(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that is renamed to ``path`` when it is complete.
 
-    Raises:
-        FileExistsError: the path is a file or a non-empty folder.
-        OSError: the folder cannot be written; no partial folder remains.
+    FileExistsError is raised if the path is a file or a non-empty folder.
     """
     path = path.absolute()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -99,9 +88,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def read_whole(path: Path | Traversable, max_bytes: int = LONGEST) -> str:
     """Return the text of a file in UTF-8, without a byte order mark.
 
-    Raises:
-        OSError: the file cannot be read, or is larger than ``max_bytes``.
-        UnicodeDecodeError: the file is not text in UTF-8.
+    OSError is also raised if the file is larger than ``max_bytes``.
     """
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)
@@ -113,9 +100,8 @@ def read_whole(path: Path | Traversable, max_bytes: int = LONGEST) -> str:
 def configured_file(configured: str | None, default: Path | str) -> Path | None:
     """Return a user's configuration file; None if there is none.
 
-    Args:
-        configured: value of an environment variable; "" for no file, None if it is not set.
-        default: path of the default file in the user's configuration folder.
+    ``configured`` is the value of an environment variable: "" for no file, None if it is not set.
+    ``default`` is a path in the user's configuration folder.
     """
     if configured is not None:
         return Path(configured) if configured else None

@@ -82,11 +82,7 @@ class Cluster:
             self._groups.remove_placement_group(group)
 
     async def answer(self, result: Awaitable[T]) -> T:
-        """Return the result of an actor's method.
-
-        Raises:
-            MachineLost: the actor's machine was lost, so the effect of the method is unknown.
-        """
+        """Return the result of an actor's method; MachineLost if its effect is unknown."""
         errors = self._ray.exceptions
         try:
             return await result
@@ -123,11 +119,8 @@ def _versioned(kind: Callable[..., Any]) -> type:
 def check_address(cluster_address: str) -> None:
     """Check a cluster's address and, if the port is known, that a server listens there.
 
-    Args:
-        cluster_address: ``ray``, or ``ray://HOST:PORT``.
-
-    Raises:
-        CheaptalkError: the address is invalid, no server listens, or Ray is not installed.
+    The address is ``ray``, or ``ray://HOST:PORT``. Raises CheaptalkError, also if Ray is not
+    installed.
     """
     host, _, port = cluster_address.removeprefix("ray://").rpartition(":")
     remote = cluster_address.startswith("ray://") and host and port.isdecimal()
@@ -148,13 +141,9 @@ def check_address(cluster_address: str) -> None:
 def cluster(on: str) -> Iterator[Cluster]:
     """Connect to a cluster, and disconnect at the end.
 
-    Args:
-        on: ``ray://HOST:PORT`` to connect as a client; or ``ray`` for the cluster in
-            ``RAY_ADDRESS``, otherwise a cluster on this machine, which is started if necessary.
-
-    Raises:
-        CheaptalkError: the cluster is unavailable, Ray is not installed, or work failed on a
-            machine of the cluster.
+    ``ray://HOST:PORT`` connects as a client; ``ray`` is the cluster in ``RAY_ADDRESS``, otherwise a
+    cluster on this machine, which is started if necessary. Raises CheaptalkError if the cluster is
+    unavailable, if Ray is not installed, or if work failed on a machine of the cluster.
     """
     check_address(on)
     ray = import_module("ray")
@@ -235,13 +224,7 @@ def loopback_only() -> Iterator[None]:
 
 @contextmanager
 def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
-    """Yield a pool of processes on this machine, or of the machines of a cluster.
-
-    Args:
-        count: number of processes.
-        on: see :func:`cluster`; None for this machine.
-        lost: see :func:`~cheaptalk.processes.processes`.
-    """
+    """Yield a pool of processes on this machine, or of a cluster's machines (:func:`cluster`)."""
     if on is None:
         with processes(count, lost) as pool:
             yield pool

@@ -22,13 +22,7 @@ from cheaptalk.rules import counted
 
 
 class Diagnosis(NamedTuple):
-    """The result of a check.
-
-    Attributes:
-        what: the subject of the check.
-        ok: whether the check passed.
-        detail: details and, after a failure, how to fix the problem.
-    """
+    """The result of a check of a subject; after a failure, with details on how to fix it."""
 
     what: str
     ok: bool
@@ -83,13 +77,7 @@ def extras() -> dict[str, tuple[str, ...]]:
 
 
 class Imported(NamedTuple):
-    """The result of importing a module.
-
-    Attributes:
-        version: version of the module; None if it cannot be imported.
-        absent: whether the module is not installed.
-        problem: error message of an installed module that cannot be imported.
-    """
+    """The result of importing a module: its version, or whether it is absent or why it failed."""
 
     module: str
     version: str | None = None
@@ -141,9 +129,8 @@ def _is_there(module: str) -> bool:
 def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
     """Check Python, optional extras, plugins and the providers' API keys.
 
-    Args:
-        importing: whether to import the modules of extras in separate processes, which can take
-            half a minute. Otherwise modules are only located, and plugins of extras are skipped.
+    ``importing`` imports the modules of extras in separate processes, which can take half a minute.
+    Otherwise modules are only located, and plugins of extras are skipped.
     """
     checks = [
         Diagnosis("python", sys.version_info >= (3, 11), platform.python_version()),
@@ -179,10 +166,8 @@ def examine_store(
 ) -> list[Diagnosis]:
     """Check a store; return the problems, followed by a summary.
 
-    Args:
-        where: file or URL of the store.
-        deep: whether to read the entire store and replay every ended match.
-        progress: called with the numbers of checked matches and of all matches.
+    ``deep`` reads the entire store and replays every ended match, calling ``progress`` with the
+    numbers of checked matches and of all matches.
     """
     name = ct.records.store_name(where)
     try:
@@ -231,12 +216,7 @@ def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
 
 
 def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
-    """Reload all registries, and return the plugins that cannot be used.
-
-    Args:
-        analysis, learning: whether the extras of recipes and trackers, and of learning algorithms,
-            are installed.
-    """
+    """Reload all registries, including those of installed extras; return the plugins that fail."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
         # a registry is known only after its package is loaded

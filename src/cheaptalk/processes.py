@@ -54,11 +54,7 @@ class _Task(Future[T]):
 def processes(count: int, lost: str) -> Iterator[Processes]:
     """Yield a pool of processes, which start at the first task and end with the context.
 
-    Args:
-        lost: advice for the error message if a process was killed.
-
-    Raises:
-        CheaptalkError: a process was killed, or could not start.
+    Raises CheaptalkError, with the advice ``lost``, if a process was killed or could not start.
     """
     with undisturbed():  # this starts the process that tracks shared resources
         pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)

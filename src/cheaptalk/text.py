@@ -102,12 +102,10 @@ FEW_MARK = "†"
 def interval_text(
     mean: float, low: float, high: float, clusters: int | None, decimals: int, *, few: bool = False
 ) -> str:
-    """Format a confidence interval of a mean.
+    """Format a confidence interval of a mean, marked if it is based on ``few`` instances.
 
-    Args:
-        clusters: number of clusters, shown if all values equal a bound of their range; None if an
-            end that equals the mean is not such a bound.
-        few: whether to mark the interval.
+    The number of clusters is shown if all values equal a bound of their range; it is None if an end
+    that equals the mean is not such a bound.
 
     >>> interval_text(0.5, 0.31, 0.69, 12, 2, few=True), interval_text(1, 0.741, 1, 10, 2)
     ('0.31 to 0.69 †', 'at least 0.74 (10 of 10)')
@@ -132,8 +130,7 @@ def few_text(sufficient: int) -> str:
 def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
     """Return how many decimals to show, with at least three digits for the largest number.
 
-    Args:
-        noise: maximum of numbers that may be rounding errors of 0.
+    Numbers up to ``noise`` may be rounding errors of 0.
 
     >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0]), decimals([0.00025])
     (3, 2, 0, 6)

@@ -132,13 +132,10 @@ def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse YAML text into Python objects.
+    """Parse YAML text; ValueError, with the line number, if it is invalid or too large.
 
     >>> parse_yaml("{share: 0.5}")
     {'share': 0.5}
-
-    Raises:
-        ValueError: the YAML is invalid or too large; the message contains the line number.
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"{len(text):,} characters exceed the maximum of {MAX_CHARACTERS:,}")
@@ -157,11 +154,7 @@ def parse_yaml(text: str) -> Any:
 
 
 def read_yaml(source: Path | Traversable) -> Any:
-    """Return the content of a YAML file.
-
-    Raises:
-        ValueError: the file cannot be read; the message begins with its name.
-    """
+    """Return the content of a YAML file; ValueError, with its name, if it can't be read."""
     try:
         text = read_whole(source, 4 * MAX_CHARACTERS)
     except FileNotFoundError:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import cheaptalk as ct
 from cheaptalk.frames.language import corpus_metrics, entropy_name
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
 
@@ -112,7 +111,3 @@ def test_python_and_polars_split_words_alike(texts: list[str]) -> None:
         entropy = metrics.get(entropy_name(n))
         assert (entropy is None) == (value is None)
         assert entropy is None or entropy["value"] == pytest.approx(value, abs=1e-9)
-
-
-def test_corpus_metrics_is_exported_from_frames() -> None:
-    assert ct.frames.corpus_metrics is corpus_metrics

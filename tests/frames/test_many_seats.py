@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 import cheaptalk as ct
 from cheaptalk.frames import match_frames
@@ -13,24 +12,18 @@ from tests.played import CROWD, play
 GIVERS = [f"giver_{number}" for number in range(1, 11)]
 
 
-@pytest.fixture
-def crowd(toys: None, tmp_path: Path) -> Path:
-    return play(tmp_path, CROWD)
-
-
-def test_columns_cover_the_seats_of_all_configurations_in_order(crowd: Path) -> None:
-    with ct.Store.open(crowd) as store:
-        frame = match_frames(store, "crowd")["giving"]
+def test_columns_cover_the_seats_of_all_configurations(toys: None, tmp_path: Path) -> None:
+    with ct.Store.open(play(tmp_path, CROWD)) as store:
+        frames = match_frames(store, "crowd")
+        records = list(store.records("crowd"))
+    frame = frames["giving"]
     assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [
         *(f"player_{giver}" for giver in GIVERS), *(f"payoff_{giver}" for giver in GIVERS),
     ]  # fmt: skip
-
-
-def test_columns_of_missing_seats_are_null(crowd: Path) -> None:
-    with ct.Store.open(crowd) as store:
-        frames = match_frames(store, "crowd")
-        records = list(store.records("crowd"))
-    rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
+    ten = frame.filter(pl.col("game.givers") == 10)
+    assert set(ten["pairing"]) == {"free / luck x 9", "luck x 10", "free x 3 / luck x 4 / kind x 3"}
+    assert "luck / luck" in set(frame["pairing"])
+    rows = {row["match_id"]: row for item in frames.values() for row in item.rows(named=True)}
     assert {len(record.seats) for record in records} == {2, 3, 10}
     for record in records:
         row = rows[record.id]
@@ -44,11 +37,3 @@ def test_columns_of_missing_seats_are_null(crowd: Path) -> None:
             assert [row[f"answers_{seat}_{kind}"] for kind in KINDS] == [
                 ok, *([0 if present else None] * (len(KINDS) - 1)),
             ]  # fmt: skip
-
-
-def test_pairing_abbreviates_long_runs_of_a_label(crowd: Path) -> None:
-    with ct.Store.open(crowd) as store:
-        frame = match_frames(store, "crowd")["giving"]
-    ten = frame.filter(pl.col("game.givers") == 10)
-    assert set(ten["pairing"]) == {"free / luck x 9", "luck x 10", "free x 3 / luck x 4 / kind x 3"}
-    assert "luck / luck" in set(frame["pairing"])

@@ -14,19 +14,9 @@ import cheaptalk as ct
 from cheaptalk.frames import MetricError, match_frames
 from cheaptalk.rules import Metric, Result
 from tests.fakes import install_game
-from tests.played import BADLY, EVIL, WELL, play
+from tests.played import EVIL, WELL, play
 
 FRAMES = dict[str, pl.DataFrame]
-
-
-@pytest.fixture(scope="module")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("well"), WELL)
-
-
-@pytest.fixture(scope="module")
-def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("badly"), BADLY)
 
 
 def frames_of(path: Path, study: str, **options: Any) -> FRAMES:
@@ -62,16 +52,6 @@ def test_rows_agree_with_records_and_metrics_of_the_game(well: Path) -> None:
             for metric in ct.get_game(record.game).metrics.values():
                 value = metric.variant(as_published)(Result(record.rules, instance, outcome))
                 assert row[metric.name] == value
-
-
-def test_published_variants_differ_only_without_agreement(well: Path) -> None:
-    paper = frames_of(well, "well")["bargaining"]
-    published = frames_of(well, "well", as_published=True)["bargaining"]
-    apart = paper["agreement"] == 0
-    assert apart.any()
-    assert (paper["fairness"].filter(apart) == 1).all()
-    assert (published["fairness"].filter(apart) == 0).all()
-    assert (paper["fairness"] == published["fairness"]).filter(~apart).all()
 
 
 def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:

@@ -14,7 +14,7 @@ from cheaptalk.frames import MetricError, match_frames, round_frames
 from cheaptalk.frames import rounds as module
 from cheaptalk.rules import Point, Result, Series
 from tests.fakes import install_game
-from tests.played import BADLY, WELL, play
+from tests.played import WELL, play
 
 SILENT: dict[str, Any] = {
     "name": "silent",
@@ -26,11 +26,6 @@ SILENT: dict[str, Any] = {
     "instances": 1,
 }
 """A study with a model whose replies can't be parsed."""
-
-
-@pytest.fixture(scope="module")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return play(tmp_path_factory.mktemp("well"), WELL)
 
 
 def rounds_of(path: Path, study: str, **options: Any) -> dict[str, pl.DataFrame]:
@@ -79,11 +74,10 @@ def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
     assert (both["sales"] == both["bought"]).all()
 
 
-def test_only_finished_matches_have_rounds(tmp_path: Path) -> None:
-    path = play(tmp_path, BADLY)
-    match_tables = matches_of(path, "badly").values()
+def test_only_finished_matches_have_rounds(badly: Path) -> None:
+    match_tables = matches_of(badly, "badly").values()
     matches = pl.concat([frame.select("match_id", "status") for frame in match_tables])
-    frames = rounds_of(path, "badly", only=["bought", "demand"])
+    frames = rounds_of(badly, "badly", only=["bought", "demand"])
     ids = {match for frame in frames.values() for match in frame["match_id"]}
     assert ids == set(matches.filter(pl.col("status") == "finished")["match_id"])
     assert ids < set(matches["match_id"])

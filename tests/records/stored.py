@@ -1,15 +1,20 @@
 """Stored matches and records that are made without running a study."""
 
+import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from cheaptalk.records import AnswerRecord, Ended, MatchRecord, NewMatch, Status, Store, ended, pack
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, scripted_answers
+from cheaptalk.records.store import schema
 from cheaptalk.rules import Table, replay
 
 SEED = "a seed"
+CALL = {"model": "vllm/tiny", "messages": []}
 
 
 class Shelf:
@@ -53,6 +58,21 @@ class Shelf:
         }  # fmt: skip
 
 
+def call_row(match: str, request: int = 0, state: str = "sent", **more: Any) -> dict[str, Any]:
+    """Return the row of a call of Alice in the ledger."""
+    return {
+        "match_id": match, "request": request, "actor": "alice", "attempt": 0, "try": 1,
+        "state": state, "call": CALL, "sent": 1.0,
+    } | more  # fmt: skip
+
+
+def insert_calls(store: Store, *rows: dict[str, Any]) -> None:
+    """Insert calls directly into the store."""
+    with store.transaction() as connection:
+        for row in rows:
+            connection.execute(sa.insert(schema.calls), row)
+
+
 def play_moves(
     game: Any, instance: Any, *given: tuple[int, str, Mapping[str, object] | None], seed: str = SEED
 ) -> Table:
@@ -89,6 +109,11 @@ def record_of(
         "finished": end.finished, "packed": end.body,
     }  # fmt: skip
     return MatchRecord(**made | changes)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

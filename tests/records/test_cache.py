@@ -1,6 +1,5 @@
 """The reply cache: exact keys, concurrent access, and damaged entries."""
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from multiprocessing import get_context
@@ -8,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
 from cheaptalk.records.cache import (
@@ -19,7 +16,6 @@ from cheaptalk.records.cache import (
     Request,
     differences,
     nearest,
-    worth_keeping,
 )
 
 HERE = Replicate("0/abc/0", 0, "alice", 0)
@@ -30,7 +26,7 @@ CHAT = [
     {"role": "system", "content": "You are Alice."},
     {"role": "user", "content": "Do you accept $50?"},
 ]
-PLAIN = {
+PLAIN: dict[str, Any] = {
     "model": "openai/gpt-4o",
     "messages": CHAT,
     "settings": {"temperature": 0.5, "top_p": 0.9, "max_tokens": 100, "seed": 1},
@@ -67,69 +63,6 @@ def test_hit_returns_reply_at_no_cost(cache: Cache) -> None:
     assert cache.get(request(model="openai/gpt-4o@https://elsewhere.example/v1")) is None
 
 
-SETTINGS = st.fixed_dictionaries(
-    {},
-    optional={
-        "temperature": st.floats(0, 2),
-        "top_p": st.floats(0.1, 1),
-        "max_tokens": st.integers(1, 10**6),
-        "seed": st.integers(0, 10**6),
-        "stop": st.lists(st.text(max_size=5), max_size=3),
-        "reasoning": st.sampled_from(["none", "low", "high"]) | st.integers(1, 10**5),
-    },
-)
-MESSAGES = st.lists(
-    st.fixed_dictionaries(
-        {"role": st.sampled_from(["system", "user", "assistant"]), "content": st.text()}
-    ),
-    min_size=1,
-    max_size=4,
-)
-CALLS = st.fixed_dictionaries(
-    {
-        "model": st.sampled_from(["openai/a", "openai/b", "vllm/a", "vllm/a@http://h:1/v1"]),
-        "messages": MESSAGES,
-        "settings": SETTINGS,
-        "form": st.none() | st.fixed_dictionaries({"name": st.text(), "json_schema": st.just({})}),
-    }
-)
-REPLICATES = st.builds(
-    Replicate, st.text(), st.integers(0, 99), st.sampled_from(["alice", "bob"]), st.integers(0, 9)
-)
-
-
-@given(CALLS, REPLICATES, CALLS, REPLICATES)
-def test_changing_any_field_misses(
-    call: dict[str, Any], replicate: Replicate, other: dict[str, Any], elsewhere: Replicate
-) -> None:
-    stored = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), replicate)
-    for field in call:
-        new = ModelCall.model_validate(call | {field: other[field]})
-        query = Request.of(new.model_dump(mode="json"), replicate)
-        same = new == ModelCall.model_validate(call)
-        assert (query.key == stored.key) == same
-        assert (list(differences(query.data, stored.data)) == []) == same
-    for part, value in elsewhere._asdict().items():
-        new_place = replicate._replace(**{part: value})
-        query = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), new_place)
-        assert (query.key == stored.key) == (new_place == replicate)
-
-
-@given(MESSAGES, st.data())
-def test_changing_one_character_of_a_message_misses(
-    messages: list[dict[str, str]], data: st.DataObject
-) -> None:
-    place = data.draw(st.integers(0, len(messages) - 1))
-    words = messages[place]["content"]
-    at = data.draw(st.integers(0, len(words)))
-    new = [dict(message) for message in messages]
-    new[place]["content"] = words[:at] + data.draw(st.characters()) + words[at:]
-    stored, query = request(messages=messages), request(messages=new)
-    assert query.key != stored.key
-    (difference,) = differences(query.data, stored.data)
-    assert difference.startswith(f"messages[{place}].content differs from the stored request")
-
-
 def test_incomplete_replies_are_not_cached(cache: Cache) -> None:
     failures = Failure.REFUSED, Failure.FILTERED, Failure.PROVIDER_ERROR, Failure.TIMED_OUT
     for reply in (
@@ -139,9 +72,8 @@ def test_incomplete_replies_are_not_cached(cache: Cache) -> None:
         Reply(text=" \n"),
         REPLY.model_copy(update={"cached": True}),
     ):
-        assert not worth_keeping(reply), reply
         cache.put(request(), reply)
-        assert cache.find(request()) is None
+        assert cache.find(request()) is None, reply
 
 
 def test_damaged_entry_misses_until_replaced(cache: Cache) -> None:
@@ -164,7 +96,7 @@ def test_entry_with_wrong_key_misses(cache: Cache) -> None:
 
 def write_replies(path: Path, writer: int) -> None:
     with Cache(path) as cache:
-        for number in range(50):
+        for number in range(20):
             both = request(Replicate("both", number, "alice", 0))
             cache.put(both, REPLY)
             cache.put(request(Replicate(f"of {writer}", number, "alice", 0)), REPLY)
@@ -174,14 +106,14 @@ def write_replies(path: Path, writer: int) -> None:
 def test_processes_share_a_cache(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     spawn = get_context("forkserver")
-    writers = [spawn.Process(target=write_replies, args=(path, writer)) for writer in range(4)]
+    writers = [spawn.Process(target=write_replies, args=(path, writer)) for writer in range(2)]
     for process in writers:
         process.start()
     for process in writers:
         process.join()
-    assert [process.exitcode for process in writers] == [0] * 4
+    assert [process.exitcode for process in writers] == [0] * 2
     with Cache(path, create=False) as cache:
-        assert sum(shelf.replies for shelf in cache.shelves()) == 5 * 50
+        assert sum(shelf.replies for shelf in cache.shelves()) == 3 * 20
 
 
 def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
@@ -190,11 +122,18 @@ def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
         ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
         ({"form": None}, "form is missing (stored: {"),
         ({"messages": replace_message(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
+        ({"settings": PLAIN["settings"] | {"stop": [""]}}, "settings.stop is "),
+        ({"messages": replace_message(0, "You are Alice!")}, "messages[0].content differs"),
+        ({"replicate": HERE._replace(seed="0/abc/1")}, "replicate.seed differs"),
         ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
+        ({"replicate": HERE._replace(actor="bob")}, "replicate.actor differs"),
+        ({"replicate": HERE._replace(attempt=1)}, "replicate.attempt is 1 (stored: 0)"),
         ({"replicate": None}, "replicate is null (stored: {"),
     ]
     for changes, difference in cases:
-        lines = list(differences(request(**changes).data, request().data))
+        changed = request(**changes)
+        assert changed.key != request().key
+        lines = list(differences(changed.data, request().data))
         assert [line for line in lines if line.startswith(difference)], lines
     cache.put(request(messages=replace_message(1, "Something else?"), settings={}), REPLY)
     cache.put(request(messages=replace_message(1, "Do you accept $40?")), REPLY, match="before")
@@ -213,15 +152,6 @@ def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
     assert list(differences(request().data, exact.request)) == []
 
 
-def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:
-    for number in range(3):
-        cache.put(request(HERE._replace(request=number)), REPLY)
-    cache.put(request(model="vllm/other"), REPLY)
-    shelves = {shelf.model: shelf for shelf in cache.shelves()}
-    assert shelves["openai/gpt-4o@https://api.openai.com/v1"][1:3] == (3, 30)
-    assert len(shelves) == 2
-
-
 def test_clear_removes_matching_and_damaged_entries(cache: Cache) -> None:
     cache.put(request(), REPLY)
     cache.put(request(model="vllm/other"), REPLY)
@@ -233,14 +163,6 @@ def test_clear_removes_matching_and_damaged_entries(cache: Cache) -> None:
     file.close()
     assert cache.clear("openai/*") == 0
     assert cache.clear() == 1
-
-
-def test_entries_contain_requests_and_replies(cache: Cache) -> None:
-    cache.put(request(), REPLY, match="m")
-    (entry,) = cache.entries()
-    assert entry.match == "m"
-    assert json.loads(json.dumps(entry.request)) == request().data
-    assert Reply.model_validate(entry.reply) == REPLY
 
 
 def test_hard_linked_cache_is_rejected(cache: Cache, tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.store import parts, schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, games, get_game
-from tests import toys
 from tests.conftest import Command
 from tests.played import CROWD
+from tests.records.stored import call_row, insert_calls
+from tests.records.stored import read_csv as read
 
 NASTY = 'Two lines,\r\nand "quotes"; ünïcode \u2028 \U0001f600, a tab\t, a NUL \0 and a | bar.\n'
 REPLY = {
@@ -96,14 +97,6 @@ def failed_match() -> Ended:
     )  # fmt: skip
 
 
-def lost_call(match_id: str) -> dict[str, Any]:
-    """Return a call in the ledger without a reply."""
-    return {
-        "match_id": match_id, "request": 0, "actor": "alice", "attempt": 0, "try": 2,
-        "state": "unresolved", "call": CALL, "reply": None, "sent": 1.0,
-    }  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("exports") / "s.sqlite"
@@ -111,14 +104,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ct.run(study(), opened)
         add_match(opened, "asked", model_match())
         add_match(opened, "broken", failed_match())
-        with opened.transaction() as connection:
-            connection.execute(sa.insert(schema.calls), [lost_call("broken")])
+        lost = call_row("broken", 0, "unresolved", call=CALL, reply=None)
+        insert_calls(opened, lost | {"try": 2})
         yield opened
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -299,23 +287,6 @@ def test_formulas_are_escaped_unless_raw_cells_are_requested(
         assert {row["reply"] for row in read(to / "calls.csv")} == {reply}
 
 
-def test_jsonl_is_strict_json(store: Store, tmp_path: Path) -> None:
-    add_match(store, "odd", model_match(REPLY | {"seconds": float("inf")}), study="odd")
-    text = (export(store, "odd", tmp_path / "out", "jsonl").path / "matches.jsonl").read_text()
-    data = json.loads(text, parse_constant=pytest.fail)
-    assert data["answers"][0]["calls"][0]["reply"]["seconds"] is None
-
-
-def test_game_declarations_become_columns() -> None:
-    names = [column.name for column in match_columns([toys.SPEC])]
-    expected = ["horizon_rounds", "target", "instance_left", "player_right", "outcome_left", "hits"]
-    assert set(expected) <= set(names)
-    assert len(names) == len(set(names))
-    actions = {column.name: column for column in answer_columns([toys.SPEC])}
-    assert actions["number"].range == ">= 0, <= 16"
-    assert actions["number"].meaning == "number: A guess at the target."
-
-
 def test_seat_columns_follow_the_study_configurations(
     toys: None, store: Store, tmp_path: Path
 ) -> None:
@@ -382,18 +353,19 @@ def test_codebook_explains_every_column(mixed: Path) -> None:
 
 def test_every_game_has_codebook_entries() -> None:
     game_specs = list(games().values())
-    for column in [*match_columns(game_specs), *answer_columns(game_specs)]:
+    columns = match_columns(game_specs)
+    for column in [*columns, *answer_columns(game_specs)]:
         assert len(column.meaning) > 5, column
-    metrics = {(c.game, c.name) for c in match_columns(game_specs) if c.group == "metric"}
+    metrics = {(column.game, column.name) for column in columns if column.group == "metric"}
     assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= metrics
 
 
 # Formats
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
-def test_parallel_export_equals_serial_export(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+@pytest.mark.parametrize(("form", "workers"), [("csv", 2), ("parquet", 1), ("jsonl", 1)])
+def test_export_in_parts_equals_whole_export(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, workers: int
 ) -> None:
     begun: list[int] = []
 
@@ -401,22 +373,21 @@ def test_parallel_export_equals_serial_export(
         begun.append(count)
         return processes(count, lost)
 
+    whole = export(store, "mixed", tmp_path / "whole", form)
     monkeypatch.setattr(parts, "processes", counted)
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    serial, parallel = (
-        export(store, "mixed", tmp_path / f"{workers}", form, workers=workers) for workers in (1, 2)
-    )
-    assert begun == [1]  # in addition to this process
-    assert parallel.rows == serial.rows
-    names = sorted(path.name for path in serial.path.iterdir())
-    assert sorted(path.name for path in parallel.path.iterdir()) == names
+    joined = export(store, "mixed", tmp_path / "joined", form, workers=workers)
+    assert begun == [1] * (workers - 1)  # in addition to this process
+    assert joined.rows == whole.rows
+    names = sorted(path.name for path in whole.path.iterdir())
+    assert sorted(path.name for path in joined.path.iterdir()) == names
     for name in names:
         if form != "parquet":
-            assert (parallel.path / name).read_bytes() == (serial.path / name).read_bytes()
+            assert (joined.path / name).read_bytes() == (whole.path / name).read_bytes()
         elif name.endswith(".parquet"):
             polars = pytest.importorskip("polars")
-            assert polars.read_parquet(parallel.path / name).equals(
-                polars.read_parquet(serial.path / name)
+            assert polars.read_parquet(joined.path / name).equals(
+                polars.read_parquet(whole.path / name)
             )
 
 
@@ -512,30 +483,20 @@ def test_zip_contains_the_same_files(store: Store, mixed: Path, tmp_path: Path) 
 # Failures
 
 
-def raise_disk_full(_folder: Path, _found: Sequence[CodebookEntry]) -> None:
-    raise OSError(28, "No space left on device")
-
-
-def test_failed_export_leaves_no_files(
+def test_failed_export_leaves_no_files_and_keeps_existing_ones(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("out", "out.zip"):
-        monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
+    def raise_disk_full(_folder: Path, _entries: Sequence[CodebookEntry]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
+    kept = tmp_path / "kept.zip"
+    kept.write_bytes(b"an earlier export")
+    for name in ("out", "out.zip", "kept.zip"):
         with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
             export(store, "mixed", tmp_path / name)
-        assert list(tmp_path.iterdir()) == []
-
-
-def test_failed_export_keeps_existing_zip(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "out.zip"
-    export(store, "mixed", path)
-    before = path.read_bytes()
-    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
-    with pytest.raises(CheaptalkError):
-        export(store, "mixed", path)
-    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [kept]
+    assert kept.read_bytes() == b"an earlier export"
 
 
 def test_nonempty_folder_is_rejected(store: Store, tmp_path: Path) -> None:

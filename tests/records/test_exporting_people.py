@@ -1,6 +1,5 @@
 """Exports of studies with participants: tables, excluded names, and the codebook."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -12,6 +11,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.exports.columns import TIME, Exported, row_columns
 from cheaptalk.records.exports.exporter import export
 from tests.participants import Answered, People
+from tests.records.stored import read_csv as read
 
 STUDY = "people"
 TABLES = ("participants", "responses", "plays", "payments")
@@ -31,11 +31,6 @@ def people(store: Store) -> People:
     participants.come("end", "complete", responses, [play], base=100, game_1=30)
     participants.come("consent")
     return participants
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_participants_are_exported_as_tables(store: Store, people: People, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Forfeits are attributed to the players and seats that gave no valid answer."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from cheaptalk.records import Forfeit, Status, Store
 from cheaptalk.records.exports.exporter import export
 from tests.conftest import Command
 from tests.fakes import REFUSAL, Canned, late
+from tests.records.stored import read_csv
 
 SEATINGS = [["good", "bad", "good"], ["good", "good", "slow"], ["bad", "good", "slow"]]
 FORFEITS = {
@@ -66,30 +66,25 @@ def test_partial_run_counts_only_its_forfeits(table: Path) -> None:
         assert progress.summary == "1 of 1 match ended, 1 of them forfeited (1 before this run)"
 
 
-def test_store_lists_forfeits_by_player(table: Path) -> None:
+def test_store_status_and_exports_list_forfeits_by_player(
+    table: Path, cheaptalk: Command, tmp_path: Path
+) -> None:
     with Store.open(table) as store:
         assert store.forfeits("table") == {("public_goods", key): n for key, n in FORFEITS.items()}
         assert store.problems("table") == {f"public_goods, {key}": n for key, n in FORFEITS.items()}
         both = [record.forfeits for record in store.records("table")][-1]
     assert [forfeit.player for forfeit in both] == ["bad", "slow"]
-
-
-def test_status_lists_forfeits_by_player(table: Path, cheaptalk: Command) -> None:
     assert "table: 2 x public_goods, forfeited by slow as player_3: timed out" in (
         cheaptalk("status").out.splitlines()
     )
     (study,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     assert {Forfeit(*(row[key] for key in Forfeit._fields)): row["matches"]
             for row in study["forfeits"]} == FORFEITS  # fmt: skip
-
-
-def test_exports_contain_forfeit_columns(table: Path, tmp_path: Path) -> None:
     export(table, "table", tmp_path / "csv")
-    with (tmp_path / "csv" / "matches.csv").open(encoding="utf-8", newline="") as file:
-        rows = [
-            [row["forfeited_by"], row["forfeited_seat"], row["forfeit_kind"]]
-            for row in csv.DictReader(file)
-        ]
+    rows = [
+        [row["forfeited_by"], row["forfeited_seat"], row["forfeit_kind"]]
+        for row in read_csv(tmp_path / "csv" / "matches.csv")
+    ]
     assert sorted(rows) == [
         ["bad", "player_2", "refused"],
         ["bad, slow", "player_1, player_3", "refused, timed_out"],

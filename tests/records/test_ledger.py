@@ -23,10 +23,9 @@ from cheaptalk.records.ledger.ledger import (
 )
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreAway
-from tests.records.stored import Shelf
+from tests.records.stored import CALL, Shelf, call_row, insert_calls
 
 T = TypeVar("T")
-CALL = {"model": "vllm/tiny", "messages": []}
 REPLY = Reply(text="Yes.", model="tiny", usage=Usage(input_tokens=9, output_tokens=1))
 
 
@@ -173,17 +172,6 @@ def test_closing_ledger_writes_queued_calls(store: Store) -> None:
     assert "ledger" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_thread_ends_after_an_error(store: Store) -> None:
-    def leave() -> None:
-        with Ledger(store):
-            assert "ledger" in [thread.name for thread in threading.enumerate()]
-            raise RuntimeError("elsewhere")
-
-    with pytest.raises(RuntimeError, match="elsewhere"):
-        leave()
-    assert "ledger" not in [thread.name for thread in threading.enumerate()]
-
-
 def test_cancelled_writes_are_still_committed(store: Store) -> None:
     complaints: list[dict[str, Any]] = []
 
@@ -243,22 +231,17 @@ def test_ended_match_does_not_restart(store: Store) -> None:
     assert store.statuses(["m"]) == {"m": Status.FINISHED}
 
 
-def insert_call(store: Store, where: CallKey, sending: int, state: str, **more: Any) -> None:
-    """Insert a call directly into the store."""
-    values: dict[str, Any] = where._asdict() | {
-        "try": sending, "state": state, "call": CALL, "sent": 1.0,
-    }  # fmt: skip
-    with store.transaction() as connection:
-        connection.execute(sa.insert(schema.calls).values(values | more))
-
-
 def test_past_calls_and_attempts_are_loaded(store: Store) -> None:
     written = REPLY.model_dump(mode="json", exclude_none=True)
-    insert_call(store, key(0), 1, "failed", reply={"failure": "timed_out"})
-    insert_call(store, key(0), 2, "answered", reply=written)
-    insert_call(store, key(1, seat="bob"), 1, "unresolved")
-    insert_call(store, key(1, seat="bob"), 3, "sent")
-    insert_call(store, key(0, match="other"), 1, "answered", reply=written)
+    again: dict[str, Any] = {"try": 2, "reply": written}
+    insert_calls(
+        store,
+        call_row("m", 0, "failed", reply={"failure": "timed_out"}),
+        call_row("m", 0, "answered", **again),
+        call_row("m", 1, "unresolved", actor="bob"),
+        call_row("m", 1, actor="bob") | {"try": 3},
+        call_row("other", 0, "answered", reply=written),
+    )
     assert past_calls(store, "m") == {key(0): PastCall(CALL, written, 2)}
     assert sendings(store, "m") == {key(0): 2, key(1, seat="bob"): 3}
     assert past_calls(store, "unknown") == {}
@@ -266,8 +249,8 @@ def test_past_calls_and_attempts_are_loaded(store: Store) -> None:
 
 
 def test_calls_without_a_reply_become_unresolved(store: Store) -> None:
-    for number, state in enumerate(("sent", "answered", "failed", "sent", "unresolved")):
-        insert_call(store, key(number), 1, state)
+    states = ("sent", "answered", "failed", "sent", "unresolved")
+    insert_calls(store, *(call_row("m", number, state) for number, state in enumerate(states)))
     with store.writing():
         assert [call["request"] for call in store.unresolved()] == [4], "replies may still arrive"
     assert [call["request"] for call in store.unresolved()] == [0, 3, 4], "nothing waits for them"

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
-from cheaptalk.records.store import migration, migrations, schema, sqlite
+from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store.migration import VIEWS
 from cheaptalk.studies import Study, run
 from tests.records.stored import read_files
@@ -120,14 +118,6 @@ def test_read_only_old_store_is_read_unchanged(
         copy = Path(str(store.engine.url.database))
     assert read_files(tmp_path) == before
     assert not copy.parent.exists()
-
-
-def test_migrations_lead_from_baseline_to_newest_revision() -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    scripts = ScriptDirectory.from_config(config)
-    assert scripts.get_bases() == [schema.BASELINE]
-    assert scripts.get_heads() == [schema.REVISION]
 
 
 def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import cheaptalk as ct
 from cheaptalk.games.bargaining.rules import Bargaining
@@ -66,68 +64,9 @@ def call(model: str | None, tokens: tuple[int, int] | None, **more: Any) -> dict
     return {"call": request, "reply": reply, "sending": 1} | more
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@given(
-    st.integers(0, 99), st.sampled_from(["alice", "bob_2"]), st.sampled_from(list(Kind)),
-    st.none() | st.dictionaries(st.text(), json_values, max_size=3),
-    st.lists(st.dictionaries(st.text(), json_values, max_size=2), max_size=2).map(tuple),
-)  # fmt: skip
-def test_answer_record_round_trips(
-    request: int, seat: str, kind: Kind, action: Any, calls: tuple[dict[str, Any], ...]
-) -> None:
-    answer = AnswerRecord(request, seat, kind, action, calls)
-    read = AnswerRecord.from_json(json.loads(json.dumps(answer.as_json())))
-    assert read == answer
-    assert type(read.kind) is Kind
-    assert ("calls" in answer.as_json()) is bool(calls)
-
-
-def test_record_replays_to_its_outcome() -> None:
+def test_record_can_be_rebuilt_from_json() -> None:
     table = agreed_table()
     record = record_of(table)
-    again = record.replay()
-    assert again.outcome == table.outcome
-    assert again.heard == table.heard
-    assert record.payoffs == pytest.approx({"alice": 27.0, "bob": 63.0})
-    assert record.label("alice") == "alice's player"
-
-
-def test_record_json_is_complete(toys: None) -> None:
-    text = json.dumps(record_of(agreed_table()).as_json())
-    data = json.loads(text)
-    assert (data["game"], data["rules_version"], data["format"]) == ("bargaining", 1, 2)
-    assert (data["status"], data["reason"], data["seed"], data["instance"]) == (
-        "finished", None, SEED, {},
-    )  # fmt: skip
-    first, *_, last_offer, reply = data["answers"]
-    assert first == {"request": 0, "actor": "alice", "kind": "ok", "action": OFFER}
-    stage = 2
-    gains = [last_offer["action"][f"{role}_gain"] for role in ("alice", "bob")]
-    assert reply["action"] == {"decision": "accept"}
-    assert data["outcome"] == {"stage": stage, "alice_gain": gains[0], "bob_gain": gains[1]}
-    discounted = [
-        gain * discount ** (stage - 1)
-        for gain, discount in zip(gains, data["parameters"]["discounts"], strict=True)
-    ]
-    assert list(data["payoffs"].values()) == pytest.approx(discounted)
-    assert {role: seat["label"] for role, seat in data["seats"].items()} == {
-        "alice": "alice's player", "bob": "bob's player",
-    }  # fmt: skip
-    dealt = play_moves(
-        Guessing.model_validate({"horizon": 1, "talk": False}), Cards(left=1, right=2),
-        (0, "left", {"number": 3}), (0, "right", {"number": 3}),
-    )  # fmt: skip
-    assert record_of(dealt).as_json()["instance"] == {"left": 1, "right": 2}
-
-
-def test_record_can_be_rebuilt_from_json() -> None:
-    record = record_of(agreed_table())
     data = json.loads(json.dumps(record.as_json()))
     body = {key: data.pop(key) for key in ("format", "package", "seed", "instance", "answers")}
     made = Configuration(*(data.pop(key) for key in ("game", "rules_version", "parameters")))
@@ -135,7 +74,9 @@ def test_record_can_be_rebuilt_from_json() -> None:
     data["status"] = Status(data["status"])
     again = MatchRecord(configuration=made, **data, packed=pack(body))
     assert again.as_json() == record.as_json()
-    assert again.replay().outcome == record.replay().outcome
+    replayed = again.replay()
+    assert (replayed.outcome, replayed.heard) == (table.outcome, table.heard)
+    assert record.payoffs == pytest.approx({"alice": 27.0, "bob": 63.0})
 
 
 def test_source_of_imported_match_is_kept() -> None:

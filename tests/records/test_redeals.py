@@ -1,6 +1,5 @@
 """Dropped matches, and matches replayed on new instances."""
 
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +11,15 @@ from cheaptalk.records import Excluded, excluded
 from cheaptalk.records.exclusions import Standing, predecessors
 from cheaptalk.records.exports.exporter import export
 from tests.fakes import Canned, Refusing, study, with_model
+from tests.records.stored import read_csv
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[ct.Store]:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ct.Store]:
     """A study of six matches: two were refused and replayed, the first of them twice."""
     made = study(**with_model(), unanswered={"refused": "replace", "max_replacements": 2})
-    with ct.Store.open(tmp_path / "s.sqlite", create=True) as opened:
+    path = tmp_path_factory.mktemp("redeals") / "s.sqlite"
+    with ct.Store.open(path, create=True) as opened:
         progress = ct.run(made, opened, models=Refusing(3), concurrency=1)
         assert progress.excluded == Excluded(dropped=3, replaced=3)
         yield opened
@@ -29,6 +30,7 @@ def test_dropped_and_replaced_matches_are_counted(store: ct.Store) -> None:
     spec = store.study("small").spec
     store.register_study("small", spec | {"unanswered": {}})
     assert excluded(store, "small") == Excluded(dropped=0, replaced=3)
+    store.register_study("small", spec)
     with pytest.raises(ct.CheaptalkError, match="no study"):
         excluded(store, "smal")
 
@@ -57,8 +59,7 @@ def test_standing_reports_drops_and_replacements(store: ct.Store) -> None:
 
 def test_export_contains_drops_and_replacements(store: ct.Store, tmp_path: Path) -> None:
     done = export(store, "small", tmp_path / "out")
-    with (done.path / "matches.csv").open(encoding="utf-8", newline="") as file:
-        rows = {row["match_id"]: row for row in csv.DictReader(file)}
+    rows = {row["match_id"]: row for row in read_csv(done.path / "matches.csv")}
     standing = Standing(store, "small")
     for record in store.records("small"):
         row, stand = rows[record.id], standing.of(record)

@@ -59,7 +59,7 @@ def test_views_do_not_depend_on_secrets_of_other_seats() -> None:
 
 
 def test_seat_view_reveals_no_other_player(cheaptalk: Command, tmp_path: Path) -> None:
-    for name in ("bargaining", "persuasion", "divide_the_dollar"):
+    for name in ("persuasion", "divide_the_dollar"):
         check_seat_view(cheaptalk, tmp_path / "cheaptalk.sqlite", name)
 
 

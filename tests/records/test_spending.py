@@ -19,33 +19,18 @@ from cheaptalk.records.ledger.spending import (
     spent_on,
     study_cost,
 )
-from cheaptalk.records.store import schema
 from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, study, with_model
-from tests.records.stored import Shelf
+from tests.records.stored import Shelf, call_row, insert_calls
 
-CALL = {"model": "vllm/tiny", "messages": []}
 USED = {"input_tokens": 100, "output_tokens": 20, "cached_tokens": 60, "reasoning_tokens": 5}
 
 
 def insert_call(
-    store: Store,
-    match: str,
-    request: int,
-    state: str,
-    reply: Any = None,
-    call: Any = CALL,
-    study: int = 1,
+    store: Store, match: str, request: int, state: str, reply: Any = None, **more: Any
 ) -> None:
-    """Insert a call directly into the store."""
-    values: dict[str, Any] = {
-        "match_id": match, "request": request, "actor": "alice", "attempt": 0, "try": 1,
-        "state": state, "call": call, "sent": 1.0, "study_id": study,
-    }  # fmt: skip
-    with store.transaction() as connection:
-        connection.execute(
-            sa.insert(schema.calls).values(values | ({"reply": reply} if reply else {}))
-        )
+    values = {"study_id": 1} | more | ({"reply": reply} if reply else {})
+    insert_calls(store, call_row(match, request, state, **values))
 
 
 def test_call_cost_counts_unknown_amounts(store: Store) -> None:
@@ -99,7 +84,7 @@ def test_spent_sums_ended_matches_and_open_calls(store: Store) -> None:
     insert_call(store, "live", 2, "answered", {"text": "Yes."}, call={"actor": "alice"})
     insert_call(store, "live", 3, "answered", {"text": "Yes.", "cached": True})
     insert_call(store, "finished", 0, "failed", {"usage": {"output_tokens": 30}})
-    insert_call(store, "elsewhere", 0, "answered", usage, study=other.study)
+    insert_call(store, "elsewhere", 0, "answered", usage, study_id=other.study)
     cost = spent(store, shelf.study)
     assert (cost.calls, cost.tokens, cost.dollars) == (7, 21_143, 0.5)
     assert (cost.unpriced, cost.unresolved) == (1, 1)
@@ -148,14 +133,6 @@ def test_status_and_report_name_the_paying_study(store: Store, cheaptalk: Comman
     assert studies[1]["paid_by_others"] == {"first": 4}
     cheaptalk("report", "second", "--out", "r.html", *where)
     assert "4 matches by first" in Path("r.html").read_text()
-
-
-def test_calls_without_token_counts_are_uncounted(store: Store) -> None:
-    models = Canned(lambda call, number: Reply(text=legal(call)))
-    assert ct.run(study(**with_model()), store, models=models).left == 0
-    cost = spent(store, 1)
-    assert (cost.calls, cost.uncounted, cost.tokens) == (len(models.calls), len(models.calls), 0)
-    assert costs_by_player(store, "small") == {"tiny": cost}
 
 
 def test_failed_attempts_count_after_the_match_finished(store: Store, no_waits: None) -> None:

@@ -4,8 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.rules import Negotiation
@@ -135,25 +133,6 @@ def test_similar_long_texts_show_only_differences() -> None:
     ]  # fmt: skip
 
 
-@given(st.lists(st.lists(st.sampled_from("xyz"), max_size=8), min_size=1, max_size=6))
-def test_full_texts_can_be_rebuilt_from_differences(texts: list[list[str]]) -> None:
-    seats = [Line(str(number), str(number), "\n".join(text)) for number, text in enumerate(texts)]
-    full: list[str] = []
-    for scene in gathered(seats):
-        if scene.instead is None:
-            full = scene.text.splitlines()
-            continue
-        lines = scene.text.splitlines()
-        changed = [new for old, new in zip(full, lines, strict=True) if old != new]
-        assert changed == scene.instead.splitlines()
-
-
-def test_gathering_keeps_all_lines(toys: None) -> None:
-    answers = [AnswerRecord(0, seat, Kind.OK, {"number": 3}) for seat in ("left", "right")]
-    lines = transcript(guessing(*answers))
-    assert sorted(line for scene in gathered(lines) for line in scene.lines) == sorted(lines)
-
-
 def test_invalid_answers_are_shown_as_such(toys: None) -> None:
     calls = ({"call": {"model": "m"}, "reply": None, "sending": 1},)
     silent = AnswerRecord(0, "left", Kind.UNPARSABLE, None, calls)
@@ -178,26 +157,6 @@ def test_invalid_answers_are_shown_as_such(toys: None) -> None:
         ("left", None, None, None), ("right", None, None, None),
         ("left", 0, Kind.REFUSED, None), ("right", 0, Kind.TIMED_OUT, None),
     ]  # fmt: skip
-
-
-def test_answers_include_their_calls() -> None:
-    table = bargaining_table()
-    answers = [
-        AnswerRecord(
-            move.request, move.actor, Kind.REPAIRED,
-            move.action.model_dump() if move.action else None,
-            tuple(
-                {"call": {"model": "m", "number": move.request}, "reply": None, "sending": sending}
-                for sending in range(1, move.request + 1)
-            ),
-        )
-        for move in table.given
-    ]  # fmt: skip
-    lines = transcript(record_of(table, answers))
-    requests = [line for line in lines if line.request is not None]
-    assert [line.calls for line in requests] == [answer.calls for answer in answers]
-    assert [len(line.calls) for line in requests] == [0, 1, 2, 3]
-    assert all(line.calls == () for line in lines if line.request is None)
 
 
 def test_match_that_does_not_replay_has_no_transcript() -> None:
@@ -225,16 +184,6 @@ def negotiation_lines(factors: tuple[float, float], *, known: bool = False) -> l
 
 def lines_of(seat: str, lines: list[Line]) -> list[Line]:
     return [line for line in lines if line.actor == seat]
-
-
-FACTOR = st.integers(1_000, 99_999).map(lambda cents: cents / 10_000)
-
-
-@given(FACTOR, FACTOR, FACTOR)
-def test_lines_do_not_depend_on_values_of_others(seller: float, buyer: float, other: float) -> None:
-    lines = negotiation_lines((seller, buyer))
-    assert lines_of("alice", lines) == lines_of("alice", negotiation_lines((seller, other)))
-    assert lines_of("bob", lines) == lines_of("bob", negotiation_lines((other, buyer)))
 
 
 def test_values_of_others_appear_only_if_known() -> None:

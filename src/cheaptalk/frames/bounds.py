@@ -20,10 +20,9 @@ def with_bounds(
 ) -> tuple[pl.DataFrame, dict[str, Bounds | BoundsColumns]]:
     """Add the bounds of the game's metrics and of each role's payoff to a frame of matches.
 
-    Returns:
-        The frame, with columns for bounds that differ between matches, and all bounds by score in
-        the format of :func:`.mean_intervals`. The bounds of a role's payoff are named
-        ``payoff_ROLE``. Scores have no bounds if the parameters do not fit the installed rules.
+    Returns the frame, with columns for bounds that differ between matches, and all bounds by score,
+    as for :func:`.mean_intervals`. A role's payoff is named ``payoff_ROLE``. Scores have no bounds
+    if the parameters do not fit the installed rules.
     """
     by_configuration = pl.DataFrame(
         [
@@ -55,12 +54,7 @@ def with_bounds(
 
 
 def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) -> Iterator[str]:
-    """Yield a sentence for each score that violates its bounds, with the first match affected.
-
-    Args:
-        frame: matches, with the columns of bounds.
-        values: the bounds of each column.
-    """
+    """Yield a sentence for each score that violates its bounds, with the first match affected."""
     for name, ends in values.items():
         if name not in frame.columns:
             continue
@@ -84,17 +78,12 @@ def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) ->
 def with_mean_bounds(
     frame: pl.DataFrame, game: str, role: str, filled: str
 ) -> tuple[pl.DataFrame, BoundsColumns]:
-    """Add each match's bounds on the mean payoff of several seats with the same role.
+    """Add each match's bounds on the mean payoff of a role's seats; return the frame and columns.
 
     These bounds are narrower than those of a single seat: if one of ten players wins, the mean over
-    all ten is 0.1. A game without :attr:`.Game.payoffs_reach_bounds` has none.
-
-    Args:
-        filled: the column with the number of seats that the mean covers.
-
-    Returns:
-        The frame, and the names of the added columns; null if parameters do not fit the installed
-        rules.
+    all ten is 0.1. ``filled`` is the column with the number of seats that the mean covers. Bounds
+    are null if parameters do not fit the installed rules, and without
+    :attr:`.Game.payoffs_reach_bounds`.
     """
     columns = (f"payoff_{role}.mean{LEAST}", f"payoff_{role}.mean{MOST}")
     rules = {key: _rules(game, parameters) for key, parameters in parameters_in(frame).items()}

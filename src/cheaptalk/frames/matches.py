@@ -56,12 +56,9 @@ AT_ONCE = 1_000
 
 
 class StoredRows:
-    """The current matches of a part of a study.
+    """The current matches of a part of a study, with their configurations and players by id.
 
-    Attributes:
-        frame: one row per match, with the columns of :data:`STORED` and :data:`HIDDEN`.
-        configurations: the configurations by id.
-        people: the players by id.
+    ``frame`` has one row per match, with the columns of :data:`STORED` and :data:`HIDDEN`.
     """
 
     def __init__(self, store: Store, study: str, part: Part, games: Collection[str]) -> None:
@@ -192,11 +189,7 @@ class StoredRows:
 
 
 class Measuring:
-    """Metrics of a game's matches.
-
-    Attributes:
-        measured: metrics by match number that were computed and can be stored.
-    """
+    """Metrics of a game's matches; ``measured`` are those that were computed and can be stored."""
 
     def __init__(
         self, rows: StoredRows, game: str, metrics: Sequence[Metric], as_published: bool
@@ -342,13 +335,10 @@ def match_frames(
 def with_factors(
     frame: pl.DataFrame, seats: Collection[str], factors: Mapping[str, Mapping[str, str]]
 ) -> pl.DataFrame:
-    """Add a column ``factor.SEAT.FACTOR`` with each factor's level for the player in each seat.
+    """Add a column ``factor.SEAT.FACTOR`` with the factor's level for the player in a seat or role.
 
-    Args:
-        frame: matches with columns ``player_SEAT``.
-        seats: the seats, or roles, to add columns for; columns are null for players without the
-            factor.
-        factors: the level of each factor, by player and factor.
+    ``factors`` are levels by player and factor. The columns are null for players without the
+    factor.
     """
     names = dict.fromkeys(name for levels in factors.values() for name in levels)
     columns = []

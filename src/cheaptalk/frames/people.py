@@ -12,25 +12,7 @@ from typing import Any, NamedTuple, get_type_hints
 import polars as pl
 
 from cheaptalk.records import Store
-from cheaptalk.records.people.queries import (
-    CHECKS,
-    CODE_WORD,
-    COMPREHENSION,
-    CONSENT,
-    QUIZ,
-    SURVEY,
-    ReachedStep,
-    attention_passed,
-    checks_passed,
-    ended_at,
-    participants_of,
-    payments_of,
-    plays_of,
-    progress_of,
-    responses_of,
-    step_kind,
-    steps_reached,
-)
+from cheaptalk.records.people import queries
 from cheaptalk.records.people.rows import Participant, Payment, Play, Response
 from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.statistics.participants import PEOPLE
@@ -44,7 +26,7 @@ def participants(store: Store, study: str) -> pl.DataFrame:
     The columns are the fields of :class:`.Participant`.
     """
     store.study(study, counted=False)
-    return _frame(participants_of(store, study), Participant)
+    return _frame(queries.participants_of(store, study), Participant)
 
 
 @reads_study
@@ -54,7 +36,7 @@ def plays(store: Store, study: str) -> pl.DataFrame:
     The columns are the fields of :class:`.Play`.
     """
     store.study(study, counted=False)
-    return _frame(plays_of(store, study), Play)
+    return _frame(queries.plays_of(store, study), Play)
 
 
 def with_people(
@@ -65,7 +47,11 @@ def with_people(
     Returns:
         The frames with the column :data:`.PEOPLE`, a list, null in matches without participants.
     """
-    seated = [(play.match_id, play.participant) for play in plays_of(store, study) if play.match_id]
+    seated = [
+        (play.match_id, play.participant)
+        for play in queries.plays_of(store, study)
+        if play.match_id
+    ]
     if not seated:
         return dict(frames)
     people = (
@@ -86,7 +72,7 @@ def payments(store: Store, study: str) -> pl.DataFrame:
     The columns are the fields of :class:`.Payment`.
     """
     store.study(study, counted=False)
-    return _frame(payments_of(store, study), Payment)
+    return _frame(queries.payments_of(store, study), Payment)
 
 
 @reads_study
@@ -96,7 +82,7 @@ def responses(store: Store, study: str) -> pl.DataFrame:
     The columns are the fields of :class:`.Response`.
     """
     store.study(study, counted=False)
-    return _frame(responses_of(store, study), Response)
+    return _frame(queries.responses_of(store, study), Response)
 
 
 @reads_study
@@ -109,7 +95,7 @@ def survey_answers(store: Store, study: str) -> pl.DataFrame:
     """
     store.study(study, counted=False)
     answers: dict[str, dict[tuple[str, str], Response]] = {}
-    for response in filter(in_survey, responses_of(store, study)):
+    for response in filter(in_survey, queries.responses_of(store, study)):
         items = answers.setdefault(response.participant, {})
         if response.item is not None:
             items[response.step, response.item] = response
@@ -127,7 +113,7 @@ def survey_answers(store: Store, study: str) -> pl.DataFrame:
 
 def in_survey(response: Response) -> bool:
     """Return whether a response is from a survey, or from a custom step without a solution."""
-    return response.correct is None and step_kind(response.step) in (SURVEY, None)
+    return response.correct is None and queries.step_kind(response.step) in (queries.SURVEY, None)
 
 
 def _frame(rows: Iterable[tuple[Any, ...]], row_type: type[tuple[Any, ...]]) -> pl.DataFrame:
@@ -179,8 +165,8 @@ def funnel(store: Store, study: str) -> Funnel:
         StoreError: there is no such study.
     """
     store.study(study, counted=False)
-    steps = steps_reached(store, study)
-    stops = ended_at(store, study)
+    steps = queries.steps_reached(store, study)
+    stops = queries.ended_at(store, study)
     total = sum(stops.values())
     checks, stages = _stages(store, study, steps)
     return Funnel(
@@ -192,37 +178,37 @@ def funnel(store: Store, study: str) -> Funnel:
 
 
 def _stages(
-    store: Store, study: str, steps: list[ReachedStep]
+    store: Store, study: str, steps: list[queries.ReachedStep]
 ) -> tuple[pl.DataFrame, list[tuple[str | None, int]]]:
     """Return a frame with the results of checks, and the number of participants at each stage."""
     by_kind: dict[str, list[str]] = {}
     for item in steps:
-        kind = step_kind(item.step)
-        if kind is not None and (kind not in CHECKS or item.checked):
+        kind = queries.step_kind(item.step)
+        if kind is not None and (kind not in queries.CHECKS or item.checked):
             by_kind.setdefault(kind, []).append(item.step)
-    progress = progress_of(store, study, by_kind)
-    passed = {item.kind: item for item in checks_passed(store, study, by_kind)}
+    progress = queries.progress_of(store, study, by_kind)
+    passed = {item.kind: item for item in queries.checks_passed(store, study, by_kind)}
     stages: list[tuple[str | None, int]] = [("came", progress.came)]
-    if CONSENT in by_kind:
+    if queries.CONSENT in by_kind:
         stages.append(("consented", progress.consented))
-    if CODE_WORD in passed:
-        stages.append(("code_word", passed[CODE_WORD].passed))
-    if COMPREHENSION in passed:
-        comprehension = passed[COMPREHENSION]
+    if queries.CODE_WORD in passed:
+        stages.append(("code_word", passed[queries.CODE_WORD].passed))
+    if queries.COMPREHENSION in passed:
+        comprehension = passed[queries.COMPREHENSION]
         stages += [
             ("comprehension_first", comprehension.first),
             ("comprehension", comprehension.passed),
         ]
     stages += [("began", progress.began), ("finished", progress.finished)]
-    if QUIZ in passed:
-        stages.append(("quiz", passed[QUIZ].passed))
+    if queries.QUIZ in passed:
+        stages.append(("quiz", passed[queries.QUIZ].passed))
     stages.append(("completed", progress.completed))
-    prompts = attention_passed(store, study)
+    prompts = queries.attention_passed(store, study)
     results = [*passed.values(), *([prompts] if prompts.answered else [])]
     schema = {"check": pl.String} | dict.fromkeys(("answered", "first", "passed"), pl.Int64)
     failed = pl.col("answered") - pl.col("passed")
     checks = pl.DataFrame(results, schema, orient="row").with_columns(
-        pl.col("check").replace(CODE_WORD, "code_word"),
+        pl.col("check").replace(queries.CODE_WORD, "code_word"),
         failed=failed,
         failing=failed / pl.col("answered"),
     )
@@ -230,7 +216,7 @@ def _stages(
 
 
 def _steps(
-    steps: list[ReachedStep], stops: dict[tuple[str, str | None], int], total: int
+    steps: list[queries.ReachedStep], stops: dict[tuple[str, str | None], int], total: int
 ) -> pl.DataFrame:
     stopped = Counter[str]()
     for (step, ending), count in stops.items():

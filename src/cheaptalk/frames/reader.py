@@ -21,11 +21,7 @@ class MetricError(CheaptalkError):
 
 
 class Reader:
-    """Determines which matches of a study are scored, and reads their results.
-
-    Args:
-        policies: the study's policy for each kind of invalid answer.
-    """
+    """Determines which matches of a study are scored, and reads their results."""
 
     def __init__(self, policies: Unanswered) -> None:
         self.dropping = {kind for kind, policy in policies.by_kind.items() if policy != "keep"}
@@ -82,15 +78,9 @@ def chosen(
     of: Callable[[GameSpec], Mapping[str, Q]],
     only: Collection[str] | None,
 ) -> dict[str, list[Q]]:
-    """Return the selected metrics or series, by game.
+    """Return the selected metrics or series (``kind``) by game; ``only`` is None for all.
 
-    Args:
-        kind: ``metric`` or ``series``.
-        of: returns a game's objects of this kind, by name.
-        only: selected names; None for all.
-
-    Raises:
-        UnknownName: a game is not installed, or no game has an object with a selected name.
+    Raises UnknownName if a game is not installed, or if no game has an object with a selected name.
     """
     available = {game: of(get_game(game)) for game in games}
     names = list(dict.fromkeys(name for quantity in available.values() for name in quantity))

@@ -54,11 +54,8 @@ def own_end(role: str) -> pl.Expr:
     """Return a column expression ``end``: why a player's match is not scored, or null if it is.
 
     The reason is the kind of the player's own invalid answer, such as ``refused``, or
-    :data:`BY_OTHERS`, or a key of :func:`unscored`.
-
-    Args:
-        role: the player's role; the frame has a row for each match and player of the role, with the
-            columns ``answers_ROLE_KIND``.
+    :data:`BY_OTHERS`, or a key of :func:`unscored`. The frame has a row for each match and player
+    of the role, with the columns ``answers_ROLE_KIND``.
     """
     faults = [
         pl.when(pl.col(f"answers_{role}_{kind}") > 0).then(pl.lit(plain(kind)))

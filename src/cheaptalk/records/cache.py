@@ -114,12 +114,6 @@ class Shelf(NamedTuple):
     last: float
 
 
-def worth_keeping(reply: Reply) -> bool:
-    """Return whether a response is suitable for caching: new, complete and not empty."""
-    complete = reply.failure is None and not reply.truncated and not reply.cached
-    return complete and bool((reply.text or "").strip())
-
-
 class Cache:
     """A file of cached model responses, which several processes can use at the same time.
 
@@ -204,7 +198,8 @@ class Cache:
 
     def put(self, request: Request, reply: Reply, match: str | None = None) -> None:
         """Store a response if it is new, complete and not empty."""
-        if not worth_keeping(reply):
+        is_complete = reply.failure is None and not reply.truncated
+        if reply.cached or not is_complete or not (reply.text or "").strip():
             return
         written = reply.model_dump(mode="json", exclude_none=True)
         packed = pack(request.data), pack(written)
@@ -382,13 +377,7 @@ def _around(text: str, start: int) -> str:
 
 
 class AskedCall(NamedTuple):
-    """A call for which to explain the cache hit or miss.
-
-    Attributes:
-        location: a description of the call's place in the match.
-        match: the call's match; None if unknown.
-        cached: whether the call's response came from a cache.
-    """
+    """A call for which to explain the cache hit or miss, and its place in the match."""
 
     location: str
     request: Request

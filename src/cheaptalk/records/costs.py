@@ -67,6 +67,13 @@ class Cost:
         counts = {name: getattr(self, name) for name in COUNTS}
         return self.usage.model_dump() | {"calls": self.calls, "dollars": self.dollars} | counts
 
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any]) -> "Cost":
+        """Return a cost, given its :attr:`columns`."""
+        usage = Usage(**{name: columns[name] for name in Usage.model_fields})
+        counts = {name: columns[name] for name in COUNTS}
+        return cls(columns["calls"], usage, float(columns["dollars"]), **counts)
+
     def as_json(self) -> dict[str, Any]:
         """Return the cost as plain data with tokens by kind; dollars are None if unknown."""
         return {

@@ -78,11 +78,7 @@ def ended_text(
     >>> ended_text(3, 3, forfeited=3), ended_text(3, 6, failed=1)
     ('3 of 3 matches ended, 3 of them forfeited', '3 of 6 matches ended; 1 failed')
 
-    Args:
-        ended: finished and forfeited matches.
-        planned: all matches; None if unknown.
-        failed: matches that stopped with an error; the next run plays them again.
-        unit, verb: the counted items, and what happened to them.
+    ``ended`` includes forfeited but not failed matches; ``planned`` is None if unknown.
     """
     text = counted(ended, unit) if planned is None else f"{ended:,} of {counted(planned, unit)}"
     text += f" {verb}"
@@ -94,8 +90,7 @@ def ended_text(
 def cause(reason: str, *, reached: bool = True) -> str:
     """Shorten a failed call's error message to its cause, omitting the actor and the request.
 
-    Args:
-        reached: whether another call succeeded, so that the hint on https is unnecessary.
+    If another call reached the server, the hint on https is also omitted.
 
     >>> cause('call for "bob" in request 1: status 500')
     'status 500'

@@ -10,7 +10,7 @@ from pydantic import Field, model_serializer
 
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.reader import StoreReader, members_of, specs_of
 from cheaptalk.records.store.store import set_aside
 from cheaptalk.rules import Value, counted
 
@@ -51,19 +51,11 @@ class Unanswered(Value):
     @model_serializer
     def written(self) -> dict[str, Any]:
         """The policies that are explicitly set, in the format of study files."""
-        return {
-            name: getattr(self, name)
-            for name in type(self).model_fields
-            if name in self.model_fields_set
-        }
+        return {name: value for name, value in self if name in self.model_fields_set}
 
     @property
     def by_kind(self) -> dict[str, Policy]:
-        return {
-            name: getattr(self, name)
-            for name in type(self).model_fields
-            if name != "max_replacements"
-        }
+        return {name: value for name, value in self if name != "max_replacements"}
 
     @property
     def replace(self) -> bool:
@@ -141,8 +133,9 @@ class Excluded(NamedTuple):
 def excluded(store: StoreReader, study: str) -> Excluded:
     """Count the excluded matches and the replacement matches of a study."""
     policies = policies_of(store.study(study, counted=False).spec)
-    if _all_scripted(store, study):
-        return Excluded()
+    specs = specs_of(store, study).values()
+    if all("strategy" in spec for of_player in specs for spec in of_player):
+        return Excluded()  # answers of scripted players are valid
     dropping = [kind for kind, policy in policies.by_kind.items() if policy != "keep"]
     kinds_text = sa.cast(matches.c.kinds, sa.String)
     query = sa.select(matches.c.instance, matches.c.kinds).where(
@@ -152,25 +145,11 @@ def excluded(store: StoreReader, study: str) -> Excluded:
             *(kinds_text.contains(f'"{kind}"') for kind in dropping),
         ),
     )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
+    rows = store.rows(query)
     return Excluded(
         sum(policies.of(kinds or {}) != "keep" for _, kinds in rows),
         sum(replaced_instance(instance) is not None for instance, _ in rows),
     )
-
-
-def _all_scripted(store: StoreReader, study: str) -> bool:
-    """Return whether all players of a study are scripted, which guarantees valid answers."""
-    players, rosters, studies = schema.players, schema.rosters, schema.studies
-    query = (
-        sa.select(players.c.spec)
-        .join(rosters, rosters.c.player_id == players.c.id)
-        .join(studies, studies.c.id == rosters.c.study_id)
-        .where(studies.c.name == study)
-    )
-    with store.reading() as connection:
-        return all("strategy" in spec for spec in connection.scalars(query))
 
 
 def predecessors(store: StoreReader, study: str) -> dict[str, str]:
@@ -182,8 +161,7 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
         matches.c.repeat,
         schema.SEATS_TEXT,
     ).where(matches.c.number.in_(members_of(study, past=True)))
-    with store.reading() as connection:
-        ids = {tuple(key): id_ for id_, *key in connection.execute(query)}
+    ids = {tuple(key): id_ for id_, *key in store.rows(query)}
     replaced = {id_: (replaced_instance(instance), *rest) for (instance, *rest), id_ in ids.items()}
     return {id_: ids[key] for id_, key in replaced.items() if key in ids}
 

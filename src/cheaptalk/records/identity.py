@@ -30,13 +30,7 @@ def _digits(text: str) -> str:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A stored game with its parameters and rules version.
-
-    Attributes:
-        game: the game's name.
-        version: the version of the rules.
-        parameters: JSON values by name.
-    """
+    """A stored game with its parameters (JSON values by name) and rules version."""
 
     game: str
     version: int
@@ -50,9 +44,8 @@ class Configuration:
     def rules(self) -> Game:
         """The game, created from the stored parameters with the installed rules.
 
-        Raises:
-            UnknownName: the game is not installed.
-            pydantic.ValidationError: the parameters do not fit the installed rules.
+        Raises UnknownName if the game is not installed, pydantic.ValidationError if parameters
+        don't fit.
         """
         return game_of(self.game, digest_key(self.parameters))
 
@@ -117,14 +110,9 @@ def written_instance_digest(instance: Mapping[str, Any]) -> str:
 def match_digest(
     configuration: str, instance_seed: str, instance: str, repeat: int, players: Iterable[str]
 ) -> str:
-    """Return the id of a planned match.
+    """Return the id of a planned match; configuration and players, by seat, are given as digests.
 
-    Args:
-        configuration: the digest of the match's configuration.
-        instance_seed: the seed of the instance.
-        instance: a reused instance as JSON; empty if the instance was drawn.
-        repeat: counts repetitions on the instance.
-        players: the digests of the players in the order of seats.
+    ``instance`` is a reused instance as JSON; empty if the instance was drawn.
     """
     own_parts = f"{configuration}{SEPARATOR}{instance_seed}{SEPARATOR}{instance}{SEPARATOR}{repeat}"
     return _digits(SEPARATOR.join((own_parts, *players)))  # equals digest(), in half the time

@@ -10,25 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
 from cheaptalk.models import ModelCall
 from cheaptalk.models.http.reply_ids import request_digest
+from cheaptalk.records import identity
 from cheaptalk.records.encoding import text_of
-from cheaptalk.records.identity import (
-    Configuration,
-    imported_match_digest,
-    match_digest,
-    roster_digest,
-    study_digest,
-    written_instance_digest,
-    written_judge_digest,
-    written_player_digest,
-)
 from cheaptalk.records.judgements import ledger_place
 from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
@@ -50,12 +39,7 @@ AT_ONCE = 500
 
 
 class RepeatedReply(NamedTuple):
-    """A response that is recorded for two requests.
-
-    Attributes:
-        call, other: the calls for which the response is recorded.
-        id: the server's id of the response.
-    """
+    """A response, with the server's id, that is recorded for two calls."""
 
     call: CallKey
     other: CallKey
@@ -85,9 +69,8 @@ class RepeatedReplies:
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
         """Yield the responses in the ledger that are also recorded for another request."""
         query = sa.select(*KEY, calls.c.call, calls.c.reply).where(calls.c.state == "answered")
-        with store.reading() as connection:
-            for row in connection.execute(query.order_by(calls.c.id)):
-                yield from self._of_call(CallKey(*row[:4]), row.call, row.reply)
+        for row in store.rows(query.order_by(calls.c.id)):
+            yield from self._of_call(CallKey(*row[:4]), row.call, row.reply)
 
     def _of_call(
         self, key: CallKey, call: Mapping[str, Any], reply: Mapping[str, Any]
@@ -202,8 +185,7 @@ def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
     """Return the primary keys of a table's rows; an empty list if they can't be read."""
     keys = table.primary_key.columns
     try:
-        with store.reading() as connection:
-            return [tuple(row) for row in connection.execute(sa.select(*keys).order_by(*keys))]
+        return [tuple(row) for row in store.rows(sa.select(*keys).order_by(*keys))]
     except CheaptalkError:  # damage of the database itself is reported elsewhere
         return []
 
@@ -228,8 +210,7 @@ def _read(
     key_columns = list(table.primary_key.columns)
     query = sa.select(*map(_as_stored, table.c)).where(sa.tuple_(*key_columns).in_(keys))
     try:
-        with store.reading() as connection:
-            rows = connection.execute(query).mappings().all()
+        rows = store.rows(query)
     except CheaptalkError as error:
         if len(keys) == 1:
             yield keys[0], error
@@ -238,7 +219,8 @@ def _read(
             yield from _read(store, table, [key])
     else:
         for row in rows:
-            yield tuple(row[column.name] for column in key_columns), row
+            values = row._mapping
+            yield tuple(values[column.name] for column in key_columns), values
 
 
 def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
@@ -284,12 +266,12 @@ def _problems(table: sa.Table, row: RowValues) -> list[str]:
 
 
 DIGESTS: dict[str, Callable[[RowValues], str]] = {
-    "studies": lambda row: study_digest(row["name"], row["spec"]),
-    "rosters": lambda row: roster_digest(row["study_id"], row["player_id"], row["label"]),
-    "players": lambda row: written_player_digest(row["spec"]),
-    "judges": lambda row: written_judge_digest(row["spec"]),
+    "studies": lambda row: identity.study_digest(row["name"], row["spec"]),
+    "rosters": lambda row: identity.roster_digest(row["study_id"], row["player_id"], row["label"]),
+    "players": lambda row: identity.written_player_digest(row["spec"]),
+    "judges": lambda row: identity.written_judge_digest(row["spec"]),
     "configurations": lambda row: (
-        Configuration(row["game"], row["version"], row["parameters"]).digest
+        identity.Configuration(row["game"], row["version"], row["parameters"]).digest
     ),
 }
 """Functions that compute the expected digest of a row, by table."""
@@ -300,9 +282,7 @@ def _asks(call: Mapping[str, Any]) -> bool:
 
 
 def _match_name(store: StoreReader, number: int) -> str:
-    with store.reading() as connection:
-        id_ = connection.scalar(sa.select(matches.c.id).where(matches.c.number == number))
-    return f"match {id_}"
+    return f"match {store.scalar(sa.select(matches.c.id).where(matches.c.number == number))}"
 
 
 def _name(table: sa.Table, key: tuple[Any, ...], row: RowValues = EMPTY) -> str:
@@ -331,30 +311,25 @@ def _shortfalls(store: StoreReader) -> Iterator[Damage]:
 
 
 def _references(store: StoreReader) -> Iterator[Damage]:
-    with store.reading() as connection:
-        for table in schema.metadata.sorted_tables:
-            for foreign in table.foreign_keys:
-                column, target = foreign.parent, foreign.column
-                dangling = nowhere_in(column, sa.select(target))
-                query = sa.select(*table.primary_key.columns).where(dangling)
-                for key in connection.execute(query):
-                    problem = f"{column.name} references a missing row of {target.table.name}"
-                    name = table is matches and _match_name(store, key[0])
-                    yield Damage(name or _name(table, tuple(key)), problem)
+    for table in schema.metadata.sorted_tables:
+        for foreign in table.foreign_keys:
+            column, target = foreign.parent, foreign.column
+            dangling = nowhere_in(column, sa.select(target))
+            for key in store.rows(sa.select(*table.primary_key.columns).where(dangling)):
+                problem = f"{column.name} references a missing row of {target.table.name}"
+                name = table is matches and _match_name(store, key[0])
+                yield Damage(name or _name(table, tuple(key)), problem)
 
 
 def _memberships(store: StoreReader) -> Iterator[Damage]:
     ids = sa.select(matches.c.id)
-    with store.reading() as connection:
-        without_study = nowhere_in(matches.c.number, sa.select(members.c.match_number))
-        query = sa.select(matches.c.id).where(without_study)
-        for id_ in connection.scalars(query):
-            yield Damage(f"match {id_}", "the match belongs to no study")
-        for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
-            orphans = sa.select(table.c.match_id).except_(ids)
-            for id_ in connection.scalars(orphans):
-                if ":" not in id_:  # not a judge's calls, which have ids of their own
-                    yield Damage(f"match {id_}", f"the store has {name}, but not the match")
+    without_study = nowhere_in(matches.c.number, sa.select(members.c.match_number))
+    for id_ in store.scalars(ids.where(without_study)):
+        yield Damage(f"match {id_}", "the match belongs to no study")
+    for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
+        for id_ in store.scalars(sa.select(table.c.match_id).except_(ids)):
+            if ":" not in id_:  # not a judge's calls, which have ids of their own
+                yield Damage(f"match {id_}", f"the store has {name}, but not the match")
 
 
 def _purchases(store: StoreReader) -> Iterator[Damage]:
@@ -366,27 +341,21 @@ def _purchases(store: StoreReader) -> Iterator[Damage]:
         .where(matches.c.status.in_(SETTLED))
         .group_by(matches.c.id, matches.c.calls)
     )
-    with store.reading() as connection:
-        for id_, recorded, paid in connection.execute(query):
-            if recorded != paid:
-                problem = f"the record has {recorded} calls, but studies paid for {paid}"
-                yield Damage(f"match {id_}", problem)
+    for id_, recorded, paid in store.rows(query):
+        if recorded != paid:
+            problem = f"the record has {recorded} calls, but studies paid for {paid}"
+            yield Damage(f"match {id_}", problem)
 
 
 def _sendings(store: StoreReader) -> Iterator[Damage]:
-    key = (calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
-    query = (
-        sa.select(*key, sa.func.count(), sa.func.max(calls.c["try"]))
-        .group_by(*key)
-        .having(sa.func.count() != sa.func.max(calls.c["try"]))
-    )
-    with store.reading() as connection:
-        for id_, request, actor, attempt, count, last in connection.execute(query):
-            yield Damage(
-                ledger_place(id_),
-                f"call {attempt + 1} of {actor} in request {request} had {last} attempts, but only "
-                f"{count} are recorded",
-            )
+    count, last = sa.func.count(), sa.func.max(calls.c["try"])
+    query = sa.select(*KEY, count, last).group_by(*KEY).having(count != last)
+    for id_, request, actor, attempt, recorded, made in store.rows(query):
+        yield Damage(
+            ledger_place(id_),
+            f"call {attempt + 1} of {actor} in request {request} had {made} attempts, but only "
+            f"{recorded} are recorded",
+        )
 
 
 def _open_calls(store: StoreReader) -> Iterator[Damage]:
@@ -395,12 +364,10 @@ def _open_calls(store: StoreReader) -> Iterator[Damage]:
     orphans = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
         nowhere_in(calls.c.study_id, sa.select(schema.studies.c.id))
     )
-    with store.reading() as connection:
-        for id_, match_id, study_id in connection.execute(orphans):
-            location = f"{ledger_place(match_id)}, call {id_}"
-            yield Damage(location, f"study_id references study {study_id}, which is missing")
-        actors = connection.execute(actors_query).all()
-    for chunk in chunks(actors, AT_ONCE):
+    for id_, match_id, study_id in store.rows(orphans):
+        location = f"{ledger_place(match_id)}, call {id_}"
+        yield Damage(location, f"study_id references study {study_id}, which is missing")
+    for chunk in chunks(store.rows(actors_query), AT_ONCE):
         condition = matches.c.id.in_({id_ for id_, _ in chunk})
         try:
             records = {record.id: record for record in store.records(where=condition)}
@@ -455,14 +422,11 @@ CallPlace: TypeAlias = tuple[int, str, int]
 
 def _sent(store: StoreReader, ids: Iterable[str]) -> dict[str, dict[CallPlace, int]]:
     """Return the number of attempts of each call in the ledger, by match."""
-    key = [calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt]
-    query = sa.select(*key, sa.func.count()).where(calls.c.match_id.in_(list(ids))).group_by(*key)
-    with store.reading() as connection:
-        rows = connection.execute(query.order_by(calls.c.match_id)).all()
-    return {
-        id_: {(row[1], row[2], row[3]): row[4] for row in group}
-        for id_, group in groupby(rows, key=itemgetter(0))
-    }
+    query = sa.select(*KEY, sa.func.count()).where(calls.c.match_id.in_(list(ids))).group_by(*KEY)
+    sent: dict[str, dict[CallPlace, int]] = {}
+    for id_, *place, count in store.rows(query):
+        sent.setdefault(id_, {})[tuple(place)] = count
+    return sent
 
 
 def _of_match(
@@ -511,15 +475,17 @@ def _identities(record: MatchRecord) -> set[str]:
     """Return the ids that are consistent with a match's record."""
     body = record.body
     configuration = record.configuration.digest
-    players = [written_player_digest(player["spec"]) for player in record.seats.values()]
+    players = [identity.written_player_digest(player["spec"]) for player in record.seats.values()]
     instance = text_of(body["instance"])
     source = body.get("source")
     if source:
         answers = [answer.as_json() for answer in record.answers]
         game = source["system"], record.instance_key
-        return {imported_match_digest(*game, configuration, instance, answers, players)}
+        return {identity.imported_match_digest(*game, configuration, instance, answers, players)}
     return {
-        match_digest(configuration, _instance_seed(record), instance_json, record.repeat, players)
+        identity.match_digest(
+            configuration, _instance_seed(record), instance_json, record.repeat, players
+        )
         for instance_json in ("", instance)
     }
 
@@ -532,5 +498,5 @@ def _instance_seed(record: MatchRecord) -> str:
 def _instance_keys(record: MatchRecord) -> set[str]:
     """Return the instance keys that are consistent with a match's record."""
     before, colon, _ = record.instance_key.rpartition(":")
-    taken_over = f"{before}{colon}{written_instance_digest(record.body['instance'])}"
+    taken_over = f"{before}{colon}{identity.written_instance_digest(record.body['instance'])}"
     return {_instance_seed(record).rpartition("/")[2], taken_over}

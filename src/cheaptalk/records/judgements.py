@@ -24,16 +24,11 @@ VERDICT_KINDS = (Kind.OK, Kind.REPAIRED)
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judge's verdict on one item of a match.
+    """A judge's verdict on an item of a match, or of a participant's :func:`answers_id`.
 
-    Attributes:
-        match_id: the match, or :func:`answers_id` for a participant's answers.
-        judge: digest of the judge's rubric and model with all settings.
-        item: the judged item: ``REQUEST/ACTOR`` for an action, an actor, ``match``, or a question.
-        kind: the kind of the judge's answer.
-        verdict: the verdict; None if the judge gave no valid answer.
-        calls: all calls for the verdict, with their responses.
-        made: the time of the verdict, in seconds since 1970.
+    ``judge`` is the digest of a rubric and a model with all settings. ``item`` is
+    ``REQUEST/ACTOR`` for an action, an actor, ``match``, or a question. ``verdict`` is None if the
+    judge gave no valid answer. ``made`` is in seconds since 1970.
     """
 
     match_id: str
@@ -110,10 +105,7 @@ def write_judgement(
 
 
 def forget_answers(connection: sa.Connection, participant: str) -> None:
-    """Delete all judgements of a participant's answers, and the judges' calls for them.
-
-    The caller's transaction is used. Deleted calls are no longer counted as costs.
-    """
+    """Delete all judgements of a participant's answers, and the judges' calls with their costs."""
     id_ = answers_id(participant)
     connection.execute(sa.delete(judgements).where(judgements.c.match_id == id_))
     connection.execute(
@@ -136,8 +128,7 @@ def specs_of_judges(store: StoreReader, digests: Collection[str]) -> dict[str, d
 
 def _specs(store: StoreReader, digests: Any) -> dict[str, dict[str, Any]]:
     query = sa.select(judges.c.digest, judges.c.spec).where(judges.c.digest.in_(digests))
-    with store.reading() as connection:
-        return dict(connection.execute(query.order_by(judges.c.id)).all())
+    return dict(store.rows(query.order_by(judges.c.id)))
 
 
 def read_judgements(
@@ -148,12 +139,12 @@ def read_judgements(
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
     """Yield judgements, optionally only those of one study, judge or match, oldest first."""
-    conditions = [
-        *([] if study is None else [_of(study)]),
-        *([] if judge is None else [judgements.c.judge == judge]),
-        *([] if match_id is None else [judgements.c.match_id == match_id]),
-    ]
-    return _read(store, *conditions)
+    return _read(
+        store,
+        sa.true() if study is None else _of(study),
+        sa.true() if judge is None else judgements.c.judge == judge,
+        sa.true() if match_id is None else judgements.c.match_id == match_id,
+    )
 
 
 def read_judged_answers(store: StoreReader, study: str) -> Iterator[Judgement]:
@@ -172,25 +163,19 @@ def _read(store: StoreReader, *conditions: sa.ColumnElement[bool]) -> Iterator[J
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
-    """Map each match and judged item of a study to the kind of the judge's answer.
-
-    For participants' answers, :func:`answers_id` replaces the match id.
-    """
+    """Map each judged item, by match (or :func:`answers_id`), to the kind of the answer."""
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
     of_study = _of(study) | _of_people(study)
     query = sa.select(*columns).where(of_study, judgements.c.judge == judge)
-    with store.reading() as connection:
-        rows = connection.execute(query)
-        return {(match_id, item): Kind(kind) for match_id, item, kind in rows}
+    return {(match_id, item): Kind(kind) for match_id, item, kind in store.rows(query)}
 
 
 def instances_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
     """Return the configuration and instance of each match of a study."""
     matches = schema.matches.c
     query = sa.select(matches.id, matches.configuration_id, matches.instance)
-    with store.reading() as connection:
-        rows = connection.execute(query.where(matches.number.in_(members_of(study))))
-        return {id_: (configuration, instance) for id_, configuration, instance in rows}
+    rows = store.rows(query.where(matches.number.in_(members_of(study))))
+    return {id_: (configuration, instance) for id_, configuration, instance in rows}
 
 
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
@@ -205,21 +190,20 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
         calls.c.match_id.startswith(start, autoescape=True), calls.c.study_id == study_id
     )
     judged = sa.select(judgements.c.calls, judgements.c.study_id).where(judgements.c.judge == judge)
-    with store.reading() as connection:
-        ledger_cost = sum(map(cost_of, connection.scalars(in_ledger)), Cost())
-        recorded = (
+    with store.reading() as connection:  # one snapshot, so that each call is counted once
+        replies = [*connection.scalars(in_ledger)]
+        replies += (
             call["reply"]
             for judgement_calls, made_for in connection.execute(judged)
             for call in judgement_calls
             if call.get("bought_by", study if made_for == study_id else None) == study
         )
-        return sum(map(cost_of, recorded), ledger_cost)
+    return sum(map(cost_of, replies), Cost())
 
 
 def judging_cost(store: StoreReader, study: str) -> Cost:
     """Return the cost of all judges' calls for a study, which the study's own cost excludes."""
-    with store.reading() as connection:
-        digests = connection.scalars(sa.select(judges.c.digest)).all()
+    digests = store.scalars(sa.select(judges.c.digest))
     return sum((judge_cost(store, judge, study) for judge in digests), Cost())
 
 

@@ -21,12 +21,10 @@ from cheaptalk.rules.bounds import within
 
 
 class Measured(NamedTuple):
-    """The stored metrics of a match.
+    """The stored metrics of a match, and the digest of their definitions.
 
-    Attributes:
-        definitions: the digest of the metrics' definitions.
-        numbers: the value of each function of :class:`MetricSet` as a little-endian 64-bit float;
-            NaN if undefined.
+    ``numbers`` has the value of each function of :class:`MetricSet` as a little-endian 64-bit
+    float; NaN if undefined.
     """
 
     definitions: str
@@ -36,9 +34,8 @@ class Measured(NamedTuple):
 class MetricSet(NamedTuple):
     """The functions of a game's metrics and their published variants, in order.
 
-    Attributes:
-        definitions: the digest of all definitions; None if the source of a function is unknown, for
-            example because it was entered interactively. Its values are not stored.
+    ``definitions`` is the digest of all definitions; None if the source of a function is unknown,
+    for example because it was entered interactively. Its values are not stored.
     """
 
     functions: tuple[tuple[Metric, Callable[[Result], float | None]], ...]
@@ -51,10 +48,9 @@ class MetricSet(NamedTuple):
         return _metric_set(game_spec.rules, tuple(game_spec.metrics.values()))
 
     def measure(self, result: Result) -> Measured | None:
-        """Return all metrics of a match in the stored form.
+        """Return all metrics of a match in the stored form; None if not stored, or if one fails.
 
-        The result is None if they are not stored, or if a metric fails or violates its bounds,
-        which is reported when frames are made.
+        Failures and violated bounds are reported when frames are made.
         """
         if self.definitions is None:
             return None

@@ -65,15 +65,9 @@ class AnswerRecord(NamedTuple):
     calls: Sequence[dict[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "request": self.request,
-            "actor": self.actor,
-            "kind": self.kind,
-            "action": self.action,
-        }
-        if self.calls:
-            data["calls"] = list(self.calls)
-        return data
+        data = self._asdict()
+        calls = list(data.pop("calls"))
+        return data | {"calls": calls} if calls else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":

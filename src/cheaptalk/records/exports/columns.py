@@ -46,7 +46,6 @@ class Column:
         name: the column's name; columns of several games can share it.
         type: text, integer, number, boolean or JSON (as text).
         range: the unit or the possible values, if they can be listed briefly.
-        meaning: a description.
         of: reads the value from a row's source; returns None for a missing value.
         group: the kind of column, which becomes a prefix if another kind has the same name.
         game: the game with this column; empty for all games.
@@ -190,32 +189,6 @@ def settled(columns: Sequence[Column]) -> list[Column]:
     return named
 
 
-class NestedColumn(NamedTuple):
-    """A column for a scalar in nested data, with the scalar's path, name, schema and meaning."""
-
-    path: tuple[str | int, ...]
-    name: str
-    schema: Mapping[str, Any]
-    meaning: str
-
-    @property
-    def type(self) -> str:
-        return TYPES.get(self.schema.get("type", ""), JSON)
-
-    @property
-    def range(self) -> str:
-        if "enum" in self.schema:
-            return " | ".join(map(str, self.schema["enum"]))
-        if self.type == BOOLEAN:
-            return TRUTH
-        bounds = [
-            f"{sign} {self.schema[key]:,.15g}" for key, sign in BOUNDS.items() if key in self.schema
-        ]
-        if "maxLength" in self.schema:
-            bounds.append(f"at most {self.schema['maxLength']:,} characters")
-        return ", ".join(bounds)
-
-
 def columns_of(
     model: type[BaseModel],
     roles: Sequence[str],
@@ -228,62 +201,65 @@ def columns_of(
     """Return a table column for each scalar field of a pydantic model, including nested models.
 
     Names of nested fields are joined by ``_``. A field with one value per role becomes one column
-    per role. Other lists and mappings are JSON.
-
-    Args:
-        data: returns the model's JSON data from a row's source.
+    per role. Other lists and mappings are JSON. ``data`` returns the model's JSON data from a row's
+    source.
     """
     schema = model.model_json_schema(mode="serialization")
     if "properties" not in schema:  # a model with its own serializer
         schema = model.model_json_schema()
+    fields = _scalars(model, schema, schema.get("$defs", {}), roles, prefix, data)
     return [
-        Column(
-            prefix + part.name,
-            part.type,
-            part.range,
-            part.meaning,
-            partial(_at, part.path, data),
-            group,
-            game,
-        )
-        for part in parts(model, schema, schema.get("$defs", {}), roles)
+        Column(name, _type(field), _range(field), meaning, read, group, game)
+        for name, field, meaning, read in fields
     ]
 
 
-def _at(
-    path: tuple[str | int, ...], data: Callable[[Any], Mapping[str, Any] | None], source: Any
-) -> Any:
-    value: Any = data(source)
-    for step in path:
-        if value is None or (isinstance(value, Mapping) and step not in value):
-            return None
-        value = value[step]
-    return value
-
-
-def parts(
+def _scalars(
     model: type[BaseModel],
     schema: Mapping[str, Any],
     definitions: Mapping[str, Any],
     roles: Sequence[str],
-) -> Iterator[NestedColumn]:
-    """Yield a nested column for each scalar field in the JSON schema of a pydantic model."""
-    for name, meaning in field_meanings(model).items():
-        field = _plain(schema["properties"][name], definitions)
-        meaning = meaning or f"{name.replace('_', ' ')}: {_about(model, name)}"
+    prefix: str,
+    data: Callable[[Any], Any],
+) -> Iterator[tuple[str, Mapping[str, Any], str, Callable[[Any], Any]]]:
+    """Yield the name, JSON schema, meaning and reader of each scalar field of a model."""
+    for field_name, meaning in field_meanings(model).items():
+        field = _plain(schema["properties"][field_name], definitions)
+        meaning = meaning or f"{field_name.replace('_', ' ')}: {_about(model, field_name)}"
         values = field.get("prefixItems", ())
-        inner = _model_in(model.model_fields[name].annotation)
+        inner = _model_in(model.model_fields[field_name].annotation)
+        name, read = prefix + field_name, partial(_entry, data, field_name)
         if inner is not None and "properties" in field:
-            for part in parts(inner, field, definitions, roles):
-                yield part._replace(path=(name, *part.path), name=f"{name}_{part.name}")
+            yield from _scalars(inner, field, definitions, roles, f"{name}_", read)
         elif values and len(values) == len(roles):
             for index, role in enumerate(roles):
-                element = _plain(values[index], definitions)
-                yield NestedColumn(
-                    (name, index), f"{name}_{role}", element, f"{meaning} Here: {role}."
-                )
+                element, here = _plain(values[index], definitions), f"{meaning} Here: {role}."
+                yield f"{name}_{role}", element, here, partial(_entry, read, index)
         else:
-            yield NestedColumn((name,), name, field, meaning)
+            yield name, field, meaning, read
+
+
+def _entry(data: Callable[[Any], Any], key: str | int, source: Any) -> Any:
+    """Return an entry of the data of a row's source; None if it is missing."""
+    entries = data(source)
+    if entries is None or (isinstance(entries, Mapping) and key not in entries):
+        return None
+    return entries[key]
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    return TYPES.get(schema.get("type", ""), JSON)
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if _type(schema) == BOOLEAN:
+        return TRUTH
+    bounds = [f"{sign} {schema[key]:,.15g}" for key, sign in BOUNDS.items() if key in schema]
+    if "maxLength" in schema:
+        bounds.append(f"at most {schema['maxLength']:,} characters")
+    return ", ".join(bounds)
 
 
 def _about(model: type[BaseModel], name: str) -> str:

@@ -22,29 +22,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from cheaptalk.atomic_files import whole_folder, whole_path
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
+from cheaptalk.records.exports import sheets, tables
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.records.exports.columns import Column, SharedColumn, shared_columns, table_columns
-from cheaptalk.records.exports.sheets import (
-    Sheet,
-    Sink,
-    csv_line,
-    csv_sink,
-    join_parquet,
-    join_text,
-    lines_sink,
-    parquet_sink,
-    polars,
-)
-from cheaptalk.records.exports.tables import (
-    AnswerRow,
-    CallRow,
-    JudgementRow,
-    MatchRow,
-    answer_columns,
-    match_columns,
-    people_columns,
-    people_rows,
-)
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.people.queries import has_people
@@ -71,12 +51,7 @@ class Exported:
 
 
 class Wording(NamedTuple):
-    """Options for texts in an export: the escaping in CSV and the prompt style of chats.
-
-    Attributes:
-        raw_cells: whether texts in CSV are written unchanged.
-        style: the prompt style of chats of players that are not models.
-    """
+    """Options for texts: no escaping in CSV, and the prompt style of other players' chats."""
 
     raw_cells: bool
     style: str | None
@@ -127,13 +102,14 @@ def export(
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))
         if form == "parquet":
-            polars()
+            sheets.polars()
         try:
             with _whole(path) as folder:
                 rows = _written(store_, study, form, folder, Wording(raw_cells, style), workers)
                 of_people = people and has_people(store_, study)
                 if of_people:
-                    rows |= _write_people(store_, study, form, folder, raw_cells)
+                    columns, sources = tables.people_columns(), tables.people_rows(store_, study)
+                    rows |= _filled(FORMS[form].sink, columns, sources, folder, raw_cells)
                 write_codebook(folder, _explained(store_, study, form, of_people))
         except FileExistsError as error:
             raise CheaptalkError(
@@ -186,16 +162,18 @@ def _write_part(
     return FORMS[form].write(store, study, target, wording, part)
 
 
-def _sheets(store: Store, study: str) -> dict[str, Sheet]:
+def _columns(store: Store, study: str) -> dict[str, list[Column]]:
+    """Return the columns of the tables of a study's matches."""
     seats = {game: [*seats] for game, seats in seats_of(store, study, past=True).items()}
     game_specs = [game_spec for name, game_spec in games().items() if name in seats]
-    sheets = {
-        "matches": Sheet(match_columns(game_specs, seats)),
-        "answers": Sheet(answer_columns(game_specs)),
-        "calls": Sheet(table_columns("calls")),
+    columns = {
+        "matches": tables.match_columns(game_specs, seats),
+        "answers": tables.answer_columns(game_specs),
+        "calls": table_columns("calls"),
     }
-    judged = {"judgements": Sheet(table_columns("judgements"))} if judges_of(store, study) else {}
-    return sheets | judged
+    if judges_of(store, study):
+        columns["judgements"] = table_columns("judgements")
+    return columns
 
 
 described = attrgetter("type", "range", "meaning")
@@ -214,15 +192,15 @@ class CodebookEntry(NamedTuple):
 
 def _explained(store: Store, study: str, form: str, people: bool) -> list[CodebookEntry]:
     """Return the codebook entries of a study's export."""
-    tables: dict[str, Sequence[Column | SharedColumn]] = {}
+    by_table: dict[str, Sequence[Column | SharedColumn]] = {}
     if form in LINES:
-        tables[LINES[form]] = shared_columns(LINES[form], "json")
+        by_table[LINES[form]] = shared_columns(LINES[form], "json")
     else:
-        tables |= {name: sheet.columns for name, sheet in _sheets(store, study).items()}
-    tables |= people_columns() if people else {}
+        by_table |= _columns(store, study)
+    by_table |= tables.people_columns() if people else {}
     return [
         CodebookEntry(name, column.name, getattr(column, "game", ""), *described(column))
-        for name, columns in tables.items()
+        for name, columns in by_table.items()
         for column in columns
     ]
 
@@ -239,7 +217,7 @@ programs need an option for this (DuckDB: ``allow_quoted_nulls=false``).
 
 def write_codebook(folder: Path, entries: list[CodebookEntry]) -> None:
     """Write the codebook to ``codebook.csv`` and ``codebook.md`` in a folder."""
-    lines = [csv_line(CodebookEntry._fields), *map(csv_line, entries)]
+    lines = [sheets.csv_line(CodebookEntry._fields), *map(sheets.csv_line, entries)]
     (folder / "codebook.csv").write_text("".join(lines), encoding="utf-8", newline="")
     text = [f"# Codebook\n\n{INTRODUCTION}"]
     for table in dict.fromkeys(entry.table for entry in entries):
@@ -256,35 +234,30 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
-def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) -> Counter[str]:
-    sheets = {name: Sheet(columns) for name, columns in people_columns().items()}
-    return _filled(FORMS[form].sink, sheets, people_rows(store, study), folder, raw)
-
-
 def _write_tables(
     sink: Callable[..., Any], store: Store, study: str, folder: Path, wording: Wording, part: Part
 ) -> Counter[str]:
-    return _filled(
-        sink, _sheets(store, study), _sources(store, study, part), folder, wording.raw_cells
-    )
+    rows = _sources(store, study, part)
+    return _filled(sink, _columns(store, study), rows, folder, wording.raw_cells)
 
 
 def _filled(
-    sink: Callable[..., AbstractContextManager[Sink]],
-    sheets: Mapping[str, Sheet],
+    sink: Callable[..., AbstractContextManager[sheets.Sink]],
+    columns: Mapping[str, Sequence[Column]],
     sources: Iterable[tuple[str, Any]],
     folder: Path,
     raw: bool,
 ) -> Counter[str]:
     """Write each row to its table, and return the number of rows by table."""
-    rows = Counter(dict.fromkeys(sheets, 0))
+    by_table = {name: sheets.Sheet(of_table) for name, of_table in columns.items()}
+    rows = Counter(dict.fromkeys(by_table, 0))
     with ExitStack() as stack:
         sinks = {
             name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
-            for name, sheet in sheets.items()
+            for name, sheet in by_table.items()
         }
         for name, source in sources:
-            sinks[name](sheets[name].row(source))
+            sinks[name](by_table[name].row(source))
             rows[name] += 1
     return rows
 
@@ -295,20 +268,20 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
     standing, purchases = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study, part):
         studies = list(purchases.of_match(record.id)) or None
-        match = MatchRow(standing.of(record), record, studies)
+        match = tables.MatchRow(standing.of(record), record, studies)
         buyers = iter(purchases.of(record))
         yield "matches", match
         for answer in record.answers:
-            yield "answers", AnswerRow(match, answer.request, answer.actor, answer)
+            yield "answers", tables.AnswerRow(match, answer.request, answer.actor, answer)
             for attempt, call in enumerate(answer.calls):
                 data = {"attempt": attempt, "try": call["sending"], "state": "answered"}
                 data |= call | {"bought_by": next(buyers)[2]}
-                yield "calls", CallRow(match, answer.request, answer.actor, data)
+                yield "calls", tables.CallRow(match, answer.request, answer.actor, data)
         for call in ledger:
-            yield "calls", CallRow(match, call["request"], call["actor"], call)
+            yield "calls", tables.CallRow(match, call["request"], call["actor"], call)
         for judgement in read_judgements(store, match_id=record.id) if judges else ():
             if judgement.judge in judges:
-                yield "judgements", JudgementRow(match, judgement, judges[judgement.judge])
+                yield "judgements", tables.JudgementRow(match, judgement, judges[judgement.judge])
 
 
 def _records(
@@ -357,22 +330,22 @@ LINES = {"jsonl": "matches", "chats": "chats"}
 
 
 class Form(NamedTuple):
-    """The functions that write an export format.
-
-    Attributes:
-        write: writes the files of a study, or of a part of it, to a folder, and counts rows.
-        join: joins the files of several parts.
-        sink: writes the rows of a table.
-    """
+    """Functions that write (a part of) a study, join the files of parts, and write a table."""
 
     write: Callable[[Store, str, Path, Wording, Part], Counter[str]]
     join: Callable[[Sequence[Path], Path], None]
-    sink: Callable[..., AbstractContextManager[Sink]]
+    sink: Callable[..., AbstractContextManager[sheets.Sink]]
 
 
 FORMS: dict[str, Form] = {
-    "csv": Form(partial(_write_tables, csv_sink), partial(join_text, headings=1), csv_sink),
-    "parquet": Form(partial(_write_tables, parquet_sink), join_parquet, parquet_sink),
-    "jsonl": Form(_write_lines, join_text, lines_sink),
-    "chats": Form(_write_chats, join_text, lines_sink),
+    "csv": Form(
+        partial(_write_tables, sheets.csv_sink),
+        partial(sheets.join_text, headings=1),
+        sheets.csv_sink,
+    ),
+    "parquet": Form(
+        partial(_write_tables, sheets.parquet_sink), sheets.join_parquet, sheets.parquet_sink
+    ),
+    "jsonl": Form(_write_lines, sheets.join_text, sheets.lines_sink),
+    "chats": Form(_write_chats, sheets.join_text, sheets.lines_sink),
 }

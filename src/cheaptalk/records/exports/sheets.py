@@ -31,8 +31,7 @@ Writer: TypeAlias = Callable[[Any], Any]
 class Sheet:
     """The columns of a table, some of which apply to only one game.
 
-    Attributes:
-        types: the type of each column by name, in order; text if games differ.
+    ``types`` are the columns' types by name, in order; text if games differ.
     """
 
     def __init__(self, columns: Iterable[Column]) -> None:
@@ -119,8 +118,7 @@ BOOLEANS = {True: _Unquoted("true"), False: _Unquoted("false")}
 def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
     """Return a function that writes rows to a CSV file, with text quoted and missing values empty.
 
-    Args:
-        raw: write texts unchanged, even those that a spreadsheet interprets as formulas.
+    With ``raw``, texts that a spreadsheet interprets as formulas are written unchanged.
     """
     write = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow
 

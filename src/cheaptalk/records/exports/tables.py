@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import methodcaller
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from cheaptalk.players import Kind
 from cheaptalk.players.seats import SEATS
@@ -27,14 +27,7 @@ from cheaptalk.records.exports.columns import (
     table_columns,
 )
 from cheaptalk.records.judgements import Judgement
-from cheaptalk.records.people.queries import (
-    currency_of,
-    notices_of,
-    participants_of,
-    payments_of,
-    plays_of,
-    responses_of,
-)
+from cheaptalk.records.people import queries
 from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Response
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.records.store.reader import StoreReader
@@ -260,8 +253,7 @@ def match_columns(
 ) -> list[Column]:
     """Return the columns of the table of matches for the given games.
 
-    Args:
-        seats: all seats of a study's games; by default those of each game's default configuration.
+    ``seats`` are those of a study's games; by default those of each game's default configuration.
     """
     seats_by_game = {
         game_spec.name: list(game_spec.rules().seats) for game_spec in game_specs
@@ -358,13 +350,7 @@ PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice
 
 @dataclass(frozen=True)
 class PersonRow:
-    """A row in one of the exported tables of participants.
-
-    Attributes:
-        record: the data from the store.
-        currency: the currency of payments.
-        game: empty, because the columns are the same for all games.
-    """
+    """A row in one of the exported tables of participants, which are the same for all games."""
 
     study: str
     record: PersonRecord
@@ -372,20 +358,15 @@ class PersonRow:
     game: str = ""
 
 
-class PeopleTable(NamedTuple):
-    """The type of a table's rows, and the function that reads them."""
-
-    row_type: type[PersonRecord]
-    read: Callable[[StoreReader, str], Iterable[PersonRecord]]
-
-
-TABLES: Mapping[str, PeopleTable] = {
-    "participants": PeopleTable(Participant, participants_of),
-    "responses": PeopleTable(Response, responses_of),
-    "plays": PeopleTable(Play, plays_of),
-    "payments": PeopleTable(Payment, payments_of),
-    "notices": PeopleTable(Notice, notices_of),
+ReadRecords: TypeAlias = Callable[[StoreReader, str], Iterable[PersonRecord]]
+TABLES: Mapping[str, tuple[type[PersonRecord], ReadRecords]] = {
+    "participants": (Participant, queries.participants_of),
+    "responses": (Response, queries.responses_of),
+    "plays": (Play, queries.plays_of),
+    "payments": (Payment, queries.payments_of),
+    "notices": (Notice, queries.notices_of),
 }
+"""The type of the rows of each table, and the function that reads them."""
 STUDY = column("study", TEXT, "", "The exported study.", "study")
 CURRENCY = column("currency", TEXT, "", "The currency, such as USD.", "currency")
 
@@ -393,8 +374,8 @@ CURRENCY = column("currency", TEXT, "", "The currency, such as USD.", "currency"
 def people_columns() -> dict[str, list[Column]]:
     """Return the columns of each table of participants."""
     tables = {}
-    for name, table in TABLES.items():
-        participant, *others = row_columns(table.row_type)
+    for name, (row_type, _) in TABLES.items():
+        participant, *others = row_columns(row_type)
         tables[name] = [participant, STUDY, *others]
     tables["payments"].insert(5, CURRENCY)  # after the amount
     return tables
@@ -402,7 +383,7 @@ def people_columns() -> dict[str, list[Column]]:
 
 def people_rows(store: StoreReader, study: str) -> Iterator[tuple[str, PersonRow]]:
     """Yield each exported row about participants with the name of its table."""
-    currency = currency_of(store, study)
-    for name, table in TABLES.items():
-        for record in table.read(store, study):
+    currency = queries.currency_of(store, study)
+    for name, (_, read) in TABLES.items():
+        for record in read(store, study):
             yield name, PersonRow(study, record, currency)

@@ -17,11 +17,8 @@ from cheaptalk.rules.errors import shown
 def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
     """Yield the folders at and below a root with the names of their files, sorted.
 
-    Args:
-        unreadable: receives the folders that can't be read.
-
-    Raises:
-        CheaptalkError: the root is not a folder.
+    ``unreadable`` receives the folders that can't be read. If the root is not a folder,
+    CheaptalkError is raised.
     """
     if not root.is_dir():
         problem = "is a file; name its folder" if root.exists() else "folder does not exist"
@@ -45,11 +42,7 @@ def path_name(root: Path, folder: Path) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text, without a byte order mark.
-
-    Raises:
-        Unfit: the file is missing, unreadable, not UTF-8, or not a regular file.
-    """
+    """Return a file's text without a byte order mark; raise Unfit if it is not UTF-8 text."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise Unfit(f"{path.name}: is a pipe or device, not a file")
@@ -71,10 +64,7 @@ def read_json(path: Path) -> Any:
 
 
 def faults(error: ValidationError) -> str:
-    """Describe all problems with a file's data in one line.
-
-    Equal problems of list entries are reported once, with their number.
-    """
+    """Describe all problems with a file's data in one line, equal problems of list entries once."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for problem in error.errors(include_url=False):
         field = ".".join(map(str, problem["loc"])) or problem["type"]

@@ -6,13 +6,15 @@ together when the batch has ended. If the run is killed in between, a later run 
 
 import time
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
 from cheaptalk.models.structured_output import REFUSALS
-from cheaptalk.records.ledger.ledger import number_of
+from cheaptalk.records.ledger.ledger import CallKey, number_of, record_intent, written_reply
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
@@ -41,11 +43,8 @@ class BatchCall(NamedTuple):
 class Batch(NamedTuple):
     """A batch whose results have not been collected.
 
-    Attributes:
-        model: the model string of all calls in the batch.
-        tag: a unique name that the provider stores with the batch.
-        planned: the time of the commit, in seconds since 1970.
-        name: the provider's id of the batch; None if it may not have been submitted.
+    ``tag`` is a unique name that the provider stores with the batch; ``planned`` is in seconds
+    since 1970; ``name`` is the provider's id, or None if the batch may not have been submitted.
     """
 
     id: int
@@ -84,11 +83,9 @@ def plan_batch(
     number = number_of(connection.execute(sa.insert(batches).values(values)))
     batch_calls = []
     for intent in intents:
-        row = intent._asdict() | {"try": intent.sending, "state": "sent", "sent": now}
-        row["study_id"] = study_id
-        del row["sending"]
-        result = connection.execute(sa.insert(calls).values(row | {"batch": number}))
-        batch_calls.append(BatchCall(number_of(result), intent.call))
+        key = CallKey(intent.match_id, intent.request, intent.actor, intent.attempt)
+        call_number = record_intent(connection, key, intent.sending, intent.call, study_id, number)
+        batch_calls.append(BatchCall(call_number, intent.call))
     return Batch(number, model, tag, now, batch_calls)
 
 
@@ -115,7 +112,7 @@ def collect(
     """Record the states and responses of all calls of a batch in one transaction."""
     now = time.time()
     for number, state, reply in replies:
-        written = None if reply is None else reply.model_dump(mode="json", exclude_none=True)
+        written = None if reply is None else written_reply(reply)
         connection.execute(
             sa.update(calls)
             .where(calls.c.id == number)
@@ -134,20 +131,18 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
         .where(batches.c.state != "collected")
         .order_by(batches.c.id, calls.c.id)
     )
-    by_number: dict[int, Batch] = {}
-    calls_by_batch: dict[int, list[BatchCall]] = {}
-    matches_by_batch: dict[int, set[str]] = {}
-    with store.reading() as connection:
-        for row in connection.execute(query):
-            batch_calls = calls_by_batch.setdefault(row.id, [])
-            by_number[row.id] = Batch(
-                row.id, row.model, row.tag, row.planned, batch_calls, row.name
-            )
-            batch_calls.append(BatchCall(row.number, row.call))
-            matches_by_batch.setdefault(row.id, set()).add(row.match_id)
-    all_matches = set().union(*matches_by_batch.values())
-    selected = {id_ for id_ in matches if id_ in all_matches} if all_matches else set()
-    return [batch for number, batch in by_number.items() if matches_by_batch[number] & selected]
+    rows = store.rows(query)
+    waiting = {row.match_id for row in rows}
+    selected = {id_ for id_ in matches if id_ in waiting} if waiting else set()
+    open_: list[Batch] = []
+    for _, group in groupby(rows, key=attrgetter("id")):
+        of_batch = list(group)
+        if any(row.match_id in selected for row in of_batch):
+            batch = of_batch[0]
+            batch_calls = [BatchCall(row.number, row.call) for row in of_batch]
+            columns = batch.id, batch.model, batch.tag, batch.planned
+            open_.append(Batch(*columns, batch_calls, batch.name))
+    return open_
 
 
 def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
@@ -160,8 +155,7 @@ def refusals(store: Store) -> list[tuple[str, Reply]]:
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
     query = sa.select(model, reply).where(refused)
-    with store.reading() as connection:
-        return [(row[0], Reply.model_validate(row[1])) for row in connection.execute(query)]
+    return [(row[0], Reply.model_validate(row[1])) for row in store.rows(query)]
 
 
 def all_batches(store: Store) -> list[BatchSummary]:
@@ -183,5 +177,4 @@ def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
 def _summaries(store: Store, where: sa.ColumnElement[bool]) -> list[BatchSummary]:
     columns = (batches.c[name] for name in BatchSummary._fields)
     query = sa.select(*columns).where(where).order_by(batches.c.id)
-    with store.reading() as connection:
-        return [BatchSummary(*row) for row in connection.execute(query)]
+    return [BatchSummary(*row) for row in store.rows(query)]

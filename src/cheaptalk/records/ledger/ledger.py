@@ -9,9 +9,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -23,6 +24,7 @@ from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, p
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
 
+P = ParamSpec("P")
 T = TypeVar("T")
 LedgerWrite = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
@@ -62,11 +64,7 @@ class PastCall(NamedTuple):
 
 
 class Ledger:
-    """An asynchronous writer that durably records calls in a store. Use it as a context manager.
-
-    Args:
-        study_id: the study that is charged; None if the calls belong to no study.
-    """
+    """An asynchronous writer that durably records calls. Use it as a context manager."""
 
     def __init__(self, store: Store, study_id: int | None = None) -> None:
         self.store = store
@@ -98,28 +96,16 @@ class Ledger:
 
     async def intend(self, key: CallKey, sending: int, call: dict[str, Any]) -> int:
         """Record that a call will be sent, and return the call's number in the ledger."""
-
-        def work(connection: sa.Connection) -> int:
-            values = key._asdict() | {
-                "try": sending,
-                "state": "sent",
-                "call": call,
-                "sent": time.time(),
-                "study_id": self.study_id,
-            }
-            return number_of(connection.execute(INTEND, values))
-
-        return await self.write(work)
+        return await self.write(
+            lambda connection: record_intent(connection, key, sending, call, self.study_id)
+        )
 
     async def settle(self, number: int, state: str, reply: Reply) -> None:
         """Record a call's reply as ``answered`` if the match uses it, else as ``failed``."""
-        written = reply.model_dump(mode="json", exclude_none=True)
-
-        def work(connection: sa.Connection) -> None:
-            values = {"number": number, "now": state, "said": written, "at": time.time()}
-            connection.execute(SETTLE, values)
-
-        await self.write(work)
+        values = {"number": number, "now": state, "said": written_reply(reply)}
+        await self.write(
+            lambda connection: connection.execute(SETTLE, values | {"at": time.time()})
+        )
 
     async def finish(self, study_id: int, match: NewMatch) -> None:
         """Store an ended match, and delete its answered calls, which the record now contains."""
@@ -160,6 +146,36 @@ class Ledger:
             _deliver(batch, results)
 
 
+def deferred(
+    write: Callable[Concatenate[sa.Connection, P], T],
+) -> Callable[P, Callable[[sa.Connection], T]]:
+    """Decorate a function that writes to the store, so that a call returns the write to be run."""
+
+    @wraps(write)
+    def bound(*args: P.args, **kwargs: P.kwargs) -> Callable[[sa.Connection], T]:
+        return lambda connection: write(connection, *args, **kwargs)
+
+    return bound
+
+
+def record_intent(
+    connection: sa.Connection,
+    key: CallKey,
+    sending: int,
+    call: dict[str, Any],
+    study_id: int | None,
+    batch: int | None = None,
+) -> int:
+    """Record that a study will send a call, and return the call's number in the ledger."""
+    row = key._asdict() | {"try": sending, "state": "sent", "call": call, "sent": time.time()}
+    return number_of(connection.execute(INTEND, row | {"study_id": study_id, "batch": batch}))
+
+
+def written_reply(reply: Reply) -> dict[str, Any]:
+    """Return a response in its stored form, :class:`.RecordedReply`."""
+    return reply.model_dump(mode="json", exclude_none=True)
+
+
 def number_of(result: sa.CursorResult[Any]) -> int:
     """Return the primary key of an inserted row."""
     assert result.inserted_primary_key is not None
@@ -195,14 +211,10 @@ def mark_unresolved(store: Store) -> int:
 @patient
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
     """Return the answered calls of a match that has not ended."""
-    query = sa.select(calls).where(calls.c.match_id == match_id, calls.c.state == "answered")
-    with store.reading() as connection:
-        return {
-            CallKey(row.match_id, row.request, row.actor, row.attempt): PastCall(
-                row.call, row.reply, row._mapping["try"]
-            )
-            for row in connection.execute(query)
-        }
+    query = sa.select(*KEY, calls.c.call, calls.c.reply, calls.c["try"]).where(
+        calls.c.match_id == match_id, calls.c.state == "answered"
+    )
+    return {CallKey(*row[:4]): PastCall(*row[4:]) for row in store.rows(query)}
 
 
 @patient
@@ -211,20 +223,12 @@ def how_it_ended(store: Store, match_id: str) -> Ended | None:
     table = schema.matches
     columns = [table.c[name] for name in ENDED_COLUMNS]
     settled = table.c.status.in_([status.value for status in SETTLED])
-    with store.reading() as connection:
-        row = connection.execute(
-            sa.select(*columns).where(table.c.id == match_id, settled)
-        ).one_or_none()
-    return None if row is None else Ended(Status(row.status), *row[1:])
+    rows = store.rows(sa.select(*columns).where(table.c.id == match_id, settled))
+    return next((Ended(Status(row.status), *row[1:]) for row in rows), None)
 
 
 class Noted(NamedTuple):
-    """Times of an answered call, and the study that paid for it.
-
-    Attributes:
-        sent, received: times in seconds since 1970.
-        bought_by: the study that sent the call.
-    """
+    """Times of an answered call in seconds since 1970, and the study that paid for it."""
 
     sent: float
     received: float | None
@@ -256,8 +260,7 @@ def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     """Return the number of attempts of each call of a match."""
     attempts = sa.func.max(calls.c["try"])
     query = sa.select(*KEY, attempts).where(calls.c.match_id == match_id).group_by(*KEY)
-    with store.reading() as connection:
-        return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
+    return {CallKey(*row[:4]): int(row[4]) for row in store.rows(query)}
 
 
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:
@@ -281,6 +284,4 @@ def lost_calls(store: StoreReader, study: str) -> Counter[str]:
         .group_by(failure)
         .order_by(failure)
     )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
-    return Counter({str(name): int(count) for name, count in rows})
+    return Counter({str(name): int(count) for name, count in store.rows(query)})

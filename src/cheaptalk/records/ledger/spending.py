@@ -1,6 +1,6 @@
 """Costs of studies, matches and players so far, read from the store."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -22,15 +22,12 @@ def spent(store: StoreReader, study_id: int) -> Cost:
 
     Calls of shared matches that other studies bought are excluded.
     """
-    zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
-    bought = purchases.c
-    tokens = (bought[name] for name in Usage.model_fields)
-    counts = bought.unpriced, zero, zero, bought.uncounted, bought.implausible
-    columns = (bought.calls, *tokens, bought.dollars, *counts)
-    ended = sa.select(*map(_total, columns)).where(bought.study_id == study_id)
-    with store.reading() as connection:
-        recorded = _cost(connection.execute(ended).one())
-        return recorded + _in_ledger(connection, _sent_by(study_id))
+    names = list(Cost().columns)
+    totals = (sa.func.coalesce(sa.func.sum(purchases.c[name]), 0) for name in names)
+    query = sa.select(*totals).where(purchases.c.study_id == study_id)
+    with store.reading() as connection:  # one snapshot, so that each call is counted once
+        recorded = dict(zip(names, connection.execute(query).one(), strict=True))
+        return Cost.from_columns(recorded) + _in_ledger(connection, _sent_by(study_id))
 
 
 def _sent_by(study_id: int) -> Any:
@@ -62,8 +59,7 @@ def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
         .group_by(studies.c.name)
         .order_by(studies.c.name)
     )
-    with store.reading() as connection:
-        return dict(connection.execute(query).all())
+    return dict(store.rows(query))
 
 
 @patient
@@ -74,11 +70,7 @@ def spent_on(store: StoreReader, match_id: str) -> Cost:
 
 
 class Buyers:
-    """The studies that paid for the calls of matches.
-
-    Args:
-        where: a condition on the matches table.
-    """
+    """The studies that paid for the calls of matches."""
 
     def __init__(self, store: StoreReader, where: Any) -> None:
         query = (
@@ -89,9 +81,8 @@ class Buyers:
             .order_by(studies.c.id)
         )
         self._names: dict[str, list[str]] = {}
-        with store.reading() as connection:
-            for id_, name in connection.execute(query):
-                self._names.setdefault(id_, []).append(name)
+        for id_, name in store.rows(query):
+            self._names.setdefault(id_, []).append(name)
 
     @classmethod
     def of_study(cls, store: StoreReader, study: str) -> "Buyers":
@@ -119,8 +110,7 @@ def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
     numbers = sa.select(purchases.c.match_number).where(
         purchases.c.study_id == study_id, purchases.c.uncounted > 0
     )
-    with store.reading() as connection:
-        study = connection.scalar(sa.select(studies.c.name).where(studies.c.id == study_id))
+    study = store.scalar(sa.select(studies.c.name).where(studies.c.id == study_id))
     buyers = Buyers(store, matches.c.number.in_(numbers))
     for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
         for _, entry, buyer in buyers.of(record):
@@ -140,10 +130,9 @@ def latest_replies(
         .where(purchases.c.study_id == study_id)
         .order_by(purchases.c.match_number.desc())
     )
-    with store.reading() as connection:
-        for call, reply in connection.execute(query.order_by(calls.c.id.desc()).limit(SAMPLE)):
-            yield call, reply or {}
-        numbers = connection.scalars(last.limit(SAMPLE)).all()
+    for call, reply in store.rows(query.order_by(calls.c.id.desc()).limit(SAMPLE)):
+        yield call, reply or {}
+    numbers = store.scalars(last.limit(SAMPLE))
     for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
         for answer in record.answers:
             for entry in answer.calls:
@@ -161,8 +150,7 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
     query = sa.select(calls.c.call, calls.c.reply).where(
         where, calls.c.state != "sent", _to_model()
     )
-    with store.reading() as connection:
-        return [call for call, reply in connection.execute(query) if cost_of(reply).unknown]
+    return [call for call, reply in store.rows(query) if cost_of(reply).unknown]
 
 
 def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
@@ -174,24 +162,18 @@ def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
         calls.c.state == "answered", _to_model()
     )
     costs: dict[str, dict[str, Cost]] = {}
-    with store.reading() as connection:
-        for match_id, actor, reply in connection.execute(query):
-            usage = Usage.model_validate(reply.get("usage", {}))
-            by_actor = costs.setdefault(match_id, {})
-            by_actor[actor] = by_actor.get(actor, Cost()) + Cost(1, usage)
+    for match_id, actor, reply in store.rows(query):
+        usage = Usage.model_validate(reply.get("usage", {}))
+        by_actor = costs.setdefault(match_id, {})
+        by_actor[actor] = by_actor.get(actor, Cost()) + Cost(1, usage)
     return costs
 
 
 class Sending(NamedTuple):
-    """One attempt of a model call.
+    """One attempt of a model call: its player's label, and the requested model string.
 
-    Attributes:
-        player: the label of the player that made the call.
-        model: the requested model string.
-        reply: the recorded response; None without a response.
-        ended: the end of the match in seconds since 1970; None if it has not ended.
-        bought_by: the study that bought the call.
-        planned: whether the match is in the study's current plan.
+    ``ended`` is the end of the match in seconds since 1970, or None. ``planned`` is whether the
+    match is in the study's current plan.
     """
 
     player: str
@@ -216,9 +198,8 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
         .join(studies, studies.c.id == calls.c.study_id, isouter=True)
         .where(matches.c.number.in_(members_of(study, past=True)), _to_model())
     )
-    with store.reading() as connection:
-        for match_id, *call in connection.execute(query):
-            open_calls.setdefault(match_id, []).append(tuple(call))
+    for match_id, *call in store.rows(query):
+        open_calls.setdefault(match_id, []).append(tuple(call))
     buyers = Buyers.of_study(store, study)
     has_calls = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
     for record in store.records(study, bodies=True, where=has_calls, past=True):
@@ -247,58 +228,16 @@ def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
 
 def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     """Return the total cost of the calls in the ledger that satisfy an SQL condition."""
-    reply = calls.c.reply
-    tokens = [
-        sa.func.coalesce(reply[("usage", name)].as_integer(), 0) for name in Usage.model_fields
-    ]
-    dollars = reply["dollars"].as_float()
-    unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
-    no_reply = sa.func.coalesce(sa.cast(reply, sa.String), "null") == "null"
-    reached = sa.and_(sa.not_(no_reply), unreached == 0)
-    unpriced = sa.and_(reached, dollars.is_(None))
-    uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))
-    unresolved = sa.cast(no_reply, sa.Integer)
-    implausible = sa.and_(reached, reply["reported"].as_string().is_not(None))
-    counts = (
-        1 - unreached,
-        *tokens,
-        dollars,
-        sa.cast(unpriced, sa.Integer),
-        unresolved,
-        unreached,
-        sa.cast(uncounted, sa.Integer),
-        sa.cast(implausible, sa.Integer),
-    )
-    query = sa.select(*map(_total, counts)).where(
-        where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
-    )
-    return _cost(connection.execute(query).one())
+    replies = sa.select(calls.c.reply).where(where, _to_model())
+    return sum(map(cost_of, connection.scalars(replies)), Cost())
 
 
 def _to_model() -> Any:
     return calls.c.call["model"].as_string().is_not(None)
 
 
-def _total(column: Any) -> Any:
-    return sa.func.coalesce(sa.func.sum(column), 0)
-
-
-def _cost(totals: Sequence[Any]) -> Cost:
-    """Create a cost from SQL totals, which are in the order of the fields of :class:`.Cost`."""
-    number, *values = totals
-    kinds = len(Usage.model_fields)
-    tokens, (dollars, *counts) = values[:kinds], values[kinds:]
-    usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
-    return Cost(number, usage, float(dollars), *counts)
-
-
 class FailedAttempt(NamedTuple):
-    """A failed attempt of a call, whose response the match did not use.
-
-    Attributes:
-        key: the call.
-        reply: the recorded failure; see :class:`.Reply`.
-    """
+    """A failed attempt of a call, with its failure (see :class:`.Reply`)."""
 
     key: CallKey
     reply: Mapping[str, Any]
@@ -321,8 +260,7 @@ def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAtte
         .order_by(calls.c.id)
     )
     failed: dict[str, list[FailedAttempt]] = {}
-    with store.reading() as connection:
-        for *key, reply in connection.execute(query):
-            attempt = FailedAttempt(CallKey(*key), reply or {})
-            failed.setdefault(attempt.key.match_id, []).append(attempt)
+    for *key, reply in store.rows(query):
+        attempt = FailedAttempt(CallKey(*key), reply or {})
+        failed.setdefault(attempt.key.match_id, []).append(attempt)
     return failed

@@ -21,17 +21,14 @@ create table if not exists identities (
     more text not null, noted real not null, primary key (study, source, known_by)
 ) without rowid
 """
+SELECT = "select source, known_by, code, more from identities"
 CODE = "select code from identities where study = ? and source = ? and known_by = ?"
 
 
 class Identity(NamedTuple):
-    """A participant's external id.
+    """A participant's platform, id on the platform (``known_by``), and code in the store.
 
-    Attributes:
-        source: the platform, such as prolific.
-        known_by: the participant's id on the platform.
-        code: the participant's code in the store.
-        more: further parameters of the participant's link, as a URL query.
+    ``more`` are further parameters of the participant's link, as a URL query.
     """
 
     source: str
@@ -43,9 +40,8 @@ class Identity(NamedTuple):
 def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) -> str:
     """Return a CSV table of participants' codes and external ids.
 
-    Args:
-        shown: completion codes by participant, separated by spaces after several visits.
-            Participants who have not ended are missing.
+    ``shown`` are completion codes by participant, separated by spaces after several visits.
+    Participants who have not ended are missing.
     """
     ordered = sorted(identities, key=lambda identity: identity.code)
     links = [dict(parse_qsl(identity.more)) for identity in ordered]
@@ -66,10 +62,8 @@ def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) ->
 class Identities:
     """A file of participants' external ids, in which deleted data is overwritten.
 
-    The file is readable only by its owner, and created if missing.
-
-    Raises:
-        StoreError: the file can't be opened, or contains no identities.
+    The file is readable only by its owner, and created if missing; StoreError if that is
+    impossible.
     """
 
     def __init__(self, path: Path) -> None:
@@ -105,16 +99,12 @@ class Identities:
     def of_study(self, study: str) -> dict[str, Identity]:
         """Return the external ids of a study's participants, by participant code."""
         with self._open() as connection:
-            rows = connection.execute(
-                "select source, known_by, code, more from identities where study = ?", (study,)
-            )
+            rows = connection.execute(f"{SELECT} where study = ?", (study,))
             return {identity.code: identity for identity in map(Identity._make, rows)}
 
     def find(self, code: str) -> Identity | None:
         with self._open() as connection:
-            row = connection.execute(
-                "select source, known_by, code, more from identities where code = ?", (code,)
-            ).fetchone()
+            row = connection.execute(f"{SELECT} where code = ?", (code,)).fetchone()
             return None if row is None else Identity(*row)
 
     def forget(self, code: str) -> None:

@@ -1,28 +1,27 @@
 """Participants in the store: their visits, responses, games and payments.
 
-Functions of type ``Write`` are run by :meth:`.Ledger.write`, so that changes are committed before
-they take effect.
+:meth:`.Ledger.write` runs deferred functions, so that changes are committed before they take
+effect.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
 from cheaptalk.records.judgements import forget_answers
-from cheaptalk.records.ledger.ledger import number_of
+from cheaptalk.records.ledger.ledger import deferred, number_of
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
-from cheaptalk.records.store.schema import insert
+from cheaptalk.records.store.schema import insert, upsert
 from cheaptalk.records.store.store import Store, expect_what_is_stored
 
 participants, responses, plays = schema.participants, schema.responses, schema.plays
 notices, payments, recruitments = schema.notices, schema.payments, schema.recruitments
 matches, rooms = schema.matches, schema.rooms
 Row: TypeAlias = Mapping[str, Any]
-Write: TypeAlias = Callable[[sa.Connection], Any]
 
 
 class KeptParticipant(NamedTuple):
@@ -35,14 +34,9 @@ class KeptParticipant(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Changes to a participant's data.
+    """Changes to a participant's data: columns of its row and rows of other tables.
 
-    Attributes:
-        id: the participant's number.
-        changed: new values of columns of the participant's row.
-        responses: rows of new responses.
-        play: columns of the row of a game, with its number.
-        owed: rows of new payments; existing payments are kept.
+    ``play`` are columns of the row of a game, with its number. Existing payments are kept.
     """
 
     id: int
@@ -52,62 +46,47 @@ class Progress(NamedTuple):
     owed: Sequence[Row] = ()
 
 
-def admit(row: Row) -> Write:
-    """Return a function that stores a new participant and returns the participant's number."""
-
-    def work(connection: sa.Connection) -> int:
-        now = {"begun": time.time(), "changed": time.time()}
-        return number_of(connection.execute(sa.insert(participants), {**row, **now}))
-
-    return work
+@deferred
+def admit(connection: sa.Connection, row: Row) -> int:
+    """Store a new participant and return the participant's number."""
+    now = {"begun": time.time(), "changed": time.time()}
+    return number_of(connection.execute(sa.insert(participants), {**row, **now}))
 
 
-def go_on(progress: Progress) -> Write:
-    """Return a function that stores changes to a participant's data."""
-
-    def work(connection: sa.Connection) -> None:
-        if progress.responses:
-            rows = [{"participant_id": progress.id, **row} for row in progress.responses]
-            connection.execute(sa.insert(responses), rows)
-        if progress.play is not None:
-            keys = ["participant_id", "number"]
-            new = insert(plays).values({**progress.play, "participant_id": progress.id})
-            set_ = {name: new.excluded[name] for name in progress.play if name not in keys}
-            connection.execute(new.on_conflict_do_update(index_elements=keys, set_=set_))
-        if progress.owed:
-            rows = [
-                {"participant_id": progress.id, "made": time.time(), **row} for row in progress.owed
-            ]
-            keys = ["participant_id", "key"]
-            connection.execute(insert(payments).on_conflict_do_nothing(index_elements=keys), rows)
-        values = {"changed": time.time(), **progress.changed}
-        connection.execute(
-            sa.update(participants).where(participants.c.id == progress.id).values(values)
-        )
-
-    return work
+@deferred
+def go_on(connection: sa.Connection, progress: Progress) -> None:
+    """Store changes to a participant's data."""
+    own = {"participant_id": progress.id}
+    if progress.responses:
+        connection.execute(sa.insert(responses), [{**own, **row} for row in progress.responses])
+    if progress.play is not None:
+        keys = ["participant_id", "number"]
+        update = [name for name in progress.play if name not in keys]
+        connection.execute(upsert(plays, keys, update), {**progress.play, **own})
+    if progress.owed:
+        new = insert(payments).on_conflict_do_nothing(index_elements=["participant_id", "key"])
+        made = {"made": time.time()}
+        connection.execute(new, [{**own, **made, **row} for row in progress.owed])
+    values = {"changed": time.time(), **progress.changed}
+    connection.execute(
+        sa.update(participants).where(participants.c.id == progress.id).values(values)
+    )
 
 
-def notify(rows: Sequence[Row]) -> Write:
-    """Return a function that stores messages to participants and returns the messages' numbers."""
-
-    def work(connection: sa.Connection) -> list[int]:
-        return [number_of(connection.execute(sa.insert(notices), row)) for row in rows]
-
-    return work
+@deferred
+def notify(connection: sa.Connection, rows: Sequence[Row]) -> list[int]:
+    """Store messages to participants and return the messages' numbers."""
+    return [number_of(connection.execute(sa.insert(notices), row)) for row in rows]
 
 
-def answer_notice(number: int, *, correct: bool | None) -> Write:
-    """Return a function that marks a prompt to a participant as answered or timed out."""
-
-    def work(connection: sa.Connection) -> None:
-        connection.execute(
-            sa.update(notices)
-            .where(notices.c.id == number, notices.c.answered.is_(None))
-            .values(answered=time.time(), correct=correct)
-        )
-
-    return work
+@deferred
+def answer_notice(connection: sa.Connection, number: int, *, correct: bool | None) -> None:
+    """Mark a prompt to a participant as answered or timed out."""
+    connection.execute(
+        sa.update(notices)
+        .where(notices.c.id == number, notices.c.answered.is_(None))
+        .values(answered=time.time(), correct=correct)
+    )
 
 
 def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant]:
@@ -138,34 +117,23 @@ def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant
         ]
 
 
-def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write:
-    """Return a function that sets a study's recruitment to ``open``, ``paused`` or ``closed``.
+@deferred
+def recruit(
+    connection: sa.Connection, study_id: int, state: str, keep_until: float | None = None
+) -> None:
+    """Set a study's recruitment to ``open``, ``paused`` or ``closed``.
 
-    Args:
-        keep_until: the time at which participants' data is deleted, in seconds since 1970; None for
-            never.
+    ``keep_until`` is when participants' data is deleted, in seconds since 1970; None for never.
     """
-
-    def work(connection: sa.Connection) -> None:
-        row = {
-            "study_id": study_id,
-            "state": state,
-            "keep_until": keep_until,
-            "changed": time.time(),
-        }
-        new = insert(recruitments).values(row)
-        set_ = {name: new.excluded[name] for name in row if name != "study_id"}
-        connection.execute(new.on_conflict_do_update(index_elements=["study_id"], set_=set_))
-
-    return work
+    changed = {"state": state, "keep_until": keep_until, "changed": time.time()}
+    new = upsert(recruitments, ["study_id"], changed)
+    connection.execute(new, {"study_id": study_id, **changed})
 
 
 def recruitment(store: StoreReader, study_id: int) -> Row | None:
     """Return a study's recruitment state; None if recruitment has not begun."""
     query = sa.select(recruitments).where(recruitments.c.study_id == study_id)
-    with store.reading() as connection:
-        row = connection.execute(query).mappings().one_or_none()
-        return None if row is None else dict(row)
+    return next((dict(row._mapping) for row in store.rows(query)), None)
 
 
 def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
@@ -176,16 +144,11 @@ def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
     ]
 
 
-def keep_room(study_id: int, code: str, kept: Mapping[str, Any]) -> Write:
-    """Return a function that stores the current state of a room."""
+@deferred
+def keep_room(connection: sa.Connection, study_id: int, code: str, kept: Mapping[str, Any]) -> None:
+    """Store the current state of a room."""
     row = {"code": code, "study_id": study_id, "kept": dict(kept), "changed": time.time()}
-
-    def work(connection: sa.Connection) -> None:
-        new = insert(rooms).values(row)
-        changed = {"kept": new.excluded.kept, "changed": new.excluded.changed}
-        connection.execute(new.on_conflict_do_update(index_elements=["code"], set_=changed))
-
-    return work
+    connection.execute(upsert(rooms, ["code"], ["kept", "changed"]), row)
 
 
 def kept_rooms(store: Store, study_id: int) -> list[tuple[str, dict[str, Any]]]:
@@ -195,68 +158,55 @@ def kept_rooms(store: Store, study_id: int) -> list[tuple[str, dict[str, Any]]]:
         .where(rooms.c.study_id == study_id)
         .order_by(rooms.c.changed)
     )
-    with store.reading() as connection:
-        return [(code, kept) for code, kept in connection.execute(query)]
+    return [(code, kept) for code, kept in store.rows(query)]
 
 
-def erase(code: str) -> Write:
-    """Return a function that deletes a participant, who must have no active match.
+@deferred
+def erase(connection: sa.Connection, code: str) -> None:
+    """Delete a participant, who must have no active match.
 
     Matches that the participant played are deleted completely, because the other answers respond to
     theirs. Other participants keep their earnings. Payments already made remain as anonymous
     amounts. Call :meth:`.Backend.wipe` afterwards to remove traces in the files.
     """
-
-    def work(connection: sa.Connection) -> None:
-        participant = connection.execute(
-            sa.select(participants.c.id).where(participants.c.code == code)
-        ).scalar_one_or_none()
-        if participant is not None:
-            _erase_plays(connection, plays.c.participant_id == participant)
-            own_payments = payments.c.participant_id == participant
-            connection.execute(
-                sa.delete(payments).where(own_payments, payments.c.payout_id.is_(None))
-            )
-            connection.execute(sa.delete(participants).where(participants.c.id == participant))
-            forget_answers(connection, code)
-
-    return work
-
-
-def erase_visit(
-    code: str, number: int, visit: int, games: Sequence[int], ended: Mapping[str, Any]
-) -> Write:
-    """Return a function that deletes the data of a participant's last visit from the store.
-
-    The steps reached, whether answers were correct, earlier visits, and earnings are kept.
-
-    Args:
-        code, number: the participant's code and number.
-        visit, games: the visit's number, and the numbers of its games.
-        ended: the response that records the end of the visit.
-    """
-
-    def work(connection: sa.Connection) -> None:
-        in_visit = (plays.c.participant_id == number) & plays.c.number.in_(games)
-        _erase_plays(connection, in_visit)
-        connection.execute(
-            sa.update(plays)
-            .where(in_visit)
-            .values(state="erased", match_id=None, room=None, seat=None, payoff=None, cents=None)
-        )
-        own_answers = responses.c.participant_id == number
-        of_visit = sa.update(responses).where(own_answers, responses.c.visit == visit)
-        connection.execute(of_visit.values(answer={}, shown=None))
-        connection.execute(sa.delete(notices).where(notices.c.participant_id == number))
-        count = connection.scalar(sa.select(sa.func.count()).where(own_answers)) or 0
-        row = {"participant_id": number, "number": count, **ended}
-        connection.execute(sa.insert(responses), row)
-        connection.execute(
-            sa.update(participants).where(participants.c.id == number).values(known_as=None)
-        )
+    participant = connection.scalar(sa.select(participants.c.id).where(participants.c.code == code))
+    if participant is not None:
+        _erase_plays(connection, plays.c.participant_id == participant)
+        own_payments = payments.c.participant_id == participant
+        connection.execute(sa.delete(payments).where(own_payments, payments.c.payout_id.is_(None)))
+        connection.execute(sa.delete(participants).where(participants.c.id == participant))
         forget_answers(connection, code)
 
-    return work
+
+@deferred
+def erase_visit(
+    connection: sa.Connection,
+    code: str,
+    number: int,
+    visit: int,
+    games: Sequence[int],
+    ended: Mapping[str, Any],
+) -> None:
+    """Delete the data of the last visit of the participant with a code and a number.
+
+    The steps reached, whether answers were correct, earlier visits, and earnings are kept.
+    ``games`` are the numbers of the visit's games; ``ended`` is the response that records its end.
+    """
+    in_visit = (plays.c.participant_id == number) & plays.c.number.in_(games)
+    _erase_plays(connection, in_visit)
+    erased = dict.fromkeys(("match_id", "room", "seat", "payoff", "cents"))
+    connection.execute(sa.update(plays).where(in_visit).values(state="erased", **erased))
+    own_answers = responses.c.participant_id == number
+    of_visit = sa.update(responses).where(own_answers, responses.c.visit == visit)
+    connection.execute(of_visit.values(answer={}, shown=None))
+    connection.execute(sa.delete(notices).where(notices.c.participant_id == number))
+    count = connection.scalar(sa.select(sa.func.count()).where(own_answers)) or 0
+    row = {"participant_id": number, "number": count, **ended}
+    connection.execute(sa.insert(responses), row)
+    connection.execute(
+        sa.update(participants).where(participants.c.id == number).values(known_as=None)
+    )
+    forget_answers(connection, code)
 
 
 def _erase_plays(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:

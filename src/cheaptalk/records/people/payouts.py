@@ -4,14 +4,14 @@ Each payment belongs to at most one payout. Requesting a payout again returns th
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
 
 from cheaptalk.records.exports.sheets import bare_csv
-from cheaptalk.records.ledger.ledger import number_of
+from cheaptalk.records.ledger.ledger import deferred, number_of
 from cheaptalk.records.people.identities import Identity
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
@@ -20,12 +20,9 @@ participants, payments, payouts = schema.participants, schema.payments, schema.p
 
 
 class PayoutLine(NamedTuple):
-    """The amounts of one participant in a payout.
+    """A participant's cents: for the first completed visit, which platforms pay, and the remaining.
 
-    Attributes:
-        code: the participant's code; empty if the participant was deleted.
-        base: cents for the first completed visit, which platforms pay themselves.
-        bonus: all other cents.
+    The code is empty if the participant was deleted.
     """
 
     code: str
@@ -34,15 +31,7 @@ class PayoutLine(NamedTuple):
 
 
 class Payout(NamedTuple):
-    """A completed payout, with its format, amount and time.
-
-    Attributes:
-        form: the format of the payout file.
-        by: the account that requested the payout.
-        people: the number of participants paid.
-        cents: the total amount.
-        made: the time of the payout, in seconds since 1970.
-    """
+    """A completed payout: the file's format, the requesting account, the total, and the time."""
 
     number: int
     form: str
@@ -63,31 +52,22 @@ class Balance(NamedTuple):
     paid: int
 
 
-def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int | None]:
-    """Return a function that records a payout of all open amounts and returns its number."""
-
-    def work(connection: sa.Connection) -> int | None:
-        open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
-        counted = sa.select(
-            sa.func.count(payments.c.participant_id.distinct()),
-            sa.func.coalesce(sa.func.sum(payments.c.cents), 0),
-        ).where(*open_)
-        people, total = connection.execute(counted).one()
-        if not total:
-            return None
-        row = {
-            "study_id": study_id,
-            "form": form,
-            "by": by,
-            "people": people,
-            "cents": total,
-            "made": time.time(),
-        }
-        number = number_of(connection.execute(sa.insert(payouts), row))
-        connection.execute(sa.update(payments).where(*open_).values(payout_id=number))
-        return number
-
-    return work
+@deferred
+def pay_out(connection: sa.Connection, study_id: int, form: str, by: str) -> int | None:
+    """Record a payout of all open amounts and return its number; None if there are none."""
+    open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
+    counted = sa.select(
+        sa.func.count(payments.c.participant_id.distinct()),
+        sa.func.coalesce(sa.func.sum(payments.c.cents), 0),
+    ).where(*open_)
+    people, total = connection.execute(counted).one()
+    if not total:
+        return None
+    row = {"study_id": study_id, "form": form, "by": by}
+    row |= {"people": people, "cents": total, "made": time.time()}
+    number = number_of(connection.execute(sa.insert(payouts), row))
+    connection.execute(sa.update(payments).where(*open_).values(payout_id=number))
+    return number
 
 
 def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
@@ -97,8 +77,7 @@ def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
         .where(payouts.c.study_id == study_id)
         .order_by(payouts.c.id.desc())
     )
-    with store.reading() as connection:
-        return [Payout(*row) for row in connection.execute(query)]
+    return [Payout(*row) for row in store.rows(query)]
 
 
 def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[PayoutLine]:
@@ -115,8 +94,7 @@ def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[Payo
         .group_by(participants.c.code)
         .order_by(participants.c.code)
     )
-    with store.reading() as connection:
-        return [PayoutLine(*row) for row in connection.execute(query)]
+    return [PayoutLine(*row) for row in store.rows(query)]
 
 
 def balance_of(store: StoreReader, study_id: int) -> Balance:
@@ -125,9 +103,8 @@ def balance_of(store: StoreReader, study_id: int) -> Balance:
         sa.func.coalesce(sa.func.sum(payments.c.cents).filter(condition), 0)
         for condition in (payments.c.payout_id.is_(None), payments.c.payout_id.is_not(None))
     )
-    with store.reading() as connection:
-        query = sa.select(*amounts).where(payments.c.study_id == study_id)
-        return Balance(*connection.execute(query).one())
+    (row,) = store.rows(sa.select(*amounts).where(payments.c.study_id == study_id))
+    return Balance(*row)
 
 
 def dollars_text(amount: int) -> str:
@@ -147,10 +124,7 @@ def payout_file(
     ``prolific`` is the text for bulk bonus payments: an id and an amount per line. ``mturk`` has a
     row per bonus for ``send-bonus``, with a token that prevents MTurk from paying it twice. Both
     platforms pay the base themselves, and deleted participants are omitted. ``csv`` contains all
-    participants with base and bonus.
-
-    Args:
-        ids: identities by code; participants without an identity are listed by their code.
+    participants with base and bonus. Participants without an identity are listed by their code.
     """
     return bare_csv(_rows(form, study, payout, lines, ids))
 

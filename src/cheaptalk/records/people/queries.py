@@ -38,11 +38,8 @@ class PlayedSettings(NamedTuple):
 class PassedCheck(NamedTuple):
     """Numbers of participants who answered and who passed one kind of check.
 
-    Attributes:
-        kind: one of :data:`CHECKS`, or ``attention``.
-        answered: participants who answered a check of this kind.
-        first: participants who answered all questions correctly at the first attempt.
-        passed: participants who answered all questions correctly at any attempt.
+    ``kind`` is one of :data:`CHECKS`, or ``attention``. ``first`` counts participants who answered
+    all questions correctly at the first attempt, ``passed`` at any attempt.
     """
 
     kind: str
@@ -52,14 +49,7 @@ class PassedCheck(NamedTuple):
 
 
 class ReachedStep(NamedTuple):
-    """Numbers of participants who reached and who answered a step.
-
-    Attributes:
-        step: the step's name.
-        reached: participants who answered the step or are at it.
-        answered: participants who answered the step.
-        checked: whether the step has expected answers.
-    """
+    """Numbers of participants at a step, which has expected answers if it is checked."""
 
     step: str
     reached: int
@@ -86,8 +76,7 @@ def step_kind(step: str) -> str | None:
 
 def has_people(store: StoreReader, study: str) -> bool:
     """Return whether a study has participants."""
-    with store.reading() as connection:
-        return connection.scalar(sa.select(people.c.id).where(_in(study)).limit(1)) is not None
+    return store.scalar(sa.select(people.c.id).where(_in(study)).limit(1)) is not None
 
 
 def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:
@@ -111,23 +100,17 @@ def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
 
 def plays_of(store: StoreReader, study: str) -> Iterator[Play]:
     """Yield the games of a study's participants, ordered by participant."""
-    columns = (games.c[name] for name in Play._fields[1:])
-    query = _of(games, study, people.c.code, *columns).order_by(people.c.id, games.c.number)
+    columns = (people.c.code, *(games.c[name] for name in Play._fields[1:]))
+    query = _of(games, study, *columns).order_by(people.c.id, games.c.number)
     yield from map(Play._make, _rows(store, query))
 
 
 def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
     """Yield the match, treatment and configuration of each participant's game in the store."""
     matches, configurations = schema.matches, schema.configurations
+    settings = configurations.c.digest, configurations.c.parameters
     query = (
-        _of(
-            games,
-            study,
-            matches.c.id,
-            games.c.treatment,
-            configurations.c.digest,
-            configurations.c.parameters,
-        )
+        _of(games, study, matches.c.id, games.c.treatment, *settings)
         .join(matches, matches.c.id == games.c.match_id)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
     )
@@ -207,13 +190,10 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
 def checks_passed(
     store: StoreReader, study: str, steps: Mapping[str, list[str]]
 ) -> list[PassedCheck]:
-    """Count the participants who answered and who passed each kind of check.
+    """Count the participants who answered and who passed each kind of check; ``steps`` are by kind.
 
     Participants must pass all code word and comprehension steps, but only those quizzes that they
     reached, because quizzes follow games.
-
-    Args:
-        steps: the steps with expected answers, by kind.
     """
     checks = []
     for kind in CHECKS:
@@ -271,12 +251,8 @@ def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
 class Progress(NamedTuple):
     """Numbers of participants who reached each stage of a study.
 
-    Attributes:
-        came: all participants.
-        consented: participants who consented and did not decline later.
-        began: participants who started a game.
-        finished: participants who finished a game, which answers to a quiz also show.
-        completed: participants who completed the study.
+    ``consented`` excludes participants who declined later; ``began`` and ``finished`` refer to any
+    game, which answers to a quiz also show to be finished.
     """
 
     came: int

@@ -50,13 +50,7 @@ class StoreAway(StoreError):
 
 
 class DamagedStore(StoreError):
-    """Raised when a part of a store is damaged.
-
-    Args:
-        location: the damaged part.
-        what: the problem.
-        command: the command that lists all damage.
-    """
+    """Raised when a part of a store is damaged; the command lists all damage."""
 
     def __init__(
         self, location: str, what: str, command: str = "cheaptalk store doctor --deep"
@@ -91,13 +85,7 @@ class Mailbox(Protocol):
 
 
 class Share(NamedTuple):
-    """A range of planned matches that only one run can claim.
-
-    Attributes:
-        kind: the kind of work.
-        start, stop: the range of match numbers in the plan, without ``stop``.
-        matches: the number of matches in the range that remain to be played.
-    """
+    """A range of planned matches, of which the given number remains to be played."""
 
     kind: str
     start: int
@@ -108,11 +96,8 @@ class Share(NamedTuple):
 class Shares:
     """The work of a study, which several runs divide among themselves in shares.
 
-    This class gives all work to a single run, for databases that allow only one writer.
-
-    Attributes:
-        first: whether no other run was active when this run began.
-        halted: why all runs that share the work must stop; None if they can continue.
+    This class gives all work to a single run, for databases that allow only one writer. ``first``
+    is whether no other run was active when this run began; ``halted`` is why all runs must stop.
     """
 
     first = True
@@ -130,10 +115,9 @@ class Shares:
         self._left.append(Share(kind, 0, sys.maxsize, 0))
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
-        """Claim an available share; return None if there is none.
+        """Claim an available share, or return None.
 
-        Args:
-            alone: only the oldest active run may claim shares of this kind.
+        With ``alone``, only the oldest active run may claim shares of this kind.
         """
         share = next((share for share in self._left if share.kind == kind), None)
         if share is not None:
@@ -172,21 +156,13 @@ class Backend(ABC):
     def holding(self, wait: float) -> AbstractContextManager[None]:
         """Lock the store exclusively for writing, waiting up to ``wait`` seconds.
 
-        Raises:
-            StoreLocked: another process is writing to the store.
-            StoreError: the store is not writable.
+        Raises StoreLocked while another process is writing, and StoreError if the store is not
+        writable.
         """
 
     @contextmanager
     def sharing(self, work: str) -> Iterator[Shares]:
-        """Lock the store for writing by this run and, if supported, other runs that share its work.
-
-        Args:
-            work: identifies the work; runs of other work are refused.
-
-        Raises:
-            StoreLocked, StoreError: see :meth:`holding`.
-        """
+        """Lock the store for writing by this run and, if supported, other runs of the same work."""
         with self.holding(0):
             yield Shares()
 
@@ -262,21 +238,16 @@ class Backend(ABC):
 
     @abstractmethod
     def damage(self, *, full: bool = False) -> str | None:
-        """Return a description of the damage to the database file; None if it is intact.
-
-        Args:
-            full: check all data, which takes longer.
-        """
+        """Return a description of the file's damage; None if intact. ``full`` checks all data."""
 
     @abstractmethod
     def wipe(self) -> None:
         """Overwrite deleted data in the database's files; raise StoreError if readers block it."""
 
     def merge_log(self) -> bool:
-        """Move all committed data into the store's main file; return whether it succeeded.
+        """Move all committed data into the main file; return whether no reader prevented it.
 
-        Raises:
-            StoreError: the store's files were replaced after they were opened.
+        Raises StoreError if the store's files were replaced after they were opened.
         """
         return True
 
@@ -323,11 +294,7 @@ def store_name(location: Path | str) -> str:
 
 
 def open_backend(location: Path | str, create: bool) -> Backend:
-    """Open the database at a path or URL.
-
-    Raises:
-        StoreError: the database is missing (StoreNotFound), unusable, or of an unregistered kind.
-    """
+    """Open the database at a path or URL; raise StoreError if that is impossible."""
     scheme, colon, _ = str(location).partition("://")
     if not colon:
         scheme, location = "sqlite", f"sqlite:///{location}"

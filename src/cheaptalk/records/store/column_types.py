@@ -37,12 +37,7 @@ class Shaped(sa.types.TypeDecorator[Any]):
 
 
 class Plain(sa.types.TypeDecorator[Any]):
-    """A column whose values must have one of the given Python types.
-
-    Attributes:
-        kinds: the types.
-        what: the name of the types in messages.
-    """
+    """A column whose values must have one of the given Python types, named in messages."""
 
     kinds: tuple[type, ...]
     what: str

@@ -122,16 +122,8 @@ def holders(connection: sa.Connection) -> list[Holder]:
 class Lease(Shares):
     """A process's permission to write to the store, valid while it is renewed.
 
-    Args:
-        work: the work to share; None for an exclusive lease.
-        wait: maximum seconds to wait for a lock.
-
-    Attributes:
-        first: whether no other process held a lease when this lease began.
-        halted: why all runs that share the work must stop, if they must.
-
-    Raises:
-        StoreLocked: another process is writing to the store.
+    ``work`` is the work to share; None for an exclusive lease. StoreLocked is raised if another
+    process is writing after ``wait`` seconds.
     """
 
     def __init__(self, backend: Backend, work: str | None, wait: float) -> None:
@@ -247,11 +239,7 @@ class Lease(Shares):
         return number
 
     def kept(self, number: int, connection: sa.Connection) -> bool:
-        """Return whether the transaction that inserted a marker was committed.
-
-        Args:
-            connection: in a write transaction, which has waited for that transaction to end.
-        """
+        """Return whether the transaction that inserted a marker, now ended, was committed."""
         condition = marks.c.lease == self.number, marks.c.number == number
         return connection.execute(sa.select(marks).where(*condition)).first() is not None
 
@@ -260,11 +248,7 @@ class Lease(Shares):
         self._confirmed.append(number)
 
     def renew(self, connection: sa.Connection) -> None:
-        """Renew the lease in a transaction that blocks other writers.
-
-        Raises:
-            StoreError: the lease is lost.
-        """
+        """Renew the lease in a transaction that blocks other writers; StoreError if it is lost."""
         row = connection.execute(RENEW, {"lease": self.number, "seconds": LEASE}).one_or_none()
         if row is None:
             raise StoreError(

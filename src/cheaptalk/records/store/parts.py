@@ -33,18 +33,11 @@ def over_parts(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> list[T]:
-    """Apply a function to each part of a study; return the results in storage order.
+    """Apply a module-level function to each part of a study; return the results in storage order.
 
     This process works too, starting with the last part. It works without others if there are few
-    matches, or if it registered components that other processes don't know.
-
-    Args:
-        workers: number of processes, including this one. With more than one, the caller's script
-            must be importable (``if __name__ == "__main__":``).
-        work: a module-level function; receives the store, study, part and further arguments.
-
-    Raises:
-        CheaptalkError: a worker was killed.
+    matches, or if it registered components that other processes don't know. With more than one
+    worker, the caller's script must be importable (``if __name__ == "__main__":``).
     """
     parts = _parts(store, study, workers)
     if len(parts) < 2:
@@ -83,8 +76,7 @@ def _parts(store: Store, study: str, workers: int) -> list[range]:
     query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
         number.in_(members_of(study, past=True))
     )
-    with store.reading() as connection:
-        count, first, last = connection.execute(query).one()
+    ((count, first, last),) = store.rows(query)
     if count < WORTH_WORKERS:
         return []
     step = min(LARGEST, -(-(last + 1 - first) // (PARTS * workers)))

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TypeVar, cast
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from cheaptalk.records.encoding import restored, storable, storable_text, stored_data
 from cheaptalk.records.store.backend import (
@@ -27,7 +26,7 @@ from cheaptalk.records.store.backend import (
     store_name,
 )
 from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, lease_metadata
-from cheaptalk.records.store.schema import metadata, studies
+from cheaptalk.records.store.schema import metadata, studies, upsert
 from cheaptalk.rules.errors import first_line
 
 LOG = logging.getLogger(__name__)
@@ -317,11 +316,9 @@ class TableMailbox:
             yield connection  # concurrent changes of a row wait instead of failing
 
     def _write(self, name: str, text: str) -> None:
-        new = insert(mail).values(name=name, text=storable(text))
+        row = {"name": name, "text": storable(text)}
         with self._open() as connection:
-            connection.execute(
-                new.on_conflict_do_update(index_elements=["name"], set_={"text": new.excluded.text})
-            )
+            connection.execute(upsert(mail, ["name"], ["text"]), row)
 
     def _silent(self) -> bool:
         """Return whether another process publishes the status for all processes of the run."""

@@ -12,16 +12,8 @@ from cheaptalk.players import Kind
 from cheaptalk.records.descriptions import VALID, line_up, query_of
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import MatchRecord, Status
-from cheaptalk.records.store import schema
+from cheaptalk.records.store import reader, schema
 from cheaptalk.records.store.backend import StoreError
-from cheaptalk.records.store.reader import (
-    chunks,
-    load_configurations,
-    members_of,
-    people_of,
-    seated_player,
-    study_number,
-)
 from cheaptalk.records.store.store import Store
 from cheaptalk.records.validation import DamagedValue
 
@@ -34,14 +26,11 @@ class MatchFilter:
     """A filter for the matches of a study, in which unset attributes match all values.
 
     Attributes:
-        game: the game's name.
         seats: the game's seats in the study, with their roles.
-        status: the status of a match.
         player: the label of a player in any seat.
-        players: labels by seat, or by role: a player in any seat of the role.
+        players, kinds, forfeits: labels, kinds of answers, and labels of players that forfeited, by
+            seat or by role (a player in any seat of the role).
         kind: an answer of this kind by any player.
-        kinds: kinds of answers by seat or role.
-        forfeits: labels by seat or role: players that forfeited the match in this seat.
         without: a seat that the matches don't have.
         parameters: words that the parameters, written ``name=value``, must all contain.
         says: a text in any message, case-insensitive.
@@ -62,21 +51,16 @@ class MatchFilter:
     configurations: tuple[str, ...] = ()
 
 
-def parameters_text(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as searchable text: ``name=value``, separated by spaces."""
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
-
-
 def condition(connection: sa.Connection, study: str, match_filter: MatchFilter) -> Condition:
     """Return the SQL condition of a filter."""
-    people = people_of(connection, study)
+    people = reader.people_of(connection, study)
 
     def seats_named(name: str) -> list[str]:
         """Return the seats whose name or role is ``name``."""
         return [seat for seat, role in match_filter.seats.items() if name in (seat, role)]
 
     terms: list[Condition] = [
-        matches.c.number.in_(members_of(study)),
+        matches.c.number.in_(reader.members_of(study)),
         matches.c.configuration_id.in_(_configurations(connection, match_filter)),
     ]
     for name, label in match_filter.players.items():
@@ -127,8 +111,9 @@ def _configurations(connection: sa.Connection, match_filter: MatchFilter) -> lis
     words = (match_filter.parameters or "").casefold().split()
     numbers = []
     for number, parameters in connection.execute(query):
-        text = parameters_text(parameters).casefold()
-        if all(word in text for word in words):
+        texts = (f"{name}={json.dumps(value)}" for name, value in parameters.items())
+        searched = " ".join(texts).casefold()
+        if all(word in searched for word in words):
             numbers.append(number)
     return numbers
 
@@ -137,13 +122,9 @@ members, studies = schema.members, schema.studies
 
 
 class PlayedPairing(NamedTuple):
-    """The matches of one game with the same players in the same seats.
+    """The matches of one game with the same players in the same seats, counted by status.
 
-    Attributes:
-        game: the game's name.
-        players: labels by seat.
-        counts: the number of matches by status.
-        without: a seat of other matches of the game that these matches don't have.
+    ``players`` are labels by seat; ``without`` is a seat of other matches that these don't have.
     """
 
     game: str
@@ -166,12 +147,9 @@ SEARCHED = 2_000
 
 
 class MatchPage(NamedTuple):
-    """A page of search results: matches, and where the next page begins.
+    """A page of matches, with the id after which the next page begins (None on the last page).
 
-    Attributes:
-        records: the matches.
-        after: the id after which the next page begins; None on the last page.
-        searched: the number of matches whose messages were searched.
+    ``searched`` is the number of matches whose messages were searched.
     """
 
     records: list[MatchRecord]
@@ -180,12 +158,9 @@ class MatchPage(NamedTuple):
 
 
 class StudyPairings(NamedTuple):
-    """The pairings of players in all matches of a study.
+    """The pairings of a study, sorted by game and labels, and the seats of its games.
 
-    Attributes:
-        pairings: all pairings with their match counts, sorted by game and labels.
-        seats: the seats of each game over all its configurations, with their roles. Games without
-            a match are omitted.
+    The seats are those of all configurations, with their roles, of games with matches.
     """
 
     pairings: list[PlayedPairing]
@@ -203,16 +178,16 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
             sa.func.min(matches.c.number),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
-        .where(matches.c.number.in_(members_of(study, past=past)))
+        .where(matches.c.number.in_(reader.members_of(study, past=past)))
         .group_by(configurations.c.game, schema.SEATS_TEXT, matches.c.status)
     )
     pairings: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
-        labels = people_of(connection, study)
+        labels = reader.people_of(connection, study)
         for game, text, status, count, first in connection.execute(query):
             seats = schema.SEATS.read(text)
-            people = {seat: seated_player(labels, number) for seat, number in seats.items()}
+            people = {seat: reader.seated_player(labels, number) for seat, number in seats.items()}
             players = {seat: player["label"] for seat, player in people.items()}
             new = PlayedPairing(game, players, {})
             pairing = pairings.setdefault((game, *players.items()), new)
@@ -230,7 +205,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> StudyPairings:
 def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """Return the seats of each game of a study, with their roles."""
     is_member = sa.exists().where(
-        members.c.study_id == study_number(study),
+        members.c.study_id == reader.study_number(study),
         members.c.match_number == matches.c.number,
         sa.true() if past else members.c.current,
     )
@@ -240,8 +215,7 @@ def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[
         .limit(1)
         .scalar_subquery()
     )
-    with store.reading() as connection:
-        numbers = connection.scalars(sa.select(first_match).select_from(configurations)).all()
+    numbers = store.scalars(sa.select(first_match).select_from(configurations))
     return _seats(store, (number for number in numbers if number is not None))
 
 
@@ -251,9 +225,11 @@ def _seats(store: Store, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
     by_game: dict[str, list[dict[str, str]]] = {}
     query = sa.select(matches.c.configuration_id, schema.SEATS_TEXT)
     with store.backend.explaining(), store.reading() as connection:
-        for chunk in chunks(numbers):
+        for chunk in reader.chunks(numbers):
             rows = connection.execute(query.where(matches.c.number.in_(chunk))).all()
-            load_configurations(known, {configuration for configuration, _ in rows}, connection)
+            reader.load_configurations(
+                known, {configuration for configuration, _ in rows}, connection
+            )
             for configuration, text in rows:
                 game, roles = known[configuration].game, known[configuration].roles
                 seats = {seat: roles.get(seat, seat) for seat in schema.SEATS.read(text)}
@@ -322,7 +298,7 @@ def read_matches(
     store: Store, study: str, ids: Sequence[str], batch: int = 200
 ) -> Iterator[MatchRecord]:
     """Yield complete matches of a study in the order of the given ids, read in batches."""
-    for batch_ids in chunks(ids, batch):
+    for batch_ids in reader.chunks(ids, batch):
         records = store.records(study, bodies=True, where=matches.c.id.in_(batch_ids))
         by_id = {record.id: record for record in records}
         yield from (by_id[id_] for id_ in batch_ids if id_ in by_id)
@@ -331,22 +307,18 @@ def read_matches(
 def ended_matches(
     store: Store, study: str, status: Status, player: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return the ids and games of a study's matches with a given status, in storage order.
-
-    Args:
-        player: restrict to matches in which a player with this label has a seat.
-    """
+    """Return ids and games of a study's matches with a status, in storage order."""
     query = (
         sa.select(matches.c.id, configurations.c.game)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
-        .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
+        .where(matches.c.number.in_(reader.members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
     by_game = seats_of(store, study).values() if player else ()
     seats = {seat for game_seats in by_game for seat in game_seats}
     with store.reading() as connection:
         if player:
-            query = query.where(_seated(people_of(connection, study), seats, player))
+            query = query.where(_seated(reader.people_of(connection, study), seats, player))
         return [(id_, game) for id_, game in connection.execute(query)]
 
 
@@ -370,8 +342,7 @@ def in_state(states: Iterable[str]) -> Any:
 
 def games_in(store: Store) -> list[str]:
     """Return the names of all games in the store."""
-    with store.reading() as connection:
-        return sorted(connection.scalars(sa.select(configurations.c.game).distinct()))
+    return sorted(store.scalars(sa.select(configurations.c.game).distinct()))
 
 
 def labels_in(store: Store, study: str | None = None) -> list[str]:
@@ -379,8 +350,7 @@ def labels_in(store: Store, study: str | None = None) -> list[str]:
     rosters = schema.rosters
     query = sa.select(rosters.c.label).join(studies, studies.c.id == rosters.c.study_id).distinct()
     selected = query if study is None else query.where(studies.c.name == study)
-    with store.reading() as connection:
-        return sorted(connection.scalars(selected))
+    return sorted(store.scalars(selected))
 
 
 def studies_of(store: Store, id_: str) -> list[str]:
@@ -392,5 +362,4 @@ def studies_of(store: Store, id_: str) -> list[str]:
         .where(matches.c.id == id_)
         .order_by(studies.c.id)
     )
-    with store.reading() as connection:
-        return list(connection.scalars(query))
+    return list(store.scalars(query))

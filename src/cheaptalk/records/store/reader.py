@@ -1,7 +1,7 @@
 """Read operations of a store: studies, statuses, matches, calls."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
@@ -150,9 +150,23 @@ class StoreReader:
         with self.backend.explaining(), self.backend.engine.connect() as connection:
             yield connection
 
-    def empty(self) -> bool:
+    def rows(self, query: sa.Executable) -> Sequence[Any]:
+        """Return all rows of a query."""
         with self.reading() as connection:
-            return connection.execute(sa.select(schema.matches.c.number).limit(1)).first() is None
+            return connection.execute(query).all()
+
+    def scalars(self, query: sa.Executable) -> Sequence[Any]:
+        """Return the first column of all rows of a query."""
+        with self.reading() as connection:
+            return connection.scalars(query).all()
+
+    def scalar(self, query: sa.Executable) -> Any:
+        """Return the first value of a query's first row; None if there is no row."""
+        with self.reading() as connection:
+            return connection.scalar(query)
+
+    def empty(self) -> bool:
+        return self.scalar(sa.select(schema.matches.c.number).limit(1)) is None
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """Return the statuses of the given matches, omitting matches that are not in the store."""
@@ -168,8 +182,7 @@ class StoreReader:
     def configurations(self, study: str) -> set[str]:
         matches, table = schema.matches, schema.configurations
         ids = sa.select(matches.c.configuration_id).where(matches.c.number.in_(members_of(study)))
-        with self.reading() as connection:
-            return set(connection.scalars(sa.select(table.c.digest).where(table.c.id.in_(ids))))
+        return set(self.scalars(sa.select(table.c.digest).where(table.c.id.in_(ids))))
 
     def count_members(self, study: str, ids: Iterable[str] | None = None) -> int:
         """Count a study's matches, optionally only those with the given ids."""
@@ -177,8 +190,7 @@ class StoreReader:
         if ids is not None:
             query = sa.select(schema.matches.c.id).where(is_member)
             return sum(1 for _ in self._among(ids, query))
-        with self.reading() as connection:
-            return connection.scalar(sa.select(sa.func.count()).where(is_member)) or 0
+        return self.scalar(sa.select(sa.func.count()).where(is_member)) or 0
 
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
         with self.reading() as connection:
@@ -275,8 +287,7 @@ class StoreReader:
 
     def study_id(self, name: str) -> int:
         """Return the database id of a study; 0 if the study does not exist."""
-        with self.reading() as connection:
-            return connection.scalar(sa.select(study_number(name))) or 0
+        return self.scalar(sa.select(study_number(name))) or 0
 
     def problems(self, study: str) -> dict[str, int]:
         """Return why matches of a study failed or were forfeited, with counts.
@@ -296,11 +307,9 @@ class StoreReader:
             .where(table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value)
             .limit(1)
         )
-        with self.reading() as connection:
-            counted: dict[str, int] = dict(connection.execute(query).all())
-            reached = connection.execute(ended).first() is not None
+        reached = self.scalar(ended) is not None
         causes = Counter[str]()
-        for reason, count in counted.items():
+        for reason, count in self.rows(query):
             causes[cause(reason, reached=reached)] += count
         for record in self._forfeited(study):
             forfeits = [f"{record.game}, {forfeit}" for forfeit in record.forfeits]
@@ -334,8 +343,7 @@ class StoreReader:
         stored = sa.select(sa.func.count()).where(members.study_id == studies.id)
         count = stored.scalar_subquery()
         query = sa.select(studies.name, count, studies.expected).where(studies.expected > count)
-        with self.reading() as connection:
-            rows = connection.execute(query).all()
+        rows = self.rows(query)
         if not rows or self.backend.held():
             return []
         return [
@@ -359,16 +367,12 @@ class StoreReader:
         no process is writing.
         """
         marked = schema.calls.c.state == "unresolved"
-        with self.reading() as connection:
-            waiting = connection.execute(sa.select(schema.calls.c.id).where(in_flight()).limit(1))
-            if waiting.first() is None:
-                return marked
-        return marked if self.held() else marked | in_flight()
+        waiting = self.scalar(sa.select(schema.calls.c.id).where(in_flight()).limit(1))
+        return marked if waiting is None or self.held() else marked | in_flight()
 
     def with_open_calls(self) -> set[str]:
         """Return the ids of matches that have calls in the ledger."""
-        with self.reading() as connection:
-            return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
+        return set(self.scalars(sa.select(schema.calls.c.match_id).distinct()))
 
     def _calls(self, where: Any) -> list[dict[str, Any]]:
         calls, studies = schema.calls, schema.studies
@@ -379,8 +383,7 @@ class StoreReader:
             .where(where)
             .order_by(calls.c.id)
         )
-        with self.reading() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+        return [dict(row._mapping) for row in self.rows(query)]
 
 
 def in_flight() -> sa.ColumnElement[bool]:

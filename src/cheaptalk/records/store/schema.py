@@ -1,24 +1,11 @@
 """The tables of the store. A test checks that ``migrations/`` produces the same tables."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    UniqueConstraint,
-    cast,
-    func,
-    literal_column,
-    select,
-)
+import sqlalchemy as sa
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary
+from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.dialects.postgresql import insert as insert  # re-exported
 
 from cheaptalk.players import Kind
@@ -73,11 +60,15 @@ PLAY_STATES = (
 )
 """States of a participant's game; ``technical`` is an error outside the game."""
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-studies: Table = Table(
+
+def _table(name: str, *columns: sa.schema.SchemaItem, with_rowid: bool = True) -> sa.Table:
+    return sa.Table(name, metadata, *columns, sqlite_with_rowid=with_rowid)
+
+
+studies: sa.Table = _table(
     "studies",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Words, nullable=False, unique=True),
     Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study's definition"),
@@ -89,9 +80,8 @@ studies: Table = Table(
     Column("expected", Whole, comment="minimum number of matches after its last run"),
 )
 
-configurations: Table = Table(
+configurations: sa.Table = _table(
     "configurations",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("game", Words, nullable=False),
@@ -99,17 +89,15 @@ configurations: Table = Table(
     Column("parameters", Shaped(dict[str, Any]), nullable=False),
 )
 
-players: Table = Table(
+players: sa.Table = _table(
     "players",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("spec", Shaped(dict[str, Any]), nullable=False, comment="all settings of the player"),
 )
 
-rosters: Table = Table(
+rosters: sa.Table = _table(
     "rosters",
-    metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
     Column("label", Words, nullable=False, comment="the player's label in the study"),
@@ -119,9 +107,8 @@ rosters: Table = Table(
 SEATS = Shaped(dict[str, int])
 PAYOFFS = Shaped(dict[str, Finite] | None)
 KINDS = Shaped(dict[str, dict[Kind, int]] | None)
-matches: Table = Table(
+matches: sa.Table = _table(
     "matches",
-    metadata,
     Column("number", Integer, primary_key=True),
     Column("id", Words, nullable=False, unique=True, comment="hash of everything that defines it"),
     Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
@@ -147,14 +134,13 @@ matches: Table = Table(
     Column("implausible", Integer, comment="calls with implausible reported tokens"),
 )
 
-SEATS_TEXT = cast(matches.c.seats, String)
+SEATS_TEXT = sa.cast(matches.c.seats, sa.String)
 """The seats as text, which every database can group by; parse it with ``SEATS``."""
-LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0)).scalar_subquery()
+LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(matches.c.number), 0)).scalar_subquery()
 """Number of the last stored match."""
 
-metrics: Table = Table(
+metrics: sa.Table = _table(
     "metrics",
-    metadata,
     Column(
         "match_number", Integer, ForeignKey("matches.number", ondelete="CASCADE"), primary_key=True
     ),
@@ -162,18 +148,16 @@ metrics: Table = Table(
     Column("numbers", LargeBinary, nullable=False, comment="64-bit floats; NaN if undefined"),
 )
 
-members: Table = Table(
+members: sa.Table = _table(
     "members",
-    metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
     Column("current", Boolean, nullable=False, server_default="1", comment="false if superseded"),
-    sqlite_with_rowid=False,
+    with_rowid=False,
 )
 
-purchases: Table = Table(
+purchases: sa.Table = _table(
     "purchases",
-    metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
     Column("calls", Whole, nullable=False, comment="this study's calls in the record of the match"),
@@ -184,9 +168,8 @@ purchases: Table = Table(
     ),
 )
 
-rooms: Table = Table(
+rooms: sa.Table = _table(
     "rooms",
-    metadata,
     Column("code", Words, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     Column("kept", Shaped(dict[str, Any]), nullable=False, comment="state of the room"),
@@ -200,9 +183,8 @@ def _of_participant() -> Column[int]:
     return Column("participant_id", Integer, foreign_key, primary_key=True)
 
 
-participants: Table = Table(
+participants: sa.Table = _table(
     "participants",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     Column("code", Words, nullable=False, unique=True, comment="identifies the participant"),
@@ -217,9 +199,8 @@ participants: Table = Table(
     Column("changed", Moment, nullable=False, comment="time of the last progress"),
 )
 
-responses: Table = Table(
+responses: sa.Table = _table(
     "responses",
-    metadata,
     _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts responses, from 0"),
     Column("step", Words, nullable=False, comment="the step that asked"),
@@ -229,12 +210,11 @@ responses: Table = Table(
     Column("correct", Boolean, comment="null if no answer is expected"),
     Column("shown", Moment, comment="seconds since 1970; null if not recorded"),
     Column("answered", Moment, nullable=False),
-    sqlite_with_rowid=False,
+    with_rowid=False,
 )
 
-plays: Table = Table(
+plays: sa.Table = _table(
     "plays",
-    metadata,
     _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
     Column("treatment", Words, nullable=False, comment="the assigned treatment"),
@@ -247,12 +227,11 @@ plays: Table = Table(
     Column("cents", Whole, comment="earnings; null before it ends"),
     Column("assigned", Moment, nullable=False, comment="seconds since 1970"),
     Column("ended", Moment),
-    sqlite_with_rowid=False,
+    with_rowid=False,
 )
 
-notices: Table = Table(
+notices: sa.Table = _table(
     "notices",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column(
         "participant_id", Integer, ForeignKey("participants.id", ondelete="CASCADE"), nullable=False
@@ -266,9 +245,8 @@ notices: Table = Table(
     Column("correct", Boolean, comment="null for open prompts and for messages"),
 )
 
-payments: Table = Table(
+payments: sa.Table = _table(
     "payments",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     Column(
@@ -282,12 +260,11 @@ payments: Table = Table(
     Column("cents", Whole, nullable=False),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
     Column("payout_id", Integer, ForeignKey("payouts.id"), comment="null until paid"),
-    UniqueConstraint("participant_id", "key"),
+    sa.UniqueConstraint("participant_id", "key"),
 )
 
-payouts: Table = Table(
+payouts: sa.Table = _table(
     "payouts",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     Column("form", Words, nullable=False, comment="file format"),
@@ -297,18 +274,16 @@ payouts: Table = Table(
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
 )
 
-recruitments: Table = Table(
+recruitments: sa.Table = _table(
     "recruitments",
-    metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("state", Choice("open", "paused", "closed"), nullable=False),
     Column("keep_until", Moment, comment="when data is to be deleted; null for never"),
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
-calls: Table = Table(
+calls: sa.Table = _table(
     "calls",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
     Column("request", Whole, nullable=False),
@@ -322,12 +297,11 @@ calls: Table = Table(
     Column("received", Moment),
     Column("batch", Whole, comment="its batch, if any"),
     Column("study_id", Whole, comment="the study that sent it"),
-    UniqueConstraint("match_id", "request", "actor", "attempt", "try"),
+    sa.UniqueConstraint("match_id", "request", "actor", "attempt", "try"),
 )
 
-batches: Table = Table(
+batches: sa.Table = _table(
     "batches",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("model", Words, nullable=False, comment="the model string of all its calls"),
     Column("tag", Words, nullable=False, comment="unique tag, stored by the provider"),
@@ -339,17 +313,15 @@ batches: Table = Table(
     Column("collected", Moment),
 )
 
-judges: Table = Table(
+judges: sa.Table = _table(
     "judges",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("spec", Shaped(RecordedJudge), nullable=False, comment="rubric, model and all settings"),
 )
 
-judgements: Table = Table(
+judgements: sa.Table = _table(
     "judgements",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
     Column("judge", Words, nullable=False, comment="the judge's digest"),
@@ -359,10 +331,10 @@ judgements: Table = Table(
     Column("calls", Shaped(list[MadeCall]), nullable=False, comment="calls with responses"),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
     Column("study_id", Whole, comment="the study for which it was made"),
-    UniqueConstraint("match_id", "judge", "item"),
+    sa.UniqueConstraint("match_id", "judge", "item"),
 )
 
-UNFINISHED = matches.c.status != literal_column(f"'{Status.FINISHED.value}'")
+UNFINISHED = matches.c.status != sa.literal_column(f"'{Status.FINISHED.value}'")
 """Condition for unfinished matches, written so that databases use the index."""
 
 Index("matches_by_configuration", matches.c.configuration_id)
@@ -370,3 +342,10 @@ Index("matches_unfinished", matches.c.status, sqlite_where=UNFINISHED, postgresq
 Index("participants_by_study", participants.c.study_id)
 Index("plays_by_match", plays.c.match_id)
 Index("payments_by_study", payments.c.study_id)
+
+
+def upsert(table: sa.Table, keys: Sequence[str], update: Iterable[str]) -> Insert:
+    """Return a statement that inserts rows, or updates the given columns if the keys exist."""
+    new = insert(table)
+    set_ = {name: new.excluded[name] for name in update}
+    return new.on_conflict_do_update(index_elements=keys, set_=set_)

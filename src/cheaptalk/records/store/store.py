@@ -32,7 +32,7 @@ from cheaptalk.records.store.backend import (
 )
 from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
-from cheaptalk.records.store.schema import insert
+from cheaptalk.records.store.schema import insert, upsert
 from cheaptalk.rules import Game
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
@@ -175,15 +175,7 @@ class Store(StoreReader):
         return None
 
     def writing(self, wait: float = 0) -> AbstractContextManager[None]:
-        """Lock the store exclusively for writing.
-
-        Args:
-            wait: maximum seconds to wait for another writer.
-
-        Raises:
-            StoreLocked: another process holds the lock.
-            StoreError: the store's folder is not writable.
-        """
+        """Lock the store exclusively for writing; see :meth:`.Backend.holding`."""
         return self.backend.holding(wait)
 
     @contextmanager
@@ -197,10 +189,7 @@ class Store(StoreReader):
                 yield Shares()
 
     def transaction(self) -> AbstractContextManager[sa.Connection]:
-        """Return a connection whose transaction is committed, or rolled back after an error.
-
-        Other writers wait from the start of the transaction.
-        """
+        """See :meth:`.Backend.transaction`."""
         return self.backend.transaction()
 
     # Studies, configurations, players
@@ -214,10 +203,8 @@ class Store(StoreReader):
             "created": time.time(),
             "digest": study_digest(name, spec),
         }
-        set_ = {key: values[key] for key in ("spec", "package", "digest")}
-        new = insert(schema.studies).values(values)
         with self.transaction() as connection:
-            connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=set_))
+            connection.execute(REGISTER_STUDY, values)
             query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
             return int(connection.execute(query).scalar_one())
 
@@ -254,10 +241,8 @@ class Store(StoreReader):
         ]
         if not rows:
             return
-        new, keys = insert(schema.rosters), ["study_id", "player_id"]
-        set_ = {name: new.excluded[name] for name in ("label", "digest")}
         with self.transaction() as connection:
-            connection.execute(new.on_conflict_do_update(index_elements=keys, set_=set_), rows)
+            connection.execute(REGISTER_LABEL, rows)
 
     # Matches
 
@@ -269,8 +254,7 @@ class Store(StoreReader):
     ) -> None:
         """Store ended matches in one transaction, and delete their answered calls from the ledger.
 
-        Args:
-            write_also: performs further writes in the same transaction.
+        ``write_also`` performs further writes in the same transaction.
         """
         if not matches:
             return
@@ -283,11 +267,7 @@ class Store(StoreReader):
 
 
 class StudyRows:
-    """The database rows of a study, of its configurations and of its players.
-
-    Attributes:
-        configurations, players: ids by digest.
-    """
+    """The ids of a study, of its configurations and of its players, both by digest."""
 
     def __init__(self, store: Store, name: str, spec: Mapping[str, Any]) -> None:
         self.store = store
@@ -375,22 +355,14 @@ def purchases_of(
 
 
 COST_COLUMNS = [c.name for c in schema.purchases.c if not c.primary_key]
-NEW_PURCHASE = insert(schema.purchases)
-PURCHASE = NEW_PURCHASE.on_conflict_do_update(
-    index_elements=["study_id", "match_number"],
-    set_={name: NEW_PURCHASE.excluded[name] for name in COST_COLUMNS},
-)
+PURCHASE = upsert(schema.purchases, ["study_id", "match_number"], COST_COLUMNS)
 PRESERVED = ("number", "id", "begun")
 """Columns that keep their values when a match's row is replaced."""
-NEW = insert(schema.matches)
-REPLACE = NEW.on_conflict_do_update(
-    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in PRESERVED}
-)
-NEW_METRICS = insert(schema.metrics)
-MEASURE = NEW_METRICS.on_conflict_do_update(
-    index_elements=["match_number"],
-    set_={name: NEW_METRICS.excluded[name] for name in Measured._fields},
-)
+REPLACED = [c.name for c in schema.matches.c if c.name not in PRESERVED]
+REPLACE = upsert(schema.matches, ["id"], REPLACED)
+MEASURE = upsert(schema.metrics, ["match_number"], Measured._fields)
+REGISTER_STUDY = upsert(schema.studies, ["name"], ["spec", "package", "digest"])
+REGISTER_LABEL = upsert(schema.rosters, ["study_id", "player_id"], ["label", "digest"])
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
@@ -423,10 +395,8 @@ NEW_PLANNED = sa.insert(PLANNED)
 class Adopted(NamedTuple):
     """The result of adding planned matches that are already in the store to a study.
 
-    Attributes:
-        left: positions of matches that are missing or have not ended, in order.
-        set_aside: the number of the study's other matches that were superseded.
-        forfeited: the number of ended matches that were forfeited.
+    ``left`` are positions of matches that are missing or have not ended, in order. ``set_aside``
+    matches were superseded; ``forfeited`` matches are among those that ended.
     """
 
     left: Sequence[int]
@@ -435,11 +405,9 @@ class Adopted(NamedTuple):
 
 
 def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> Adopted:
-    """Add matches that are already in the store to a study.
+    """Add matches that are already in the store to a study, skipping ids that are not.
 
-    Args:
-        ids: distinct match ids; ids that are not in the store are skipped.
-        only: mark the study's other matches as superseded.
+    ``ids`` are distinct. With ``only``, the study's other matches are marked as superseded.
     """
     with store.transaction() as connection:
         PLANNED.create(connection)
@@ -523,8 +491,7 @@ def set_aside(store: StoreReader, study: str) -> frozenset[str]:
     """Return the ids of a study's superseded matches."""
     numbers = members_of(study, past=True).where(sa.not_(members.c.current))
     query = sa.select(matches.c.id).where(matches.c.number.in_(numbers))
-    with store.reading() as connection:
-        return frozenset(connection.scalars(query))
+    return frozenset(store.scalars(query))
 
 
 studies = schema.studies
@@ -533,12 +500,10 @@ studies = schema.studies
 def note_run(
     store: Store, study_id: int, planned: int, halted: str | None, *, to_come: int = 0
 ) -> None:
-    """Record a study's planned and expected numbers of matches, and why its run stopped.
+    """Record a study's planned and expected numbers of matches, and why its run stopped early.
 
-    Args:
-        halted: None if the run did not stop early, or has just started.
-        to_come: number of matches that the run will add. Until the run ends,
-            :meth:`.StoreReader.shortfalls` detects copies that lack them.
+    ``to_come`` is the number of matches that the run will add. Until the run ends,
+    :meth:`.StoreReader.shortfalls` detects copies that lack them.
     """
     stored = sa.select(sa.func.count()).where(members.c.study_id == study_id).scalar_subquery()
     with store.transaction() as connection:
