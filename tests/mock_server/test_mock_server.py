@@ -25,7 +25,6 @@ MESSAGES = [{"role": "user", "content": 'A number from 3 to 900: {"bid": <whole 
 
 
 def collect_kinds(store: Store, name: str) -> set[tuple[str, str]]:
-    """Return the pairs of match status and answer kind in a study."""
     return {
         (match.status, kind)
         for match in store.records(name)
@@ -142,7 +141,6 @@ def test_serve_runs_in_thread() -> None:
 
 
 def post(client: HTTPConnection, number: str, body: object) -> int:
-    """Send a call and return the status of the response."""
     client.request("POST", "/v1/chat/completions", json.dumps(body), {"X-Cheaptalk-Call": number})
     with client.getresponse() as response:
         response.read()

@@ -3,7 +3,6 @@
 import asyncio
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -34,7 +33,6 @@ EUROS = {"path": [{"games": {"max": 1}}], "pay": {"currency": "EUR", "bonus": [{
 
 
 def visible(page: str) -> str:
-    """Return the visible text of a page's body."""
     body = re.sub(r"<script.*?</script>", "", page.partition("<body")[2], flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", body))
 
@@ -76,62 +74,56 @@ def euro_study() -> Study:
 
 
 async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:
-    """Seat players in all human seats of a table."""
     first = await rooms.sit(table_template)
     walkers = [first, *[await rooms.join(first.room.code) for _ in table_template.human_seats[1:]]]
     return [Accountant(rooms, walker.path, code) for walker in walkers]
 
 
 @pytest.mark.parametrize("code", ["en", "de"])
-def test_amounts_in_every_game_match_the_rules(code: str, tmp_path: Path) -> None:
-    async def main() -> Iterator[Accountant]:
-        players: list[Accountant] = []
-        async with visited(euro_study(), tmp_path / "s.sqlite", language=code) as rooms:
-            for table_template in rooms.room_manager.table_templates.values():
-                walkers = await seat_all(rooms, table_template, code)
-                await asyncio.gather(*(walker.play() for walker in walkers))
-                names.add(table_template.game.name)
-                for walker in walkers:
-                    shown = TITLES.sub("", visible("".join(walker.seen)))
-                    assert "$" not in shown
-                    assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
-                    money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
-                    sign_first = [amount.startswith("€") for amount in money]
-                    assert sign_first == [code == "en"] * len(money)
-                players += walkers
-        return iter(players)
+async def test_amounts_in_every_game_match_the_rules(code: str, tmp_path: Path) -> None:
 
     names: set[str] = set()
-    checked = [about for player in asyncio.run(main()) for about in player.checked]
+    players: list[Accountant] = []
+    async with visited(euro_study(), tmp_path / "s.sqlite", language=code) as rooms:
+        for table_template in rooms.room_manager.table_templates.values():
+            walkers = await seat_all(rooms, table_template, code)
+            await asyncio.gather(*(walker.play() for walker in walkers))
+            names.add(table_template.game.name)
+            for walker in walkers:
+                shown = TITLES.sub("", visible("".join(walker.seen)))
+                assert "$" not in shown
+                assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
+                money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
+                sign_first = [amount.startswith("€") for amount in money]
+                assert sign_first == [code == "en"] * len(money)
+            players += walkers
+    checked = [about for player in iter(players) for about in player.checked]
     assert names == set(games())
     assert len(checked) > 20
 
 
 @pytest.mark.parametrize("code", ["en", "de"])
-def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
+async def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     code: str, tmp_path: Path
 ) -> None:
     """An outside option and a bundle are worth half as much in round 2 as in round 1."""
     study = one_table("item_bargaining", "tough", discount=0.5, rounds=3)
 
-    async def main() -> tuple[str, float]:
-        async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
-            (table_template,) = rooms.room_manager.table_templates.values()
-            (player,) = await seat_all(rooms, table_template, code)
-            turn = f">{languages()[code].text('Your turn')}<"
-            await player.until(turn)
-            table = player.room.table
-            assert table is not None
-            briefing = table.request(player.question.call.seat).briefing
-            nothing = ", ".join("0" for _ in briefing.quantities)
-            await player.post({
-                "question": QUESTION.findall(await player.page())[0],
-                "action": "COUNTEROFFER", "offer": nothing,
-            })  # fmt: skip
-            page = await player.until(turn)
-            return visible(page), 0.5 * briefing.outside
-
-    shown, outside = asyncio.run(main())
+    async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
+        (table_template,) = rooms.room_manager.table_templates.values()
+        (player,) = await seat_all(rooms, table_template, code)
+        turn = f">{languages()[code].text('Your turn')}<"
+        await player.until(turn)
+        table = player.room.table
+        assert table is not None
+        briefing = table.request(player.question.call.seat).briefing
+        nothing = ", ".join("0" for _ in briefing.quantities)
+        await player.post({
+            "question": QUESTION.findall(await player.page())[0],
+            "action": "COUNTEROFFER", "offer": nothing,
+        })  # fmt: skip
+        page = await player.until(turn)
+        shown, outside = visible(page), 0.5 * briefing.outside
     label = {"en": "you get {}", "de": "Sie bekommen {}"}[code]
     points = languages()[code].text("Your points if either player walks away")
     written = languages()[code].writing.number(outside)
@@ -139,7 +131,7 @@ def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     assert f"{points} {written}" in " ".join(shown.split())
 
 
-def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
+async def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
     """The page shows the sum of the finished games, the payment for withdrawing, and the cap."""
     study = people_study(
         BOT,
@@ -147,20 +139,17 @@ def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
         pay={"currency": "EUR", "game": 1.5, "ended": {"withdrawn": 2}, "max": 3.1},
     )
 
-    async def main() -> list[str]:
-        shown = []
-        async with opened(tmp_path, study) as site:
-            comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
-            await comer.come()
-            await comer.to("answer")
-            shown.append(comer.page.words)
-            await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
-            shown.append(comer.page.words)
-            await comer.send("withdraw")
-            shown.append((await comer.look()).words)
-        return shown
-
-    before, between, after = asyncio.run(main())
+    shown = []
+    async with opened(tmp_path, study) as site:
+        comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+        await comer.come()
+        await comer.to("answer")
+        shown.append(comer.page.words)
+        await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
+        shown.append(comer.page.words)
+        await comer.send("withdraw")
+        shown.append((await comer.look()).words)
+    before, between, after = shown
     assert "If you stop now, you will be paid €2.00 for this session." in before
     assert "If you stop now, you will be paid €3.10 for this session." in between
     assert "€3.10" in after
@@ -189,7 +178,7 @@ BONUS = {
         ("en", [{"rate": 1, "metric": "rounds"}], None),
     ],
 )  # fmt: skip
-def test_game_page_explains_how_amounts_become_pay(
+async def test_game_page_explains_how_amounts_become_pay(
     tmp_path: Path, code: str, bonus: list[dict[str, object]], note: str | None
 ) -> None:
     path = [{"games": {"max": 1}}]
@@ -197,14 +186,11 @@ def test_game_page_explains_how_amounts_become_pay(
         BOT, path=path, pay=PAY | {"bonus": bonus} | ({"max": 9} if code == "de" else {})
     )
 
-    async def main() -> str:
-        async with opened(tmp_path, study) as site:
-            site.client.headers["Accept-Language"] = code
-            comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
-            await comer.come()
-            return (await comer.to("answer")).words
-
-    words = asyncio.run(main())
+    async with opened(tmp_path, study) as site:
+        site.client.headers["Accept-Language"] = code
+        comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+        await comer.come()
+        words = (await comer.to("answer")).words
     if note is None:
         assert not re.search("Your bonus for this game|does not affect", words)
     else:

@@ -134,49 +134,44 @@ def test_numbers_use_a_minus_sign_and_non_breaking_units() -> None:
         }
 
 
-def test_pages_are_in_the_reader_s_language(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        client = rooms.client
-        for headers, chosen, code, heading in (
-            ({}, "", "en", "Choose a game"),
-            (GERMAN, "", "de", "Wählen Sie ein Spiel"),
-            (GERMAN, "?lang=en", "en", "Choose a game"),
-            ({}, "?lang=de", "de", "Wählen Sie ein Spiel"),
-            ({}, "?lang=xx", "en", "Choose a game"),
-        ):
-            page = await client.get(f"/{chosen}", headers=headers)
-            assert f'<html lang="{code}">' in page.text
-            assert heading in page.text
-        page = await client.get("/?lang=de")
-        game = re.search(r'href="(/games/chip_trading[^"]*)"', page.text)
-        assert game is not None
-        page = await client.get(game[1])
-        assert "Chips tauschen" in page.text
-        assert "Spieler beginnen mit den gleichen Chips" in page.text
-        action = re.search(r'action="(/open[^"]*)"', page.text)
-        assert action is not None
-        table_template = next(
-            template for template in rooms.room_manager.table_templates.values()
-            if template.game.name == "chip_trading" and len(template.human_seats) == 3
-        )  # fmt: skip
-        opened = await client.post(
-            action[1], data={"offer": LINKS.table_template(table_template.name)}
-        )
-        walker = Walker(rooms, opened.headers["location"])
-        assert "Warten auf andere Spieler" in await walker.page()
-        assert "Spieler 1 (Sie)" in await walker.page()
-        missing = await client.get("/join/NOCODE?lang=de")
-        assert "Es gibt kein Spiel" in missing.text
-        late = await walker.post({}, "dance")
-        assert "Diese Seite gibt es nicht" in late.text
-
-    asyncio.run(_visit(tmp_path, play))
+async def test_pages_are_in_the_reader_s_language(rooms: Rooms) -> None:
+    client = rooms.client
+    for headers, chosen, code, heading in (
+        ({}, "", "en", "Choose a game"),
+        (GERMAN, "", "de", "Wählen Sie ein Spiel"),
+        (GERMAN, "?lang=en", "en", "Choose a game"),
+        ({}, "?lang=de", "de", "Wählen Sie ein Spiel"),
+        ({}, "?lang=xx", "en", "Choose a game"),
+    ):
+        page = await client.get(f"/{chosen}", headers=headers)
+        assert f'<html lang="{code}">' in page.text
+        assert heading in page.text
+    page = await client.get("/?lang=de")
+    game = re.search(r'href="(/games/chip_trading[^"]*)"', page.text)
+    assert game is not None
+    page = await client.get(game[1])
+    assert "Chips tauschen" in page.text
+    assert "Spieler beginnen mit den gleichen Chips" in page.text
+    action = re.search(r'action="(/open[^"]*)"', page.text)
+    assert action is not None
+    table_template = next(
+        template for template in rooms.room_manager.table_templates.values()
+        if template.game.name == "chip_trading" and len(template.human_seats) == 3
+    )  # fmt: skip
+    opened = await client.post(action[1], data={"offer": LINKS.table_template(table_template.name)})
+    walker = Walker(rooms, opened.headers["location"])
+    assert "Warten auf andere Spieler" in await walker.page()
+    assert "Spieler 1 (Sie)" in await walker.page()
+    missing = await client.get("/join/NOCODE?lang=de")
+    assert "Es gibt kein Spiel" in missing.text
+    late = await walker.post({}, "dance")
+    assert "Diese Seite gibt es nicht" in late.text
 
 
-def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
+async def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
     paths = []
 
-    async def choose(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         table_template = next(
             template
             for template in rooms.room_manager.table_templates.values()
@@ -188,12 +183,8 @@ def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
         assert (chosen.status_code, chosen.headers["location"]) == (303, walker.path)
         assert "Warten auf andere Spieler" in await walker.page()
         paths.append(walker.path)
-
-    async def return_later(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         assert "Warten auf andere Spieler" in await Walker(rooms, paths[0]).page()
-
-    asyncio.run(_visit(tmp_path, choose))
-    asyncio.run(_visit(tmp_path, return_later))
 
 
 ENGLISH = re.compile(
@@ -250,29 +241,23 @@ def test_every_game_pays_the_same_in_german_and_english(tmp_path: Path) -> None:
     assert {item.game.name for item in table_templates_of(plan(demo())).values()} == set(games())
 
 
-def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
+async def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
     written = {
         "name": "people", "games": [{"game": "bargaining"}], "pairing": [["you", "bot"]],
         "players": {"you": {"person": "browser", "style": "plain"}, "bot": {"strategy": "random"}},
     }  # fmt: skip
-
-    async def main() -> None:
-        async with visited(
-            parse_study(written, "here"), tmp_path / "s.sqlite", language="de"
-        ) as rooms:
-            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
-            page = await walker.until("Sie sind an der Reihe")
-            assert "You are Alice." in page
-            assert walker.room.match.id == walker.room.table_template.match(0, 0).id
-
-    asyncio.run(main())
+    async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", language="de") as rooms:
+        walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
+        page = await walker.until("Sie sind an der Reihe")
+        assert "You are Alice." in page
+        assert walker.room.match.id == walker.room.table_template.match(0, 0).id
 
 
-def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
+async def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
     paths: list[str] = []
     ids: set[str] = set()
 
-    async def sit(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         table_template = next(
             template for template in rooms.room_manager.table_templates.values()
             if template.game.name == "negotiation" and len(template.human_seats) == 2
@@ -283,16 +268,12 @@ def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
         await first.until("Your turn")
         paths.extend([first.path, second.path])
         ids.add(first.room.match.id)
-
-    async def go_on(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         first, second = (Walker(rooms, path) for path in paths)
         assert "You are Alice, and you are the seller" in await first.until("Your turn")
         assert "Sie sind Bob und kaufen ein Produkt" in await second.until("Warten auf Alice")
         await asyncio.gather(first.play(), second.play())
         ids.add(first.room.match.id)
-
-    asyncio.run(_visit(tmp_path, sit))
-    asyncio.run(_visit(tmp_path, go_on))
     assert len(ids) == 1
 
 
@@ -351,27 +332,24 @@ def test_displayed_amounts_can_be_typed_back(value: float, language: str) -> Non
     assert float(plain_number(shown, writing)) == pytest.approx(value, abs=0.0051)
 
 
-def test_ambiguous_number_is_rejected_and_kept_in_the_form(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        rooms.client.headers["Accept-Language"] = "de"
-        table_template = next(
-            template for template in rooms.room_manager.table_templates.values()
-            if template.game.name == "negotiation" and len(template.human_seats) == 1
-        )  # fmt: skip
-        walker = await rooms.sit(table_template)
-        await walker.until("Sie sind an der Reihe")
-        key = walker.question.key
-        await walker.post({"question": key, "price": "9,000", "message": "Hallo"})
-        page = await walker.page()
-        assert "9,000 ist keine eindeutige Zahl; schreiben Sie Zahlen in der Form 1.234,5" in page
-        assert 'value="9,000"' in page
-        assert walker.question.key == key
-        await walker.post({"question": key, "price": "-9.000", "message": "Hallo"})
-        page = await walker.until("der Preis muss zwischen 0 und 1.000.000 liegen")
-        await walker.post({"question": walker.question.key, "price": "neun", "message": ""})
-        await walker.until("„Preis“ muss eine Zahl sein")
-
-    asyncio.run(_visit(tmp_path, play))
+async def test_ambiguous_number_is_rejected_and_kept_in_the_form(rooms: Rooms) -> None:
+    rooms.client.headers["Accept-Language"] = "de"
+    table_template = next(
+        template for template in rooms.room_manager.table_templates.values()
+        if template.game.name == "negotiation" and len(template.human_seats) == 1
+    )  # fmt: skip
+    walker = await rooms.sit(table_template)
+    await walker.until("Sie sind an der Reihe")
+    key = walker.question.key
+    await walker.post({"question": key, "price": "9,000", "message": "Hallo"})
+    page = await walker.page()
+    assert "9,000 ist keine eindeutige Zahl; schreiben Sie Zahlen in der Form 1.234,5" in page
+    assert 'value="9,000"' in page
+    assert walker.question.key == key
+    await walker.post({"question": key, "price": "-9.000", "message": "Hallo"})
+    page = await walker.until("der Preis muss zwischen 0 und 1.000.000 liegen")
+    await walker.post({"question": walker.question.key, "price": "neun", "message": ""})
+    await walker.until("„Preis“ muss eine Zahl sein")
 
 
 ILLEGAL = [
@@ -423,8 +401,3 @@ def test_rule_violations_are_explained_in_german() -> None:
         assert message != str(refused.value)
         assert not ENGLISH.search(message), message
         assert "{" not in message
-
-
-async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        await play(rooms)  # type: ignore[misc]

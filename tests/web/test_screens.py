@@ -29,7 +29,7 @@ def test_every_game_has_a_board_an_ending_and_answer_forms() -> None:
 @pytest.mark.parametrize(
     ("name", "says"), [("ultimatum", ("To divide", "You would keep", "you get $")), ("tender", ())]
 )
-def test_packaged_game_works_with_and_without_a_screen(
+async def test_packaged_game_works_with_and_without_a_screen(
     name: str, says: tuple[str, ...], tmp_path: Path, example_games: None
 ) -> None:
     written = {
@@ -37,24 +37,18 @@ def test_packaged_game_works_with_and_without_a_screen(
         "players": {"you": {"person": "browser"}},
     }  # fmt: skip
 
-    async def main() -> str:
-        async with visited(parse_study(written, "here"), tmp_path / "s.sqlite") as rooms:
-            table_template = next(iter(rooms.room_manager.table_templates.values()))
-            walkers = [await rooms.sit(table_template)]
-            walkers += [
-                await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]
-            ]
-            await asyncio.gather(*(walker.play() for walker in walkers))
-            return "".join(page for walker in walkers for page in walker.seen)
-
-    seen = asyncio.run(main())
+    async with visited(parse_study(written, "here"), tmp_path / "s.sqlite") as rooms:
+        table_template = next(iter(rooms.room_manager.table_templates.values()))
+        walkers = [await rooms.sit(table_template)]
+        walkers += [await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]]
+        await asyncio.gather(*(walker.play() for walker in walkers))
+        seen = "".join(page for walker in walkers for page in walker.seen)
     assert ("is what you got" if says else "Your result") in seen
     assert ('class="board"' in seen) == bool(says)
     assert [words for words in says if words not in seen] == []
 
 
 def one_table(game: str, bot: str, **fixed: object) -> Study:
-    """Return a study of one table with a person in the first seat."""
     return parse_study(
         {
             "name": "alone", "games": [{"game": game, "fixed": fixed}],
@@ -74,7 +68,6 @@ async def sit_down(tab: Tab, rooms: Rooms, game: str, language: str = "en") -> N
 
 
 def typing_script(field: str, text: str) -> str:
-    """Return a script that types into a field as a person does."""
     return (
         f"{{ const one = document.getElementById('f-{field}'); one.value = '{text}';"
         " one.dispatchEvent(new Event('input', {bubbles: true})); }"

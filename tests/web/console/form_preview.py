@@ -24,7 +24,6 @@ TIMEOUT = 20.0
 
 
 def page(content: Markup) -> str:
-    """Return a page around the content."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>A study</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

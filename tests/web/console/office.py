@@ -1,8 +1,7 @@
 """A console as researchers' browsers see it."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -33,8 +32,6 @@ class Clock:
 
 
 class Browser:
-    """A researcher's browser with its cookies."""
-
     def __init__(self, app: FastAPI, address: str = "192.0.2.7") -> None:
         outer = FastAPI(redirect_slashes=False)
         outer.mount(ROOT, app)
@@ -42,11 +39,9 @@ class Browser:
         self.client = httpx2.AsyncClient(transport=transport, base_url="http://test")
 
     async def get(self, path: str) -> httpx2.Response:
-        """Request a page without following redirects."""
         return await self.client.get(ROOT + path)
 
     async def follow(self, response: httpx2.Response) -> str:
-        """Return the page that a response redirects to."""
         assert response.status_code == 303, response.text
         return (await self.client.get(response.headers["location"])).text
 
@@ -57,7 +52,6 @@ class Browser:
         return await self.client.post(ROOT + path, data={"csrf": form[1], **fields})
 
     async def log_in(self, name: str, password: str = PASSWORD) -> httpx2.Response:
-        """Log in through the login page."""
         return await self.post("/login", name=name, password=password)
 
     @property
@@ -66,8 +60,6 @@ class Browser:
 
 
 class Office:
-    """A laboratory's console and its staff."""
-
     def __init__(self, database: LaboratoryDatabase, clock: Clock) -> None:
         self.database = database
         self.clock = clock
@@ -75,7 +67,6 @@ class Office:
         self.app = make_console(database, code=self.code, hasher=QUICK)
 
     def browser(self, address: str = "192.0.2.7") -> Browser:
-        """Return a browser without cookies."""
         return Browser(self.app, address)
 
     async def log_in_as(self, role: Role = Role.OWNER, name: str = "") -> Browser:
@@ -93,17 +84,6 @@ class Office:
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Office]:
-    """Open the office of a laboratory in a folder."""
     clock = Clock()
     with LaboratoryDatabase(folder, clock) as database:
         yield Office(database, clock)
-
-
-def run_in_office(folder: Path, work: Callable[[Office], Awaitable[None]]) -> None:
-    """Run a coroutine function in a newly opened laboratory."""
-
-    async def main() -> None:
-        async with opened(folder) as office:
-            await work(office)
-
-    asyncio.run(main())

@@ -78,7 +78,6 @@ def built(posted: StudyForm) -> Study:
 
 
 def reposted(sent: StudyForm) -> StudyForm:
-    """Return a form as a browser sends it back."""
     return StudyForm.read([(name, text.replace("\n", "\r\n")) for name, text in sent.pairs()])
 
 
@@ -156,8 +155,6 @@ class Unschooled:
 
 
 class Foreign(Guessing, arbitrary_types_allowed=True):
-    """A game of another package, with parameters of many types."""
-
     when: date = date(2026, 1, 1)
     colour: Colour = Colour.RED
     thing: Unschooled | None = None
@@ -402,7 +399,6 @@ def test_all_problems_are_reported_at_once() -> None:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    """Return a client of the form preview."""
     with TestClient(make_form_preview()) as opened:
         yield opened
 
@@ -442,7 +438,6 @@ class PostedForm(HTMLParser):
 
 
 def submit(client: TestClient, sent: StudyForm, deed: str = "check", to: str = "/form") -> str:
-    """Submit a form, and return the resulting page."""
     pairs = [*sent.pairs(), ("do", deed), ("new-game", "negotiation"), ("new-step", "survey")]
     return client.post(to, content=urlencode(pairs), headers=FORM).text
 

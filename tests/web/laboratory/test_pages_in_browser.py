@@ -17,7 +17,7 @@ from cheaptalk.web import (
 )
 from tests.reports.browser import Tab, browse
 from tests.web.console.office import PASSWORD, QUICK
-from tests.web.laboratory.test_site import STUDY, TEXT
+from tests.web.laboratory.lab import STUDY, TEXT
 from tests.web.participants.comers import Comer, Open
 from tests.web.test_in_browser import AXE, violations
 from tests.web.walker import LINKS
@@ -51,7 +51,6 @@ def test_pages_of_a_study_with_people_are_accessible(tmp_path: Path) -> None:
 
 
 async def take_part(tab: Tab, comer: Comer, base: str) -> None:
-    """Check each page on a participant's path."""
     problems = await violations(tab, f"{base}/?PROLIFIC_PID=ann", 390, "light")
     entered = await comer.site.client.post(f"{base}/enter", data={"known_by": "ann"})
     comer.path = entered.headers["location"]
@@ -69,7 +68,6 @@ async def take_part(tab: Tab, comer: Comer, base: str) -> None:
 
 
 async def check_console(tab: Tab, console: str, code: str) -> None:
-    """Check each page of the console as its owner."""
     await tab.visit(f"{console}/login")
     for name, text in (("name", "owner"), ("password", PASSWORD)):
         await tab.run(f"document.querySelector('main [name={name}]').value = '{text}'")

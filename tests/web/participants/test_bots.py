@@ -41,7 +41,6 @@ PATH = [
 def run_bots(
     folder: Path, answers: dict[str, str], people: int = 4, *, seed: int = 0, **changes: Any
 ) -> Tally:
-    """Return the tally of bots that took part in a study."""
     pairing = [["people", "bot"], ["people", "people"]]
     written = people_study(pairing, path=PATH, **changes).written()
     person = {"person": "browser", "deadline": 300, "away": "random"}
