@@ -11,7 +11,9 @@ from fastapi import FastAPI
 
 from cheaptalk.web.console.server import make_console, set_up_code
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
+from tests.web.walker import LINKS
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """A fast hasher for tests of other behaviour."""
@@ -60,11 +62,11 @@ class Browser:
 
 
 class Office:
-    def __init__(self, database: LaboratoryDatabase, clock: Clock) -> None:
-        self.database = database
+    def __init__(self, laboratory: Laboratory, clock: Clock) -> None:
+        self.database = laboratory.database
         self.clock = clock
-        self.code = set_up_code(database)
-        self.app = make_console(database, code=self.code, hasher=QUICK)
+        self.code = set_up_code(self.database)
+        self.app = make_console(laboratory, self.code, "cheaptalk", QUICK)
 
     def browser(self, address: str = "192.0.2.7") -> Browser:
         return Browser(self.app, address)
@@ -86,4 +88,5 @@ class Office:
 async def opened(folder: Path) -> AsyncIterator[Office]:
     clock = Clock()
     with LaboratoryDatabase(folder, clock) as database:
-        yield Office(database, clock)
+        async with Laboratory(folder, database, LINKS) as laboratory:
+            yield Office(laboratory, clock)

@@ -30,15 +30,7 @@ MAX_MESSAGE_LENGTH = 2_000
 
 
 class StepCounts(NamedTuple):
-    """Counts of the participants who reached, failed or ended at a step of the experiment.
-
-    Attributes:
-        step: name of the step.
-        reached: participants who reached the step.
-        wrong: participants who gave a wrong answer at the step.
-        ended: participants whose visit ended at the step without completing the study.
-        current: participants who are at the step now.
-    """
+    """Numbers of participants who reached a step, failed it, ended at it or are at it now."""
 
     step: str
     reached: int

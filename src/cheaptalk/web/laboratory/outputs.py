@@ -34,13 +34,9 @@ VIEWER = ("--viewer", "../transcripts")
 class Output(NamedTuple):
     """A report, comparison or export of a study.
 
-    Attributes:
-        file: file name.
-        made: start time in seconds since 1970.
-        matches: number of ended matches at that time.
-        stale: whether the results of a source study have changed since.
-        policy: content security policy of a page; "" for other files.
-        problem: reason why the state of the output is unknown, or "".
+    ``made`` and ``matches`` are the time and the number of ended matches when it was started, and
+    ``stale`` says whether results have changed since. ``policy`` is the content security policy of
+    a page, and ``problem`` the reason why the state is unknown.
     """
 
     file: str
@@ -53,12 +49,7 @@ class Output(NamedTuple):
 
 
 class Making(NamedTuple):
-    """Progress of the current or latest output of a study.
-
-    Attributes:
-        under_way: whether the output is in progress.
-        problem: reason why the output failed, or "".
-    """
+    """The current or latest output of a study; ``problem`` is the reason why it failed."""
 
     file: str
     title: str

@@ -35,14 +35,7 @@ class LastOwner(CheaptalkError):
 
 
 class Account(NamedTuple):
-    """An account of a laboratory.
-
-    Attributes:
-        password: hash of the password.
-        one_time: whether the password must be changed at the next login.
-        made: creation time in seconds since 1970.
-        disabled: time since when the account is disabled, or None.
-    """
+    """An account of a laboratory; ``password`` is a hash, and times are in seconds since 1970."""
 
     id: int
     name: str
@@ -54,12 +47,7 @@ class Account(NamedTuple):
 
 
 class Login(NamedTuple):
-    """A login session.
-
-    Attributes:
-        seen: time of the last use, to the minute, in seconds since 1970.
-        expires: latest end of the session in seconds since 1970.
-    """
+    """A login session; ``seen`` is the time of the last use, to the minute."""
 
     account: Account
     seen: float

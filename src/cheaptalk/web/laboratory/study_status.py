@@ -17,12 +17,7 @@ class StudyStatuses:
         self._known: dict[str, tuple[object, StudyStatus]] = {}
 
     async def get(self, name: str) -> StudyStatus:
-        """Return the status of a study, as far as its store contains it.
-
-        Raises:
-            UnknownName: the study does not exist.
-            CheaptalkError: the store cannot be read.
-        """
+        """Return the status of a study, as far as its store contains it."""
         return await asyncio.to_thread(self.read, name)
 
     def read(self, name: str) -> StudyStatus:

@@ -83,9 +83,7 @@ class CountedStream(StreamingResponse):
 class Connections:
     """A factory of uvicorn protocols that limits connections per client address.
 
-    Args:
-        proxy: host of a proxy, whose connections are not limited.
-        of_address: maximum number of connections of any other address.
+    The connections of a proxy are not limited.
     """
 
     def __init__(self, proxy: str = "", of_address: int = CONNECTIONS_OF_ADDRESS) -> None:

@@ -38,12 +38,7 @@ class Stage(StrEnum):
 class Visitor:
     """A person who plays in the browser, identified only by their link.
 
-    Attributes:
-        name: signed name in the link.
-        known_as: name shown to others at a table; None for the seat's usual name.
-        language: code of their language; empty if they have not opened a page yet.
-        room: current room, if any.
-        seen: time of the last request in seconds since 1970.
+    ``known_as`` is the name that others see; by default the seat's usual name.
     """
 
     name: str
@@ -63,15 +58,10 @@ class Visitor:
 
 @dataclass
 class Room:
-    """A game table and the visitors who sit at it.
+    """A game table and the visitors who sit at it; None marks a free seat.
 
-    Attributes:
-        code: invitation code.
-        visitors: the visitor in each human seat; None for a free seat.
-        substituted: seats that were still free at the start, which substitutes play.
-        instance, repeat: numbers of the instance and the repeat, set when the match starts.
-        seat_languages: language codes by seat at the start of the match.
-        since: time of opening, or of the server's start, in seconds since 1970.
+    ``substituted`` are the seats that were still free at the start, and ``seat_languages`` the
+    language codes by seat at that time. ``since`` is the time of opening, or of the server's start.
     """
 
     code: str

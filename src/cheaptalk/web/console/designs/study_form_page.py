@@ -90,12 +90,7 @@ class FormPage:
         focus: str = "",
         cost: Markup = EMPTY,
     ) -> Markup:
-        """Render the study form with the study's size.
-
-        Args:
-            hidden: hidden fields of the page, such as a CSRF token.
-            focus: the field or row to focus.
-        """
+        """Render the study form with the study's size; ``focus`` names a field or row."""
         return self.render(
             "study_form.html.jinja",
             sections=sections(),
