@@ -13,12 +13,14 @@ from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.rules import Action, games
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.study import Study
+from cheaptalk.styles import style
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.participants.comers import BOT, opened, people_study
+from tests.web.test_languages import english_lines
 from tests.web.test_screens import one_table
-from tests.web.walker import QUESTION, Rooms, Walker, visited
+from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 BUTTON = re.compile(
     r'<button name="(\w+)" value="(\w+)" class="choice"><b>[^<]*</b><small>([^<]*)</small>'
@@ -79,27 +81,55 @@ async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> li
     return [Accountant(rooms, walker.path, code) for walker in walkers]
 
 
-@pytest.mark.parametrize("code", ["en", "de"])
-async def test_amounts_in_every_game_match_the_rules(code: str, tmp_path: Path) -> None:
+async def play_every_game(rooms: Rooms, code: str) -> list[list[Accountant]]:
+    """Play all tables in a language, and return the players of each."""
+    tables = []
+    for table_template in rooms.room_manager.table_templates.values():
+        players = await seat_all(rooms, table_template, code)
+        tables.append(players)
+        await asyncio.gather(*(player.play() for player in players))
+        files = re.findall(r'(?:href|src)="(/static/[^"]+)"', players[0].seen[0])
+        brought = [(await rooms.client.get(path)).content for path in files]
+        assert len(players[0].seen[0].encode()) + sum(map(len, brought)) <= 60_000
+        for player in players:
+            shown = TITLES.sub("", visible("".join(player.seen)))
+            assert "$" not in shown
+            assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
+            money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
+            assert [item.startswith("€") for item in money] == [code == "en"] * len(money)
+            if code == "de" and len(players) < len(table_template.seated):
+                assert english_lines(player.seen) == set()
+    return tables
 
-    names: set[str] = set()
-    players: list[Accountant] = []
-    async with visited(euro_study(), tmp_path / "s.sqlite", language=code) as rooms:
-        for table_template in rooms.room_manager.table_templates.values():
-            walkers = await seat_all(rooms, table_template, code)
-            await asyncio.gather(*(walker.play() for walker in walkers))
-            names.add(table_template.game.name)
-            for walker in walkers:
-                shown = TITLES.sub("", visible("".join(walker.seen)))
-                assert "$" not in shown
-                assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
-                money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
-                sign_first = [amount.startswith("€") for amount in money]
-                assert sign_first == [code == "en"] * len(money)
-            players += walkers
-    checked = [about for player in iter(players) for about in player.checked]
+
+async def test_every_game_is_played_alike_in_each_language(tmp_path: Path) -> None:
+    tables = {}
+    for code in ("en", "de"):
+        async with visited(euro_study(), tmp_path / code, language=code) as rooms:
+            tables[code] = await play_every_game(rooms, code)
+    everyone = [player for code in tables for players in tables[code] for player in players]
+    assert sum(len(player.checked) for player in everyone) > 40
+    names = set()
+    with Store.open(tmp_path / "en") as english, Store.open(tmp_path / "de") as german:
+        for (first, *others), (second, *_) in zip(tables["en"], tables["de"], strict=True):
+            record = english.find(first.room.match.id)
+            place = first.room.seat_of(first.visitor)
+            earned = EARNED.search(first.seen[-1])
+            assert earned is not None
+            assert record.payoffs is not None
+            assert record.payoffs[place] == pytest.approx(
+                float(earned[1].replace(",", "")), abs=0.00501
+            )
+            assert record.replay().over
+            names.add(record.game)
+            if 1 + len(others) < len(record.seats):
+                other = german.find(second.room.match.id)
+                assert other.payoffs == record.payoffs
+                specs = [item.seats[place]["spec"] for item in (record, other)]
+                assert [spec["style"] for spec in specs] == ["english", "german"]
+                words = [style(record.game, spec["style"]).digest for spec in specs]
+                assert [spec["words"] for spec in specs] == words
     assert names == set(games())
-    assert len(checked) > 20
 
 
 @pytest.mark.parametrize("code", ["en", "de"])

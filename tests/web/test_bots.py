@@ -97,7 +97,6 @@ def test_same_seed_sends_the_same_answers(tmp_path: Path) -> None:
 
 
 async def test_bots_join_one_another_by_invitation(tmp_path: Path) -> None:
-
     others: list[asyncio.Task[Tally]] = []
     arrivals = Tally()
 
@@ -132,7 +131,6 @@ def test_bots_fail_at_once_for_an_unknown_game(tmp_path: Path) -> None:
 
 
 async def test_bot_continues_after_a_server_outage(tmp_path: Path) -> None:
-
     online = asyncio.Event()
     online.set()
 

@@ -35,7 +35,6 @@ def test_study_with_people_has_rooms(tmp_path: Path) -> None:
 
 
 async def test_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
-
     address = ct.web.public_address("https://lab.example.org")
     async with ct.web.open_laboratory(tmp_path / "lab", address) as site:
         assert site.link == "https://lab.example.org/console"

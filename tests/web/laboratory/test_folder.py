@@ -71,7 +71,6 @@ async def test_deleting_a_study_deletes_only_its_files(tmp_path: Path, lab: Site
 
 
 async def test_invalid_file_names_are_rejected(tmp_path: Path) -> None:
-
     (tmp_path / "...yaml").touch()
     (tmp_path / "..yaml").touch()
     async with site(tmp_path) as lab:

@@ -79,7 +79,6 @@ def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
 async def test_step_that_cannot_be_stored_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
     async with opened(tmp_path) as site:
         statuses = []
         ada, emmy = site.comer("Ada"), site.comer("Emmy")
@@ -135,7 +134,6 @@ async def test_match_is_settled_once_its_end_can_be_stored(
 async def test_participant_who_cannot_be_stored_can_enter_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
     async with opened(tmp_path, people_study(BOT)) as site:
         with unwritable(monkeypatch):
             refused = await site.client.post("/enter", data={"known_by": "Ada"})
@@ -215,7 +213,6 @@ async def test_withdrawal_as_a_match_ends_keeps_its_payoff(
 
 @pytest.mark.parametrize("erase", [False, True])
 async def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, erase: bool) -> None:
-
     async with opened(tmp_path) as site:
         active, waiting = await seat_pair(site)
         await active.send("withdraw", {"erase": "yes"} if erase else {})
@@ -241,7 +238,6 @@ async def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, eras
 
 
 async def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
-
     async with opened(tmp_path) as site:
         ada = site.comer("Ada")
         await ada.come()
@@ -300,7 +296,6 @@ async def test_broken_match_can_be_given_up_without_fault(tmp_path: Path) -> Non
 
 
 async def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: Path) -> None:
-
     async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         await ada.come()
@@ -387,7 +382,6 @@ async def test_quiz_about_an_erased_match_is_skipped(
 
 
 async def test_changed_path_is_reported_to_current_participants(tmp_path: Path) -> None:
-
     async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         await ada.come()

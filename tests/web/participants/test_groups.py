@@ -24,7 +24,6 @@ async def come(site: Open, *names: str) -> list[Comer]:
 
 
 async def test_fixed_groups_play_all_games_together(tmp_path: Path) -> None:
-
     async with opened(tmp_path, TOGETHER) as site:
         comers = await come(site, "Ada", "Emmy", "Kurt", "Sofia")
         for order in (comers, comers[::-1], [comers[1], comers[2], comers[0], comers[3]]):

@@ -44,9 +44,13 @@ class BadAccount(CheaptalkError):
 class WrongPassword(CheaptalkError):
     """Raised for a wrong password or set-up code, or an unknown or disabled account."""
 
+    status_code = 403
+
 
 class TooManyLogins(CheaptalkError):
     """Raised after too many failed logins; ``wait`` is in seconds."""
+
+    status_code = 429
 
     def __init__(self, wait: float) -> None:
         minutes = counted(ceil(wait / 60), "minute")

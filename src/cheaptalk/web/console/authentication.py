@@ -10,13 +10,14 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
+from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.staff import Account, Login, Role
 from cheaptalk.web.posted import Limit, asker, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
@@ -111,6 +112,15 @@ class Visit:
         return self._with_cookie(
             HTMLResponse(self.authentication.page(self, template, values), status)
         )
+
+    def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
+        """Render the page of a rejected form, with the error as ``problem``."""
+        return self.render(template, status_of(error), problem=sentence(error), **values)
+
+    def download(self, file: str, text: str) -> Response:
+        """Return a CSV file."""
+        headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+        return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
 
     def go(self, path: str, notice: str = "") -> Response:
         """Redirect to a page of the console after an action.

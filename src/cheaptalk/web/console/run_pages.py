@@ -4,14 +4,13 @@ import asyncio
 from urllib.parse import quote
 
 from fastapi import HTTPException
-from fastapi.responses import FileResponse, PlainTextResponse, Response
+from fastapi.responses import FileResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import identities_file
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.study import Study
 from cheaptalk.styles.writing import PLAIN
 from cheaptalk.text import capital
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
@@ -19,6 +18,7 @@ from cheaptalk.web.console.study_pages import check_design
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.rooms.rooms import Stage
 from cheaptalk.web.typed_numbers import plain_number
 from cheaptalk.web.viewer.viewer import make_viewer
 
@@ -73,15 +73,8 @@ class StudyRunPages:
         launched = self.laboratory.launched(draft.name)
         standing = None if launched is None else await self.laboratory.runs.status(draft.name)
         opened = self.laboratory.open.get(draft.name)
-        live = (
-            []
-            if opened is None
-            else [
-                room
-                for room in opened.supervisor.experiment.room_manager.rooms.values()
-                if room.stage.value in ("playing", "broken", "waiting")
-            ]
-        )
+        rooms = opened.supervisor.experiment.room_manager.rooms.values() if opened else ()
+        live = [room for room in rooms if room.stage is not Stage.OVER]
         study = check_design(draft.name, draft.text).study
         return visit.render(
             "matches.html.jinja",
@@ -91,7 +84,8 @@ class StudyRunPages:
             live=live,
             changed=launched is not None and launched != draft.text,
             ready=study is not None,
-            models=study is not None and _has_models(study),
+            models=study is not None
+            and any(isinstance(entry.form, ModelSeat) for entry in study.players.values()),
         )
 
     async def run(self, visit: CurrentVisit, name: str) -> Response:
@@ -173,12 +167,7 @@ class StudyRunPages:
             for code, participant in experiment.people.items()
         }
         self.audit.enter(visit.account.name, "downloaded participant IDs", name)
-        headers = {"Content-Disposition": f'attachment; filename="{name}-identities.csv"'}
-        return PlainTextResponse(
-            identities_file(ids.values(), codes),
-            headers=headers,
-            media_type="text/csv; charset=utf-8",
-        )
+        return visit.download(f"{name}-identities.csv", identities_file(ids.values(), codes))
 
     async def output(self, visit: CurrentVisit, name: str, file: str) -> Response:
         """Return a report for display or an export for download."""
@@ -201,7 +190,3 @@ def _dollars(text: str) -> float:
             "1,250 or 12.50.",
         )
     return dollars
-
-
-def _has_models(study: Study) -> bool:
-    return any(isinstance(entry.form, ModelSeat) for entry in study.players.values())

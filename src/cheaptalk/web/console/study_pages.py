@@ -14,7 +14,6 @@ from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.account_pages import MAX_ID, Before
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
-from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.audit import PAGE as LOG_PAGE
 from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.drafts import PAGE, BadName, Conflict, Draft, Taken
@@ -139,13 +138,7 @@ class StudyPages:
                 name, text if text.strip() else DEFAULT_DESIGN.format(name=name), visit.account.name
             )
         except (BadName, Taken) as error:
-            return visit.render(
-                "new_study.html.jinja",
-                status_of(error),
-                name=name,
-                text=text,
-                problem=sentence(error),
-            )
+            return visit.reject("new_study.html.jinja", error, name=name, text=text)
         return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:

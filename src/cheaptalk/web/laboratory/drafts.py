@@ -22,9 +22,13 @@ class BadName(CheaptalkError):
 class Taken(CheaptalkError):
     """A name that is already in use."""
 
+    status_code = 409
+
 
 class Missing(CheaptalkError):
     """A study or account that does not exist."""
+
+    status_code = 404
 
 
 class Draft(NamedTuple):
@@ -41,6 +45,8 @@ class Draft(NamedTuple):
 
 class Conflict(CheaptalkError):
     """Raised with the unsaved text if another researcher has changed a draft meanwhile."""
+
+    status_code = 409
 
     def __init__(self, submitted: str, current: Draft) -> None:
         super().__init__(

@@ -30,6 +30,8 @@ class Role(StrEnum):
 class LastOwner(CheaptalkError):
     """Raised if an action would leave the laboratory without an active owner."""
 
+    status_code = 409
+
     def __init__(self) -> None:
         super().__init__("this is the only active owner; make another account an owner first")
 
