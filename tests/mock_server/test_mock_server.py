@@ -87,12 +87,6 @@ def test_answers_are_deterministic_for_each_seed() -> None:
     assert len({answer(MESSAGES, seed) for seed in range(10)}) > 5
 
 
-def test_numbers_respect_bounds_in_request() -> None:
-    bids = [json.loads(answer(MESSAGES, seed)[26:-4])["bid"] for seed in range(50)]
-    assert min(bids) < 100 < 800 < max(bids)
-    assert all(3 <= bid <= 900 for bid in bids)
-
-
 def test_port_in_use_prints_error(cheaptalk: Command) -> None:
     with listening(0) as taken:
         done = cheaptalk("model", "mock-server", "--port", str(taken.getsockname()[1]))

@@ -94,8 +94,9 @@ def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
 REQUEST = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
-@pytest.mark.parametrize("before", [b"", REQUEST])
-@pytest.mark.parametrize("sent", [b"G", b"GET / HT", REQUEST[:-2]])
+@pytest.mark.parametrize(
+    ("before", "sent"), [(b"", b"G"), (b"", REQUEST[:-2]), (REQUEST, b"GET / HT")]
+)
 async def test_connection_with_an_incomplete_request_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, before: bytes
 ) -> None:

@@ -258,24 +258,6 @@ async def test_players_are_notified_when_a_bot_replaces_a_player(rooms: Rooms) -
     assert "A computer player has taken over for you." in await second.page()
 
 
-async def test_code_leads_to_its_table_or_back_to_the_player_s_seat(
-    rooms: Rooms,
-) -> None:
-    table = next(
-        template
-        for template in rooms.room_manager.table_templates.values()
-        if len(template.human_seats) == 2
-    )
-    first = await rooms.sit(table)
-    code = first.room.code
-    reply = await rooms.client.get(f"/join?code=%20{code.lower()}%20&lang=de")
-    assert (reply.status_code, reply.headers["location"]) == (303, f"/join/{code}?lang=de")
-    token = first.path.rpartition("/")[2]
-    again = await rooms.client.get(f"/join/{code}?me={token}")
-    assert (again.status_code, again.headers["location"]) == (303, first.path)
-    assert (await rooms.client.get("/join?code=NONE")).status_code == 404
-
-
 async def test_leaving_without_a_replacement_forfeits(tmp_path: Path) -> None:
     async with visited(bargaining(), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "bargaining"))

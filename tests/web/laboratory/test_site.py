@@ -212,14 +212,3 @@ async def test_expired_data_are_deleted_once_all_payments_are_made(lab: Site) ->
     await supervisor.check(later)
     assert supervisor.experiment.people == {}
     assert balance_of(supervisor.experiment.room_manager.store, 1).paid > 0
-
-
-async def test_form_sent_twice_admits_one_participant(lab: Site) -> None:
-    text = TEXT.replace("source: prolific", "source: open")
-    await lab.laboratory.launch(STUDY.name, text)
-    page = Page((await lab.client.get("/s/people/")).text)
-    fields = {blank.name: blank.value for blank in page.forms[0].blanks}
-    for _ in range(2):
-        lab.client.cookies.clear()
-        assert (await lab.client.post(page.forms[0].action, data=fields)).status_code == 303
-    assert len(lab.laboratory.supervisor("people").experiment.people) == 1

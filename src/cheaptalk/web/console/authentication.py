@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.laboratory.audit import Detail
 from cheaptalk.web.laboratory.staff import Account, Login, Role
 from cheaptalk.web.posted import Limit, asker, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
@@ -116,6 +117,11 @@ class Visit:
     def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
         """Render the page of a rejected form, with the error as ``problem``."""
         return self.render(template, status_of(error), problem=sentence(error), **values)
+
+    def record(self, action: str, study: str, **details: Detail) -> None:
+        """Add an action of the account to the audit log."""
+        audit = self.authentication.accounts.database.audit
+        audit.enter(self.account.name, action, study, **details)
 
     def download(self, file: str, text: str) -> Response:
         """Return a CSV file."""

@@ -19,7 +19,6 @@ class PayPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
-        self.audit = laboratory.database.audit
 
     def add(self, authentication: Authentication) -> None:
         authentication.add_page(PAY, self.pay, Role.VIEWER)
@@ -58,7 +57,7 @@ class PayPages:
         )
         if number is None:
             return visit.go(f"/studies/{name}/pay", "There are no open payments.")
-        self.audit.enter(visit.account.name, "paid out", name, payout=number)
+        visit.record("paid out", name, payout=number)
         return visit.go(
             f"/studies/{name}/pay", f"Payout {number} was created. Download its file below."
         )
@@ -76,7 +75,7 @@ class PayPages:
         ids = await asyncio.to_thread(experiment.identities.of_study, name)
         lines = payouts.lines_of(store, study_id, number)
         text = payouts.payout_file(payout.form, name, number, lines, ids)
-        self.audit.enter(visit.account.name, "downloaded a payout file", name, payout=number)
+        visit.record("downloaded a payout file", name, payout=number)
         return visit.download(f"{name}-payout-{number}.csv", text)
 
 

@@ -43,7 +43,6 @@ class StudyRunPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
-        self.audit = laboratory.database.audit
 
     def add(self, authentication: Authentication) -> None:
         authentication.add_action(f"{STUDY}/launch", self.launch, Role.RESEARCHER)
@@ -63,7 +62,7 @@ class StudyRunPages:
     async def launch(self, visit: CurrentVisit, name: str) -> Response:
         draft = self.laboratory.database.drafts.read(name)
         study = await self.laboratory.launch(draft.name, draft.text)
-        self.audit.enter(visit.account.name, "launched", draft.name, version=draft.version)
+        visit.record("launched", draft.name, version=draft.version)
         tab = "matches" if study.people is None else "participants"
         return visit.go(f"/studies/{draft.name}/{tab}", "The study was launched.")
 
@@ -96,13 +95,13 @@ class StudyRunPages:
         if name in self.laboratory.open:
             raise HTTPException(409, "This study is played by people, so it has no run to control.")
         await getattr(runs, action)(name)
-        self.audit.enter(visit.account.name, f"requested to {action} the run", name)
+        visit.record(f"requested to {action} the run", name)
         return visit.go(f"/studies/{name}/matches")
 
     async def budget(self, visit: CurrentVisit, name: str) -> Response:
         dollars = _dollars(visit.form.get("dollars", ""))
         await self.laboratory.runs.set(name, budget={"dollars": dollars})
-        self.audit.enter(visit.account.name, "changed the run budget", name, dollars=dollars)
+        visit.record("changed the run budget", name, dollars=dollars)
         return visit.go(f"/studies/{name}/matches", f"The run budget is now ${dollars:,.2f}.")
 
     async def open_transcripts(self, visit: CurrentVisit, name: str) -> Response:
@@ -147,14 +146,14 @@ class StudyRunPages:
             await outputs.report(name, visit.form.get("recipe") or None)
         else:
             await outputs.export(name)
-        self.audit.enter(visit.account.name, f"requested: {kind}", name)
+        visit.record(f"requested: {kind}", name)
         return visit.go(
             f"/studies/{name}/data", "The file is being created. It will appear on this page."
         )
 
     async def delete_output(self, visit: CurrentVisit, name: str, file: str) -> Response:
         output = await self.laboratory.outputs.delete(name, file)
-        self.audit.enter(visit.account.name, f"deleted: {output.title}", name)
+        visit.record(f"deleted: {output.title}", name)
         return visit.go(f"/studies/{name}/data", f"{output.title} was deleted.")
 
     async def identities(self, visit: CurrentVisit, name: str) -> Response:
@@ -166,7 +165,7 @@ class StudyRunPages:
             code: " ".join(completion_codes(links, protocol, participant))
             for code, participant in experiment.people.items()
         }
-        self.audit.enter(visit.account.name, "downloaded participant IDs", name)
+        visit.record("downloaded participant IDs", name)
         return visit.download(f"{name}-identities.csv", identities_file(ids.values(), codes))
 
     async def output(self, visit: CurrentVisit, name: str, file: str) -> Response:

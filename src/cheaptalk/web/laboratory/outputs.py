@@ -48,15 +48,6 @@ class Output(NamedTuple):
     problem: str = ""
 
 
-class Making(NamedTuple):
-    """The current or latest output of a study; ``problem`` is the reason why it failed."""
-
-    file: str
-    title: str
-    under_way: bool
-    problem: str = ""
-
-
 class _Order(NamedTuple):
     """A requested output with its file, title, command and source studies."""
 
@@ -64,6 +55,24 @@ class _Order(NamedTuple):
     title: str
     arguments: tuple[str, ...]
     studies: tuple[str, ...]
+
+
+class Making(NamedTuple):
+    """The current or latest output of a study, and the task that creates it.
+
+    The task returns the reason why it failed, or "".
+    """
+
+    order: _Order
+    task: asyncio.Task[str]
+
+    @property
+    def under_way(self) -> bool:
+        return not self.task.done()
+
+    @property
+    def problem(self) -> str:
+        return "" if self.under_way else self.task.result()
 
 
 class _Note(BaseModel):
@@ -74,13 +83,6 @@ class _Note(BaseModel):
     matches: int
     policy: str
     seen: dict[str, list[Any] | None]
-
-
-class _Work(NamedTuple):
-    """A requested output and the task that creates it, which returns an error message or ""."""
-
-    order: _Order
-    task: asyncio.Task[str]
 
 
 class Outputs(Commands):
@@ -95,7 +97,7 @@ class Outputs(Commands):
         super().__init__()
         self.statuses = statuses
         self.folder = statuses.folder
-        self._works: dict[str, _Work] = {}
+        self._works: dict[str, Making] = {}
 
     async def close(self) -> None:
         await super().close()
@@ -147,12 +149,7 @@ class Outputs(Commands):
     def making(self, name: str) -> Making | None:
         """Return the latest output that this server has started for a study, or None."""
         self.folder.text(name)
-        work = self._works.get(name)
-        if work is None:
-            return None
-        file, title, *_ = work.order
-        ended = work.task.done()
-        return Making(file, title, not ended, work.task.result() if ended else "")
+        return self._works.get(name)
 
     async def listed(self, name: str) -> list[Output]:
         """Return the outputs of a study, newest first."""
@@ -194,7 +191,7 @@ class Outputs(Commands):
     async def _begin(self, name: str, order: _Order) -> None:
         async with self.starting(name):
             work = self._works.get(name)
-            if work is not None and not work.task.done():
+            if work is not None and work.under_way:
                 raise ControlError(
                     f"{work.order.title} of {name} is in progress; wait until it is complete"
                 )
@@ -217,7 +214,7 @@ class Outputs(Commands):
                 name, *order.arguments, "--store", str(self.folder.store(name)), "--out", str(half)
             )
             task = asyncio.create_task(_finish(command, half, folder / order.file, note))
-            self._works[name] = _Work(order, task)
+            self._works[name] = Making(order, task)
 
 
 def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[object]]:
