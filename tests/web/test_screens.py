@@ -78,18 +78,30 @@ SHOWN = "document.querySelector('output').textContent"
 
 
 @pytest.mark.browser
-def test_offer_form_fills_in_the_remainder_and_shows_its_value(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "typed", "rest", "hint"),
+    [
+        ("en", "9,000", "1000", "you get $2,500"),
+        ("de", "9.000,50", "999,5", "Sie bekommen 2.500\xa0$"),
+    ],
+)
+def test_offer_form_fills_in_the_remainder_and_shows_its_value(
+    tmp_path: Path, language: str, typed: str, rest: str, hint: str
+) -> None:
+    """Half of the money is worth half as much in round 2, so a quarter of 10,000."""
     study = one_table("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
 
     async def visit(tab: Tab) -> None:
         async with served(tmp_path, study=study) as rooms:
-            await sit_down(tab, rooms, "bargaining")
-            await tab.run(typing_script("alice_gain", "9,000"))
-            assert await tab.run("document.getElementById('f-bob_gain').value") == "1000"
+            await sit_down(tab, rooms, "bargaining", language)
+            await tab.run(typing_script("alice_gain", typed))
+            assert await tab.run("document.getElementById('f-bob_gain').value") == rest
             await tab.run("document.querySelector('.answer .row button').click()")
             await tab.until("document.querySelector('.choice small') !== null")
-            hint = await tab.run("document.querySelector('.choice small').textContent")
-            assert hint == "you get $2,500", "half of 10,000, of which half is left in round 2"
+            assert await tab.run("document.querySelector('.choice small').textContent") == hint
+            if language == "de":
+                message = await tab.run("document.querySelector('.said').textContent")
+                assert message == "Sie Alice 9.000,5; Bob 999,5"
             assert tab.complaints == []
             assert await tab.run("document.documentElement.scrollWidth") == 360
 
@@ -112,25 +124,5 @@ def test_counteroffer_shows_the_value_of_the_rest(tmp_path: Path) -> None:
             more = "[...document.querySelectorAll('.step')].filter(one => one.textContent == '+')"
             await tab.run(f"{more}[0].click(); {more}[2].click(); {more}[2].click()")
             assert await tab.run(SHOWN) == f"{total - each[0] - each[2]:,}", "one of kind 3 at most"
-
-    browse(tmp_path / "profile", visit)
-
-
-@pytest.mark.browser
-def test_previews_use_the_reader_s_language(tmp_path: Path) -> None:
-    study = one_table("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
-
-    async def visit(tab: Tab) -> None:
-        async with served(tmp_path, study=study) as rooms:
-            await sit_down(tab, rooms, "bargaining", "de")
-            await tab.run(typing_script("alice_gain", "9.000,50"))
-            assert await tab.run("document.getElementById('f-bob_gain').value") == "999,5"
-            await tab.run("document.querySelector('.answer .row button').click()")
-            await tab.until("document.querySelector('.choice small') !== null")
-            hint = await tab.run("document.querySelector('.choice small').textContent")
-            assert hint == "Sie bekommen 2.500\xa0$"
-            message = await tab.run("document.querySelector('.said').textContent")
-            assert message == "Sie Alice 9.000,5; Bob 999,5"
-            assert await tab.run("document.documentElement.scrollWidth") == 360
 
     browse(tmp_path / "profile", visit)

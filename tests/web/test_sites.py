@@ -52,8 +52,3 @@ async def test_laboratory_calls_private_models_only_if_allowed(
     async with ct.web.open_laboratory(tmp_path, address, private_models=private_models):
         assert restricted() is not private_models
     assert not restricted()
-
-
-def test_study_without_people_has_no_site(tmp_path: Path) -> None:
-    with pytest.raises(ct.StudyError):
-        asyncio.run(page(lambda address: ct.web.open_site(study(), tmp_path / "a.sqlite", address)))

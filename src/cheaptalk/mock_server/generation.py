@@ -190,7 +190,6 @@ class Generator:
         }
 
     def value(self, schema: Schema, draw: float | None = None) -> Any:
-        """Generate a value for a schema or a subschema."""
         draw = self.luck if draw is None else draw
         schema = self.resolved(schema)
         if "const" in schema:

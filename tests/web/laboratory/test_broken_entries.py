@@ -81,21 +81,6 @@ def test_problem_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
     assert len(problems) == 1
 
 
-async def test_launch_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
-    (tmp_path / "here").write_text("top secret")
-    async with site(tmp_path) as lab:
-        await lab.log_in(Role.OWNER)
-        messages = set()
-        for file in ("here", "missing"):
-            text = POLICY.format(name=file, policy=tmp_path / file)
-            lab.laboratory.database.drafts.create(file, text, "owner")
-            refused = await lab.post(f"/studies/{file}/launch")
-            assert refused.status_code == 400
-            assert str(tmp_path) not in refused.text
-            messages.add(words(refused.text).replace(file, "FILE"))
-        assert len(messages) == 1
-
-
 async def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
     texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("sound", "store", "spec", "note")}
     for name, text in texts.items():

@@ -171,7 +171,6 @@ class Bot:
             self.tally.errors[str(error)] += 1
 
     async def go_on(self, page: Page) -> Page:
-        """Respond to a page and return the next page."""
         if form := page.form("notice") or page.form("enter") or page.form("page"):
             return await self.step(page, form)
         if forms := page.forms_for("answer"):
@@ -338,5 +337,4 @@ class Bot:
         self._clicks += 1
 
     def draw(self) -> Stream:
-        """Return the random number stream for the bot's next click."""
         return self.chance("click", self._clicks)

@@ -119,12 +119,10 @@ class Visit:
         return self.render(template, status_of(error), problem=sentence(error), **values)
 
     def record(self, action: str, study: str, **details: Detail) -> None:
-        """Add an action of the account to the audit log."""
         audit = self.authentication.accounts.database.audit
         audit.enter(self.account.name, action, study, **details)
 
     def download(self, file: str, text: str) -> Response:
-        """Return a CSV file."""
         headers = {"Content-Disposition": f'attachment; filename="{file}"'}
         return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
 

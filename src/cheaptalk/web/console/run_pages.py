@@ -67,7 +67,6 @@ class StudyRunPages:
         return visit.go(f"/studies/{draft.name}/{tab}", "The study was launched.")
 
     async def matches(self, visit: CurrentVisit, name: str) -> Response:
-        """Show the progress and cost of a study."""
         draft = self.laboratory.database.drafts.read(name)
         launched = self.laboratory.launched(draft.name)
         standing = None if launched is None else await self.laboratory.runs.status(draft.name)

@@ -68,7 +68,6 @@ class Command:
 
     @property
     def stopped(self) -> bool:
-        """Whether the command ended because it was stopped."""
         return self.status in HALTS
 
     @property

@@ -152,7 +152,6 @@ class Outputs(Commands):
         return self._works.get(name)
 
     async def listed(self, name: str) -> list[Output]:
-        """Return the outputs of a study, newest first."""
         return await asyncio.to_thread(self._listed, name)
 
     async def output(self, name: str, file: str) -> tuple[Path, Output]:

@@ -58,7 +58,6 @@ class Runs(Commands):
         await self._order(name, "pause")
 
     async def resume(self, name: str) -> None:
-        """Resume a paused, stopped or failed run."""
         if (await self.status(name)).stage.under_way:
             await self._order(name, "resume")
         else:

@@ -123,7 +123,6 @@ class Experiment:
             return await self._new(code, cohort or cohorts[0], language)
 
     def expect_open(self) -> None:
-        """Raise :class:`Refused` if the study does not accept new participants."""
         if self.state == "closed":
             raise Refused(
                 "This study no longer accepts new participants. Thank you for your interest.", 410

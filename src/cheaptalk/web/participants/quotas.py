@@ -45,7 +45,6 @@ class Quotas:
 
     @property
     def full(self) -> bool:
-        """Whether the study needs no more participants."""
         maximum = self.protocol.recruitment.places
         if maximum is not None and self._completed + self._active >= maximum:
             return True

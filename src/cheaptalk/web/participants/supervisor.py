@@ -148,7 +148,6 @@ class Supervisor:
 
     @property
     def ends_on_failure(self) -> bool:
-        """Whether a failed attention check ends the visit."""
         attention = self.protocol.games.attention
         return attention is None or attention.on_fail == "failed_attention"
 
@@ -176,7 +175,6 @@ class Supervisor:
             await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
 
     def has_waited(self, person: Participant) -> bool:
-        """Return whether a participant has waited long enough to leave with pay."""
         return time.time() >= self.may_leave_at(person)
 
     def may_leave_at(self, person: Participant) -> float:

@@ -39,7 +39,6 @@ class Streams:
         self.open: Counter[tuple[str, str]] = Counter()
 
     def have_room(self, visitor: str, address: str) -> bool:
-        """Return whether the limits allow another event stream."""
         return all(self.open[key] < self.caps[key[0]] for key in _keys(visitor, address))
 
     @contextmanager

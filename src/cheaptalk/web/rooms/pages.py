@@ -270,7 +270,6 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     def visitor_of(self, request: Request, token: str) -> Visitor:
-        """Return the visitor whom a link identifies; raise BadLink or ExpiredLink otherwise."""
         return self.record_visit(request, self.room_manager.visitor(self.links.visitor(token)))
 
     def record_visit(self, request: Request, visitor: Visitor) -> Visitor:
@@ -288,7 +287,6 @@ class RoomPages:
         return self.record_visit(request, self.room_manager.visitor())
 
     def room(self, code: str) -> Room:
-        """Return the room with an invitation code, ignoring case."""
         room = self.room_manager.rooms.get(code.upper())
         if room is None:
             raise HTTPException(

@@ -82,7 +82,6 @@ class RoomManager:
                 self._begin(room)
 
     def visitor(self, name: str | None = None) -> Visitor:
-        """Return the visitor with the given name; create one if necessary."""
         name = name or new_name()
         return self.visitors.setdefault(name, Visitor(name))
 

@@ -86,7 +86,6 @@ class Room:
 
     @property
     def lobby_timed_out(self) -> bool:
-        """Whether visitors have waited for others longer than :data:`LOBBY_TIMEOUT`."""
         return self.stage is Stage.WAITING and time.time() - self.since >= LOBBY_TIMEOUT
 
     @property
@@ -115,7 +114,6 @@ class Room:
         return [game.called(seats[actor]) for actor in self.table.pending if actor in seats]
 
     def with_names(self, game: Game) -> Game:
-        """Return the game with the display names that people have chosen."""
         chosen = {
             seat: visitor.known_as
             for seat, visitor in self.visitors.items()

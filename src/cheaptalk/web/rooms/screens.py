@@ -70,7 +70,6 @@ class Screen:
 
     @property
     def talks(self) -> bool:
-        """Whether the page keeps showing earlier messages."""
         return self._render("talks", {}) is not None
 
     def form(self, fields: Sequence[Field], **values: Any) -> Markup | None:

@@ -75,7 +75,6 @@ class SeatSession:
         self._due: dict[str, tuple[int, float]] = {}
 
     async def ask(self, call: PersonCall, table: Table) -> Reply:
-        """Ask the person for a decision; raise Halted if the server is stopping."""
         if self.halted:
             raise Halted(self.halted)
         if self.has_left or self.away:
@@ -107,7 +106,6 @@ class SeatSession:
         return next((request for request in pending if request.key == key), None)
 
     def answer(self, request: PendingRequest, text: str, fields: dict[str, str]) -> None:
-        """Answer a request, and keep the form fields in case the answer is rejected."""
         self.rejected, self.unclear_number = fields, ""
         request.answer.set_result(text)
 
