@@ -28,8 +28,9 @@ async def test_numbers_are_parsed_in_the_language_of_the_page(tmp_path: Path) ->
             sent = await site.client.post(f"{path}/page?lang={language}", data=fields)
             assert sent.status_code == 303, sent.text
             *_, participant = site.experiment.people.values()
-            answers = [(item.answer["age"], item.correct) for item in participant.journey.responses]
-            assert answers[:1] == ([] if recorded is None else [recorded]), written
+            first = participant.journey.responses[:1]
+            answers = [(response.answer["age"], response.correct) for response in first]
+            assert answers == ([] if recorded is None else [recorded]), written
             message = {"age": "Please enter a number within the allowed range."}
             assert participant.problems == ({} if recorded else message)
 

@@ -94,8 +94,9 @@ def render_counts(checked: CheckedForm) -> Markup:
 
 def render_cost(study: Study, estimate: Estimate | str | None) -> Markup:
     """Render a cost estimate, the reason why it is missing, or a note that it is pending."""
-    is_known = isinstance(estimate, Estimate)
-    warnings = list(doubts(estimate, study.budget, Cost())) if is_known else []
+    warnings: list[str] = []
+    if isinstance(estimate, Estimate):
+        warnings += doubts(estimate, study.budget, Cost())
     return _render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
 
