@@ -54,7 +54,7 @@ def select_secrets(match: Table) -> list[Secret]:
     owners = {tuple(sorted(secret.owners)): secret for secret in secrets}
     games = {repr(secret.game): secret for secret in secrets if secret.game != match.game}
     selected = [*owners.values(), *games.values(), *secrets[:1]]
-    return list({id(item): item for item in selected}.values())[:MAX_SECRETS]
+    return list({id(item): item for item in selected}.values())
 
 
 def known(
@@ -82,7 +82,7 @@ async def leaks(name: str, label: str, where: Path, mutation: Mutation | None = 
     async with opened_tables(name, where / f"{name}.sqlite") as table:
         seen = await table(world, mutation).play()
         problems = early_answers(seen)
-        for secret in select_secrets(match):
+        for secret in select_secrets(match)[: 2 if mutation else MAX_SECRETS]:
             changed = World(secret.game, secret.instance, world.seed, world.given)
             others = await table(changed, mutation).play()
             owners = {place_of(match.game, seat) for seat in secret.owners}
