@@ -44,6 +44,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of asynchronous tests."""
+    return "asyncio"
+
+
 @pytest.fixture
 def example_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Import and register the games of the example packages until the test ends."""

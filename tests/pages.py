@@ -95,7 +95,6 @@ class Page(HTMLParser):
         return {tag for tag, _ in self.elements}
 
     def attributes(self, name: str) -> list[str]:
-        """Return all values of an attribute."""
         return [attributes[name] or "" for _, attributes in self.elements if name in attributes]
 
     def running(self) -> list[str]:
@@ -115,11 +114,9 @@ class Page(HTMLParser):
         return unpacked
 
     def rows(self, table: str) -> list[dict[str, Cell]]:
-        """Return a table's rows, by column name."""
         names = self.headings(table)
         body = (row for row in self.tables[table] if not any(cell.button for cell in row))
         return [dict(zip(names, row, strict=True)) for row in body]
 
     def headings(self, table: str) -> list[str]:
-        """Return a table's column names."""
         return [cell.button for cell in self.tables[table][0]]

@@ -46,7 +46,6 @@ class Books(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> "Books":
-        """Read a store."""
         with ct.Store.open(path) as store:
             matches = list(store.records(bodies=True))
             rows = [row for match in matches for row in store.open_calls(match.id)]
@@ -65,7 +64,6 @@ class Books(NamedTuple):
         replies: list[tuple[str, dict[str, Any]]],
         rows: list[dict[str, Any]],
     ) -> "Books":
-        """Return the books of these recorded replies and listed calls."""
         keys = ("match_id", "request", "actor", "attempt", "try")
         listed = {"/".join(str(row[key]) for key in keys): row for row in rows}
         times = Counter(number for number, _ in replies)
@@ -74,12 +72,10 @@ class Books(NamedTuple):
 
     @property
     def statuses(self) -> Counter[str]:
-        """Count matches by status."""
         return Counter(str(match.status) for match in self.matches)
 
     @property
     def replies(self) -> list[dict[str, Any]]:
-        """All received replies, recorded or listed."""
         return [*self.recorded.values(), *(row["reply"] or {} for row in self.listed.values())]
 
 
@@ -100,7 +96,6 @@ def audit(books: Books, account: Account, kept: Collection[str] = ()) -> list[Br
 
 
 def endings(books: Books) -> Iterator[Breach]:
-    """Yield matches that neither finished nor have a reason."""
     for match in books.matches:
         done = match.status == "finished"
         if match.status not in {"finished", "forfeited", "failed"}:
@@ -139,7 +134,6 @@ def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
 
 
 def reply_of(books: Books, number: str) -> dict[str, Any]:
-    """Return the reply to a call; empty if there is none."""
     return books.recorded.get(number) or books.listed.get(number, {}).get("reply") or {}
 
 
@@ -172,5 +166,4 @@ def sums(books: Books, account: Account) -> list[Sums]:
 
 
 def tokens_of(usage: dict[str, Any]) -> int:
-    """Return the sum of input and output tokens."""
     return int(usage.get("input_tokens", 0) + usage.get("output_tokens", 0))

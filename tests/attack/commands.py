@@ -96,7 +96,6 @@ def _play(arguments: Sequence[str], folder: Path, environment: dict[str, str], p
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return the environment of a user without API keys."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     return kept | {"HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1"}
 
@@ -125,7 +124,6 @@ Leaf: TypeAlias = tuple[tuple[str, ...], Any]
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
-    """Yield every command that isn't a group, with its path."""
     if hasattr(command, "list_commands"):
         context = typer.Context(command)
         for name in command.list_commands(context):

@@ -71,16 +71,13 @@ class Exchange:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The reply in the wire's format."""
         return self.wire.write(self.reply)
 
     @property
     def usage(self) -> Any:
-        """The usage that the reply reports."""
         return self.data["usage"]
 
     def bill(self) -> None:
-        """Bill the reply."""
         self.sending.input_tokens = self.reply.input_tokens
         self.sending.output_tokens = self.reply.output_tokens
         self.sending.lied = self.reply.usage is not None
@@ -91,12 +88,10 @@ class Exchange:
         return self.respond(json.dumps(self.data).encode())
 
     def respond(self, body: bytes, **headers: str) -> web.Response:
-        """Bill the reply and send a body of any content."""
         self.bill()
         return web.Response(body=body, content_type="application/json", headers=headers)
 
     async def begin(self, length: int | None = None) -> web.StreamResponse:
-        """Bill the reply and start a stream."""
         self.bill()
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.content_length = length
@@ -109,13 +104,11 @@ FAULTS: dict[str, Fault] = {}
 
 
 def fault(act: Fault) -> Fault:
-    """Register a fault under its function's name."""
     FAULTS[act.__name__] = act
     return act
 
 
 def error_response(status: int, retry_after: str | None = None) -> web.Response:
-    """Return an error in the provider's format."""
     data = {"error": {"message": f"status {status}, sorry", "type": "error", "code": None}}
     headers = {} if retry_after is None else {"Retry-After": retry_after}
     return web.json_response(data, status=status, headers=headers)
@@ -131,7 +124,6 @@ def in_a_second() -> str:
 
 
 def changed(exchange: Exchange, **fields: Any) -> Exchange:
-    """Change the planned reply."""
     exchange.reply = replace(exchange.reply, **fields)
     return exchange
 
@@ -142,13 +134,11 @@ def sent(exchange: Exchange, **fields: Any) -> web.Response:
 
 
 def latin_1(exchange: Exchange) -> bytes:
-    """Return a reply with a byte that isn't UTF-8."""
     model = exchange.reply.model + "\N{INVERTED EXCLAMATION MARK}"
     return json.dumps(changed(exchange, model=model).data, ensure_ascii=False).encode("latin-1")
 
 
 def huge(exchange: Exchange) -> Exchange:
-    """Put two million characters of filler before the answer."""
     reply = exchange.reply
     tokens = reply.output_tokens + HUGE // LONG_TOKEN
     return changed(exchange, text=f"{'.' * HUGE}\n{reply.text}", output_tokens=tokens)

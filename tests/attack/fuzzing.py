@@ -53,7 +53,6 @@ def hostile_studies(bases: list[str], luck: random.Random) -> Iterator[bytes]:
 
 
 def change(data: Any, luck: random.Random) -> None:
-    """Change one value in a study's data."""
     places = list(_places(data))
     if not places:
         return

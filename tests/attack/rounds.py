@@ -271,7 +271,6 @@ pairing: all
 
 
 def is_small(planned: str) -> bool:
-    """Return whether a plan is quick to play: few matches and no models."""
     try:
         plan = json.loads(planned)
     except ValueError:

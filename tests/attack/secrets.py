@@ -11,7 +11,6 @@ KEY = "sk-Attack+9/fQ7zLr4Wm2Xy8Kd5Vb1Nc6Ht3"
 
 
 def forms(secret: str) -> Iterator[bytes]:
-    """Yield the secret in plain and in encoded forms."""
     plain = secret.encode()
     yield plain
     yield plain.upper()

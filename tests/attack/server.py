@@ -37,7 +37,6 @@ BY_PATH: dict[str, Wire] = {wire.path: wire for wire in WIRES.values()}
 
 
 def secret_of(request: web.Request) -> str:
-    """Return the key in a request."""
     sent = request.headers.get("Authorization", request.headers.get("X-Api-Key", ""))
     return sent.removeprefix("Bearer ")
 
@@ -77,7 +76,6 @@ class Hostile:
         self.turns: Counter[str] = Counter()
 
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        """Answer a request or commit a fault."""
         number = request.headers.get(CALL_HEADER, "")
         wire = BY_PATH[request.path]
         sending = Sending(self.fate(number, wire))
@@ -100,12 +98,10 @@ class Hostile:
 
     @property
     def account(self) -> Account:
-        """The outcome of every attempt."""
         return {number: [asdict(entry) for entry in all_] for number, all_ in self.sendings.items()}
 
     @property
     def done(self) -> Counter[str]:
-        """Count the outcomes of attempts."""
         return Counter(sending.did for all_ in self.sendings.values() for sending in all_)
 
 

@@ -39,7 +39,6 @@ def damage(path: Path, luck: random.Random) -> str:
 
 
 def damage_cell(store: sqlite3.Connection, luck: random.Random) -> str:
-    """Damage one value of a database or delete its row; return a description."""
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     counts = {
         name: store.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608
@@ -76,7 +75,6 @@ def _damaged_value(old: Any, luck: random.Random) -> Any:
 
 
 def _damage_bytes(path: Path, luck: random.Random) -> str:
-    """Damage bytes of the file."""
     data = bytearray(path.read_bytes())
     if luck.random() < 0.3:
         length = luck.randrange(len(data))

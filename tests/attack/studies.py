@@ -59,7 +59,6 @@ class Run(NamedTuple):
     environment: Mapping[str, str] | None = None
 
     def begin(self, *options: str) -> "subprocess.Popen[str]":
-        """Start the process."""
         command = [sys.executable, "-m", self.program, "run", str(self.file)]
         return subprocess.Popen(
             [*command, "--store", str(self.store), "--allow-failures", *options],
@@ -71,14 +70,12 @@ class Run(NamedTuple):
         )
 
     def finish(self, *options: str, status: int = 0) -> str:
-        """Run until it ends with this exit status; return the output."""
         with self.begin(*options) as process:
             output, _ = process.communicate()
         assert process.returncode == status, output
         return output
 
     def kill(self, server: Server, calls: int, *options: str) -> bool:
-        """Kill the run after more calls; return whether it was still running."""
         wanted = len(server.calls) + calls
         with self.begin(*options) as process:
             while len(server.calls) < wanted and process.poll() is None:

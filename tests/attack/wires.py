@@ -40,17 +40,14 @@ class Reply:
 
     @property
     def reported(self) -> tuple[Any, Any]:
-        """The tokens that the server reports."""
         return self.usage or (self.input_tokens, self.output_tokens)
 
 
 def bare(text: str) -> str:
-    """Return the JSON in a text without the surrounding text."""
     return text[text.find("{") : text.rfind("}") + 1]
 
 
 def fields(text: str) -> Any:
-    """Return a text parsed as JSON, or None."""
     try:
         return json.loads(text)
     except ValueError:
@@ -73,20 +70,17 @@ def reply_to(request: Json, messages: list[Json], text: str, tool: str | None, f
 
 
 def chat_messages(request: Json) -> list[Json]:
-    """Return the messages that the model reads."""
     messages: list[Json] = request["messages"]
     return messages
 
 
 def chat_reply(request: Json, text: str) -> Reply:
-    """Return a reply in the chat format."""
     tools = request.get("tools")
     tool = tools[0]["function"]["name"] if tools else None
     return reply_to(request, chat_messages(request), text, tool, "response_format" in request)
 
 
 def chat_message(reply: Reply) -> Json:
-    """Return the message of a completion."""
     if reply.finish in {"refusal", "content_filter"}:
         refused = {"refusal": "I would rather not."} if reply.finish == "refusal" else {}
         return {"role": "assistant", "content": None} | refused
@@ -98,7 +92,6 @@ def chat_message(reply: Reply) -> Json:
 
 
 def chat(reply: Reply) -> Json:
-    """Return a completion in the chat format."""
     ends = {"refusal": "stop"} | ({"stop": "tool_calls"} if reply.tool else {})
     message = chat_message(reply)
     choices = [
@@ -120,7 +113,6 @@ def chat(reply: Reply) -> Json:
 
 
 def chat_stream(reply: Reply) -> bytes:
-    """Return a completion as a stream of events."""
     data = chat(reply)
     usage = data.pop("usage")
     ends = [choice["finish_reason"] for choice in data["choices"]]
@@ -140,19 +132,16 @@ def chat_stream(reply: Reply) -> bytes:
 
 
 def messages_messages(request: Json) -> list[Json]:
-    """Return the messages that the model reads."""
     system = [{"role": "system", "content": request["system"]}] if request.get("system") else []
     return [*system, *request["messages"]]
 
 
 def messages_reply(request: Json, text: str) -> Reply:
-    """Return a reply in the messages format."""
     tool = request["tools"][0]["name"] if request.get("tools") else None
     return reply_to(request, messages_messages(request), text, tool, form=False)
 
 
 def messages(reply: Reply) -> Json:
-    """Return a message in the messages format."""
     ends = {"stop": "end_turn", "length": "max_tokens"}
     content: list[Json] = []
     if reply.finish != "refusal" and reply.text:
@@ -178,13 +167,11 @@ def messages(reply: Reply) -> Json:
 
 
 def agent_reply(request: Json, text: str) -> Reply:
-    """Return an agent's reply."""
     form = request.get("form")
     return reply_to(request, chat_messages(request), text, "answer" if form else None, form=False)
 
 
 def agent(reply: Reply) -> Json:
-    """Return an agent's answer."""
     input_tokens, output_tokens = reply.reported
     answer: Json = {"text": reply.text}
     given = fields(reply.text)
@@ -223,7 +210,6 @@ class Wire(NamedTuple):
     lacks: frozenset[str] = frozenset()
 
     def model(self, root: str) -> str:
-        """Return the model string at a server."""
         return f"{self.provider}/{self.name}@{root}{self.base}"
 
 

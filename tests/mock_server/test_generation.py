@@ -21,15 +21,11 @@ DRAWS = [n / 40 for n in range(40)]
 
 
 class Lot(ct.rules.Value):
-    """A nested value."""
-
     name: Annotated[str, Field(min_length=2, max_length=4)]
     count: Annotated[int, Field(ge=1, le=3, strict=True)]
 
 
 class Bounded(ct.Action):
-    """Numbers of all kinds."""
-
     integer: Annotated[int, Field(ge=-3, le=4, strict=True)]
     above: Annotated[int, Field(gt=10, lt=13)]
     step: Annotated[int, Field(ge=1, le=40, multiple_of=7)]
@@ -39,8 +35,6 @@ class Bounded(ct.Action):
 
 
 class Strings(ct.Action):
-    """Strings of all kinds."""
-
     code: Annotated[str, Field(pattern=r"^[A-Z]{3}-\d{2,4}$")]
     short: Annotated[str, Field(max_length=3)]
     long: Annotated[str, Field(min_length=60)]
@@ -50,8 +44,6 @@ class Strings(ct.Action):
 
 
 class Nested(ct.Action):
-    """Lists, tuples, mappings and other models."""
-
     lots: Annotated[tuple[Lot, ...], Field(min_length=2, max_length=3)]
     pair: tuple[int, str]
     prices: dict[str, int]
@@ -60,8 +52,6 @@ class Nested(ct.Action):
 
 
 class AllOptional(ct.Action):
-    """No field is required."""
-
     bid: Annotated[int, Field(ge=5, le=6)] | None = None
     remark: ct.Message | None = None
 
@@ -91,8 +81,6 @@ def test_answers_to_schema_requests_are_parsed() -> None:
 
 
 class Unbounded(ct.Action):
-    """Fields without bounds."""
-
     amount: float
     count: int
     note: ct.Message

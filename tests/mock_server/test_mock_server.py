@@ -25,7 +25,6 @@ MESSAGES = [{"role": "user", "content": 'A number from 3 to 900: {"bid": <whole 
 
 
 def collect_kinds(store: Store, name: str) -> set[tuple[str, str]]:
-    """Return the pairs of match status and answer kind in a study."""
     return {
         (match.status, kind)
         for match in store.records(name)
@@ -88,12 +87,6 @@ def test_answers_are_deterministic_for_each_seed() -> None:
     assert len({answer(MESSAGES, seed) for seed in range(10)}) > 5
 
 
-def test_numbers_respect_bounds_in_request() -> None:
-    bids = [json.loads(answer(MESSAGES, seed)[26:-4])["bid"] for seed in range(50)]
-    assert min(bids) < 100 < 800 < max(bids)
-    assert all(3 <= bid <= 900 for bid in bids)
-
-
 def test_port_in_use_prints_error(cheaptalk: Command) -> None:
     with listening(0) as taken:
         done = cheaptalk("model", "mock-server", "--port", str(taken.getsockname()[1]))
@@ -142,7 +135,6 @@ def test_serve_runs_in_thread() -> None:
 
 
 def post(client: HTTPConnection, number: str, body: object) -> int:
-    """Send a call and return the status of the response."""
     client.request("POST", "/v1/chat/completions", json.dumps(body), {"X-Cheaptalk-Call": number})
     with client.getresponse() as response:
         response.read()

@@ -15,8 +15,6 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Reply(NamedTuple):
-    """A response of the application."""
-
     status: int
     headers: Mapping[str, str]
     text: str
@@ -34,8 +32,6 @@ class DirectClient:
         self.app: Any = transport.app
 
     def run(self, work: Awaitable[Result]) -> Result:
-        """Run an awaitable in the application's loop, and return its result."""
-
         async def main() -> Result:
             return await work
 
@@ -92,7 +88,6 @@ WILD = st.one_of(
 
 
 def encode_form(pairs: list[tuple[str, bytes]]) -> bytes:
-    """Encode a form as browsers do."""
     return "&".join(
         f"{quote_from_bytes(name.encode())}={quote_from_bytes(value)}" for name, value in pairs
     ).encode()

@@ -40,7 +40,6 @@ KEYWORDS = {
 
 
 def catalogue(language: str, name: str) -> Catalog:
-    """Read a catalogue of a language."""
     with (LOCALE / language / "LC_MESSAGES" / f"{name}.po").open("rb") as file:
         return read_po(file, locale=language)
 
@@ -66,7 +65,6 @@ def participant_texts() -> set[Message]:
 
 
 def extract(folder: Path) -> set[Message]:
-    """Return the texts in a folder's templates and code that are marked for translation."""
     options = {"**.jinja": {"trimmed": "false", "silent": "false"}}
     messages = extract_from_dir(folder, METHODS, options_map=options, keywords=KEYWORDS)
     return {

@@ -42,7 +42,6 @@ async def served(
 
 @asynccontextmanager
 async def served_experiment(where: Path, study: Study) -> AsyncIterator[Open]:
-    """Serve a study with people on this machine."""
     store, ids = where / "s.sqlite", where / "s.identities"
     with listen(0) as listener:
         async with open_experiment(study, store, ids) as supervisor:

@@ -3,7 +3,6 @@
 import asyncio
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -14,12 +13,14 @@ from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.rules import Action, games
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.study import Study
+from cheaptalk.styles import style
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.participants.comers import BOT, opened, people_study
+from tests.web.test_languages import english_lines
 from tests.web.test_screens import one_table
-from tests.web.walker import QUESTION, Rooms, Walker, visited
+from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 BUTTON = re.compile(
     r'<button name="(\w+)" value="(\w+)" class="choice"><b>[^<]*</b><small>([^<]*)</small>'
@@ -34,7 +35,6 @@ EUROS = {"path": [{"games": {"max": 1}}], "pay": {"currency": "EUR", "bonus": [{
 
 
 def visible(page: str) -> str:
-    """Return the visible text of a page's body."""
     body = re.sub(r"<script.*?</script>", "", page.partition("<body")[2], flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", body))
 
@@ -76,62 +76,84 @@ def euro_study() -> Study:
 
 
 async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:
-    """Seat players in all human seats of a table."""
     first = await rooms.sit(table_template)
     walkers = [first, *[await rooms.join(first.room.code) for _ in table_template.human_seats[1:]]]
     return [Accountant(rooms, walker.path, code) for walker in walkers]
 
 
-@pytest.mark.parametrize("code", ["en", "de"])
-def test_amounts_in_every_game_match_the_rules(code: str, tmp_path: Path) -> None:
-    async def main() -> Iterator[Accountant]:
-        players: list[Accountant] = []
-        async with visited(euro_study(), tmp_path / "s.sqlite", language=code) as rooms:
-            for table_template in rooms.room_manager.table_templates.values():
-                walkers = await seat_all(rooms, table_template, code)
-                await asyncio.gather(*(walker.play() for walker in walkers))
-                names.add(table_template.game.name)
-                for walker in walkers:
-                    shown = TITLES.sub("", visible("".join(walker.seen)))
-                    assert "$" not in shown
-                    assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
-                    money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
-                    sign_first = [amount.startswith("€") for amount in money]
-                    assert sign_first == [code == "en"] * len(money)
-                players += walkers
-        return iter(players)
+async def play_every_game(rooms: Rooms, code: str) -> list[list[Accountant]]:
+    """Play all tables in a language, and return the players of each."""
+    tables = []
+    for table_template in rooms.room_manager.table_templates.values():
+        players = await seat_all(rooms, table_template, code)
+        tables.append(players)
+        await asyncio.gather(*(player.play() for player in players))
+        files = re.findall(r'(?:href|src)="(/static/[^"]+)"', players[0].seen[0])
+        brought = [(await rooms.client.get(path)).content for path in files]
+        assert len(players[0].seen[0].encode()) + sum(map(len, brought)) <= 60_000
+        for player in players:
+            shown = TITLES.sub("", visible("".join(player.seen)))
+            assert "$" not in shown
+            assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
+            money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
+            assert [item.startswith("€") for item in money] == [code == "en"] * len(money)
+            if code == "de" and len(players) < len(table_template.seated):
+                assert english_lines(player.seen) == set()
+    return tables
 
-    names: set[str] = set()
-    checked = [about for player in asyncio.run(main()) for about in player.checked]
+
+async def test_every_game_is_played_alike_in_each_language(tmp_path: Path) -> None:
+    tables = {}
+    for code in ("en", "de"):
+        async with visited(euro_study(), tmp_path / code, language=code) as rooms:
+            tables[code] = await play_every_game(rooms, code)
+    everyone = [player for code in tables for players in tables[code] for player in players]
+    assert sum(len(player.checked) for player in everyone) > 40
+    names = set()
+    with Store.open(tmp_path / "en") as english, Store.open(tmp_path / "de") as german:
+        for (first, *others), (second, *_) in zip(tables["en"], tables["de"], strict=True):
+            record = english.find(first.room.match.id)
+            place = first.room.seat_of(first.visitor)
+            earned = EARNED.search(first.seen[-1])
+            assert earned is not None
+            assert record.payoffs is not None
+            assert record.payoffs[place] == pytest.approx(
+                float(earned[1].replace(",", "")), abs=0.00501
+            )
+            assert record.replay().over
+            names.add(record.game)
+            if 1 + len(others) < len(record.seats):
+                other = german.find(second.room.match.id)
+                assert other.payoffs == record.payoffs
+                specs = [item.seats[place]["spec"] for item in (record, other)]
+                assert [spec["style"] for spec in specs] == ["english", "german"]
+                words = [style(record.game, spec["style"]).digest for spec in specs]
+                assert [spec["words"] for spec in specs] == words
     assert names == set(games())
-    assert len(checked) > 20
 
 
 @pytest.mark.parametrize("code", ["en", "de"])
-def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
+async def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     code: str, tmp_path: Path
 ) -> None:
     """An outside option and a bundle are worth half as much in round 2 as in round 1."""
     study = one_table("item_bargaining", "tough", discount=0.5, rounds=3)
 
-    async def main() -> tuple[str, float]:
-        async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
-            (table_template,) = rooms.room_manager.table_templates.values()
-            (player,) = await seat_all(rooms, table_template, code)
-            turn = f">{languages()[code].text('Your turn')}<"
-            await player.until(turn)
-            table = player.room.table
-            assert table is not None
-            briefing = table.request(player.question.call.seat).briefing
-            nothing = ", ".join("0" for _ in briefing.quantities)
-            await player.post({
-                "question": QUESTION.findall(await player.page())[0],
-                "action": "COUNTEROFFER", "offer": nothing,
-            })  # fmt: skip
-            page = await player.until(turn)
-            return visible(page), 0.5 * briefing.outside
-
-    shown, outside = asyncio.run(main())
+    async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
+        (table_template,) = rooms.room_manager.table_templates.values()
+        (player,) = await seat_all(rooms, table_template, code)
+        turn = f">{languages()[code].text('Your turn')}<"
+        await player.until(turn)
+        table = player.room.table
+        assert table is not None
+        briefing = table.request(player.question.call.seat).briefing
+        nothing = ", ".join("0" for _ in briefing.quantities)
+        await player.post({
+            "question": QUESTION.findall(await player.page())[0],
+            "action": "COUNTEROFFER", "offer": nothing,
+        })  # fmt: skip
+        page = await player.until(turn)
+        shown, outside = visible(page), 0.5 * briefing.outside
     label = {"en": "you get {}", "de": "Sie bekommen {}"}[code]
     points = languages()[code].text("Your points if either player walks away")
     written = languages()[code].writing.number(outside)
@@ -139,7 +161,7 @@ def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     assert f"{points} {written}" in " ".join(shown.split())
 
 
-def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
+async def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
     """The page shows the sum of the finished games, the payment for withdrawing, and the cap."""
     study = people_study(
         BOT,
@@ -147,20 +169,17 @@ def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
         pay={"currency": "EUR", "game": 1.5, "ended": {"withdrawn": 2}, "max": 3.1},
     )
 
-    async def main() -> list[str]:
-        shown = []
-        async with opened(tmp_path, study) as site:
-            comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
-            await comer.come()
-            await comer.to("answer")
-            shown.append(comer.page.words)
-            await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
-            shown.append(comer.page.words)
-            await comer.send("withdraw")
-            shown.append((await comer.look()).words)
-        return shown
-
-    before, between, after = asyncio.run(main())
+    shown = []
+    async with opened(tmp_path, study) as site:
+        comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+        await comer.come()
+        await comer.to("answer")
+        shown.append(comer.page.words)
+        await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
+        shown.append(comer.page.words)
+        await comer.send("withdraw")
+        shown.append((await comer.look()).words)
+    before, between, after = shown
     assert "If you stop now, you will be paid €2.00 for this session." in before
     assert "If you stop now, you will be paid €3.10 for this session." in between
     assert "€3.10" in after
@@ -189,7 +208,7 @@ BONUS = {
         ("en", [{"rate": 1, "metric": "rounds"}], None),
     ],
 )  # fmt: skip
-def test_game_page_explains_how_amounts_become_pay(
+async def test_game_page_explains_how_amounts_become_pay(
     tmp_path: Path, code: str, bonus: list[dict[str, object]], note: str | None
 ) -> None:
     path = [{"games": {"max": 1}}]
@@ -197,14 +216,11 @@ def test_game_page_explains_how_amounts_become_pay(
         BOT, path=path, pay=PAY | {"bonus": bonus} | ({"max": 9} if code == "de" else {})
     )
 
-    async def main() -> str:
-        async with opened(tmp_path, study) as site:
-            site.client.headers["Accept-Language"] = code
-            comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
-            await comer.come()
-            return (await comer.to("answer")).words
-
-    words = asyncio.run(main())
+    async with opened(tmp_path, study) as site:
+        site.client.headers["Accept-Language"] = code
+        comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+        await comer.come()
+        words = (await comer.to("answer")).words
     if note is None:
         assert not re.search("Your bonus for this game|does not affect", words)
     else:

@@ -25,7 +25,6 @@ from tests.conftest import Command
 
 @asynccontextmanager
 async def served(where: Path, port: int = 0) -> AsyncIterator[str]:
-    """Serve the demo, and yield its address."""
     async with open_room_manager(demo(), where) as room_manager:
         with listening(port) as listener:
             config = uvicorn.Config(make_rooms(room_manager, Links(b"key")), log_level="warning")
@@ -38,7 +37,6 @@ async def served(where: Path, port: int = 0) -> AsyncIterator[str]:
 
 @contextmanager
 def serve_in_thread(where: Path) -> Iterator[str]:
-    """Serve the demo in another thread, and yield its address."""
     addresses: SimpleQueue[str] = SimpleQueue()
     stopped = threading.Event()
 
@@ -55,7 +53,6 @@ def serve_in_thread(where: Path) -> Iterator[str]:
 
 
 async def hurry(_seconds: float) -> None:
-    """Pause as briefly as possible."""
     await asyncio.sleep(0.001)
 
 
@@ -66,8 +63,6 @@ def seats(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
 
 
 def run_crowd(where: Path, **crowd: Any) -> Tally:
-    """Return the tally of a crowd of bots at the demo."""
-
     async def main() -> Tally:
         async with served(where) as url:
             return await Crowd(url, rest=hurry, **crowd).play()
@@ -75,12 +70,9 @@ def run_crowd(where: Path, **crowd: Any) -> Tally:
     return asyncio.run(main())
 
 
-def test_bots_complete_every_game(tmp_path: Path) -> None:
-    async def main() -> dict[str, Tally]:
-        async with served(tmp_path / "s.sqlite") as url:
-            return {game: await Crowd(url, games=[game], rest=hurry).play() for game in games()}
-
-    tallies = asyncio.run(main())
+async def test_bots_complete_every_game(tmp_path: Path) -> None:
+    async with served(tmp_path / "s.sqlite") as url:
+        tallies = {game: await Crowd(url, games=[game], rest=hurry).play() for game in games()}
     assert len(tallies) == 14
     for game, tally in tallies.items():
         assert (tally.matches, tally.errors) == (1, {}), game
@@ -95,7 +87,7 @@ def test_bots_complete_every_game(tmp_path: Path) -> None:
 
 def test_same_seed_sends_the_same_answers(tmp_path: Path) -> None:
     def sent(name: str, seed: int) -> list[dict[str, str]]:
-        tally = run_crowd(tmp_path / name, seed=seed, matches=2)
+        tally = run_crowd(tmp_path / name, seed=seed)
         return [item.fields | {"question": ""} for item in tally.sent]
 
     first = sent("a.sqlite", 3)
@@ -104,24 +96,24 @@ def test_same_seed_sends_the_same_answers(tmp_path: Path) -> None:
     assert first != sent("c.sqlite", 4)
 
 
-def test_bots_join_one_another_by_invitation(tmp_path: Path) -> None:
-    async def main() -> list[Tally]:
-        others: list[asyncio.Task[Tally]] = []
-        arrivals = Tally()
+async def test_bots_join_one_another_by_invitation(tmp_path: Path) -> None:
+    others: list[asyncio.Task[Tally]] = []
+    arrivals = Tally()
 
-        async def rest(_seconds: float) -> None:
-            if host.invitations and not others:
-                visitors = Crowd(host.invitations[0], people=2, rest=hurry, tally=arrivals)
-                others.append(asyncio.create_task(visitors.play()))
-                while arrivals.pages < 4:
-                    await asyncio.sleep(0)
-            await hurry(0)
+    async def rest(_seconds: float) -> None:
+        if host.invitations and not others:
+            visitors = Crowd(host.invitations[0], people=2, rest=hurry, tally=arrivals)
+            others.append(asyncio.create_task(visitors.play()))
+            while arrivals.pages < 4:
+                await asyncio.sleep(0)
+        await hurry(0)
 
-        async with served(tmp_path / "s.sqlite") as url:
-            host = Crowd(f"{url}/games/chip_trading", seed=1, rest=rest)
-            return [await host.play(), *await asyncio.gather(*others)]
-
-    assert [item.matches for item in asyncio.run(main())] == [1, 2]
+    async with served(tmp_path / "s.sqlite") as url:
+        host = Crowd(f"{url}/games/chip_trading", seed=1, rest=rest)
+        assert [item.matches for item in ([await host.play(), *await asyncio.gather(*others)])] == [
+            1,
+            2,
+        ]
     with Store.open(tmp_path / "s.sqlite") as store:
         assert len(list(seats(store.records("demo")))) == 3
 
@@ -138,30 +130,27 @@ def test_bots_fail_at_once_for_an_unknown_game(tmp_path: Path) -> None:
     assert error.startswith("no game to play at http://127.0.0.1")
 
 
-def test_bot_continues_after_a_server_outage(tmp_path: Path) -> None:
-    async def main() -> Tally:
-        online = asyncio.Event()
-        online.set()
+async def test_bot_continues_after_a_server_outage(tmp_path: Path) -> None:
+    online = asyncio.Event()
+    online.set()
 
-        async def rest(_seconds: float) -> None:
-            await asyncio.sleep(0.001)
-            await online.wait()
+    async def rest(_seconds: float) -> None:
+        await asyncio.sleep(0.001)
+        await online.wait()
 
-        async with served(tmp_path / "s.sqlite") as url:
-            crowd = Crowd(url, think=1, matches=3, rest=rest, games=["public_goods"])
-            playing = asyncio.create_task(crowd.play())
-            while len(crowd.tally.sent) < 3:
-                await asyncio.sleep(0)
-            online.clear()
-        online.set()
-        while not crowd.tally.lost:
+    async with served(tmp_path / "s.sqlite") as url:
+        crowd = Crowd(url, think=1, matches=3, rest=rest, games=["public_goods"])
+        playing = asyncio.create_task(crowd.play())
+        while len(crowd.tally.sent) < 3:
             await asyncio.sleep(0)
         online.clear()
-        async with served(tmp_path / "s.sqlite", int(url.rpartition(":")[2])):
-            online.set()
-            return await playing
-
-    tally = asyncio.run(main())
+    online.set()
+    while not crowd.tally.lost:
+        await asyncio.sleep(0)
+    online.clear()
+    async with served(tmp_path / "s.sqlite", int(url.rpartition(":")[2])):
+        online.set()
+        tally = await playing
     assert (tally.matches, tally.errors) == (3, {})
     assert tally.lost >= 1
     with Store.open(tmp_path / "s.sqlite") as store:

@@ -94,45 +94,38 @@ def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
 REQUEST = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
-@pytest.mark.parametrize("before", [b"", REQUEST])
-@pytest.mark.parametrize("sent", [b"G", b"GET / HT", REQUEST[:-2]])
-def test_connection_with_an_incomplete_request_is_closed(
+@pytest.mark.parametrize(
+    ("before", "sent"), [(b"", b"G"), (b"", REQUEST[:-2]), (REQUEST, b"GET / HT")]
+)
+async def test_connection_with_an_incomplete_request_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, before: bytes
 ) -> None:
     assert HeaderTimeoutProtocol.seconds < 15
     monkeypatch.setattr(HeaderTimeoutProtocol, "seconds", 0.2)
-
-    async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as site, asyncio.timeout(PATIENCE):
-            port = site.client.base_url.port
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            if before:
-                writer.write(before)
-                assert b"404" in await reader.readline()
-            writer.write(sent)
-            with suppress(ConnectionResetError):
-                await reader.read()
-            writer.close()
-            assert (await site.client.get("/gone")).status_code == 200
-
-    asyncio.run(main())
+    async with served_experiment(tmp_path, people_study()) as site, asyncio.timeout(PATIENCE):
+        port = site.client.base_url.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        if before:
+            writer.write(before)
+            assert b"404" in await reader.readline()
+        writer.write(sent)
+        with suppress(ConnectionResetError):
+            await reader.read()
+        writer.close()
+        assert (await site.client.get("/gone")).status_code == 200
 
 
-def test_header_timeout_does_not_cut_off_slow_responses(
+async def test_header_timeout_does_not_cut_off_slow_responses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeaderTimeoutProtocol, "seconds", 0.05)
-
-    async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as site:
-            path = await path_of(site, "ann")
-            async with site.client.stream("GET", f"{path}/events") as response:
-                parts = response.aiter_bytes()
-                await anext(parts)
-                waiting = asyncio.ensure_future(anext(parts))
-                _, pending = await asyncio.wait({waiting}, timeout=0.3)
-                assert pending
-                site.experiment.people[next(iter(site.experiment.people))].visitor.notifier.notify()
-                assert b"moved" in await waiting
-
-    asyncio.run(main())
+    async with served_experiment(tmp_path, people_study()) as site:
+        path = await path_of(site, "ann")
+        async with site.client.stream("GET", f"{path}/events") as response:
+            parts = response.aiter_bytes()
+            await anext(parts)
+            waiting = asyncio.ensure_future(anext(parts))
+            _, pending = await asyncio.wait({waiting}, timeout=0.3)
+            assert pending
+            site.experiment.people[next(iter(site.experiment.people))].visitor.notifier.notify()
+            assert b"moved" in await waiting

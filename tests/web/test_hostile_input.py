@@ -20,8 +20,6 @@ from tests.web.walker import LINKS, QUESTION, Rooms, Walker, visited
 
 
 class Hall(DirectClient):
-    """Rooms that stay open between examples."""
-
     def __init__(self, runner: asyncio.Runner, rooms: Rooms) -> None:
         super().__init__(runner, rooms.client)
         self.rooms = rooms
@@ -196,34 +194,27 @@ def test_seat_is_kept_until_another_is_available(hall: Hall) -> None:
     assert lobby.stage is Stage.OVER
 
 
-def test_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
+async def test_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
     study = bargaining(deadline=0.3, away={"strategy": "random"})
-
-    async def main() -> None:
-        async with visited(study, tmp_path / "s.sqlite") as rooms:
-            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
-            shown = QUESTION.search(await walker.until(">Your turn<"))
-            assert shown is not None
-            await walker.until("You were away", "The game is over")
-            late = await walker.post({"question": shown[1], "message": "too late to say"})
-            assert late.status_code == 303
-            table = walker.room.table
-            assert table is not None
-            assert "too late" not in str(table.given)
-
-    asyncio.run(main())
+    async with visited(study, tmp_path / "s.sqlite") as rooms:
+        walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
+        shown = QUESTION.search(await walker.until(">Your turn<"))
+        assert shown is not None
+        await walker.until("You were away", "The game is over")
+        late = await walker.post({"question": shown[1], "message": "too late to say"})
+        assert late.status_code == 303
+        table = walker.room.table
+        assert table is not None
+        assert "too late" not in str(table.given)
 
 
-def test_expired_link_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-            token = LINKS.token("somebody")
-            monkeypatch.setattr(LINKS, "lifetime", -1)
-            for response in (
-                await rooms.client.get(f"/p/{token}"),
-                await rooms.client.post(f"/p/{token}/answer", data={"a": "b"}),
-                await rooms.client.get(f"/p/{token}/events"),
-            ):
-                assert (response.status_code, "has expired" in response.text) == (410, True)
-
-    asyncio.run(main())
+async def test_expired_link_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
+        token = LINKS.token("somebody")
+        monkeypatch.setattr(LINKS, "lifetime", -1)
+        for response in (
+            await rooms.client.get(f"/p/{token}"),
+            await rooms.client.post(f"/p/{token}/answer", data={"a": "b"}),
+            await rooms.client.get(f"/p/{token}/events"),
+        ):
+            assert (response.status_code, "has expired" in response.text) == (410, True)

@@ -33,7 +33,6 @@ ANNOUNCED = """(window.said = [], new MutationObserver(() =>
 
 @pytest.fixture
 def no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable rate limits."""
     monkeypatch.setattr(Limit, "allows", lambda limit, client: True)
 
 
@@ -47,8 +46,6 @@ def table_of(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
 
 
 def browse_rooms(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
-    """Visit served rooms with a browser."""
-
     async def work(tab: Tab) -> None:
         async with served(where) as rooms:
             await visit(tab, rooms)
@@ -145,7 +142,6 @@ def test_inaccessible_page_is_detected(no_limits: None, tmp_path: Path) -> None:
 
 
 async def tab_to(tab: Tab, selector: str) -> None:
-    """Press Tab until a matching element has the focus."""
     for _ in range(40):
         if await tab.run(f"document.activeElement.matches({selector!r})"):
             return

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.records import Store
 from cheaptalk.rules import Chance, Table, games, get_game
-from cheaptalk.studies import parse_study, plan
-from cheaptalk.styles import CODECS, Unparsable, style
+from cheaptalk.studies import parse_study
+from cheaptalk.styles import CODECS, Unparsable
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.screens import introduced
-from cheaptalk.web.rooms.table_templates import table_templates_of
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.web import catalogues
 from tests.web.walker import LINKS, Rooms, Walker, visited
@@ -134,49 +132,44 @@ def test_numbers_use_a_minus_sign_and_non_breaking_units() -> None:
         }
 
 
-def test_pages_are_in_the_reader_s_language(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        client = rooms.client
-        for headers, chosen, code, heading in (
-            ({}, "", "en", "Choose a game"),
-            (GERMAN, "", "de", "Wählen Sie ein Spiel"),
-            (GERMAN, "?lang=en", "en", "Choose a game"),
-            ({}, "?lang=de", "de", "Wählen Sie ein Spiel"),
-            ({}, "?lang=xx", "en", "Choose a game"),
-        ):
-            page = await client.get(f"/{chosen}", headers=headers)
-            assert f'<html lang="{code}">' in page.text
-            assert heading in page.text
-        page = await client.get("/?lang=de")
-        game = re.search(r'href="(/games/chip_trading[^"]*)"', page.text)
-        assert game is not None
-        page = await client.get(game[1])
-        assert "Chips tauschen" in page.text
-        assert "Spieler beginnen mit den gleichen Chips" in page.text
-        action = re.search(r'action="(/open[^"]*)"', page.text)
-        assert action is not None
-        table_template = next(
-            template for template in rooms.room_manager.table_templates.values()
-            if template.game.name == "chip_trading" and len(template.human_seats) == 3
-        )  # fmt: skip
-        opened = await client.post(
-            action[1], data={"offer": LINKS.table_template(table_template.name)}
-        )
-        walker = Walker(rooms, opened.headers["location"])
-        assert "Warten auf andere Spieler" in await walker.page()
-        assert "Spieler 1 (Sie)" in await walker.page()
-        missing = await client.get("/join/NOCODE?lang=de")
-        assert "Es gibt kein Spiel" in missing.text
-        late = await walker.post({}, "dance")
-        assert "Diese Seite gibt es nicht" in late.text
-
-    asyncio.run(_visit(tmp_path, play))
+async def test_pages_are_in_the_reader_s_language(rooms: Rooms) -> None:
+    client = rooms.client
+    for headers, chosen, code, heading in (
+        ({}, "", "en", "Choose a game"),
+        (GERMAN, "", "de", "Wählen Sie ein Spiel"),
+        (GERMAN, "?lang=en", "en", "Choose a game"),
+        ({}, "?lang=de", "de", "Wählen Sie ein Spiel"),
+        ({}, "?lang=xx", "en", "Choose a game"),
+    ):
+        page = await client.get(f"/{chosen}", headers=headers)
+        assert f'<html lang="{code}">' in page.text
+        assert heading in page.text
+    page = await client.get("/?lang=de")
+    game = re.search(r'href="(/games/chip_trading[^"]*)"', page.text)
+    assert game is not None
+    page = await client.get(game[1])
+    assert "Chips tauschen" in page.text
+    assert "Spieler beginnen mit den gleichen Chips" in page.text
+    action = re.search(r'action="(/open[^"]*)"', page.text)
+    assert action is not None
+    table_template = next(
+        template for template in rooms.room_manager.table_templates.values()
+        if template.game.name == "chip_trading" and len(template.human_seats) == 3
+    )  # fmt: skip
+    opened = await client.post(action[1], data={"offer": LINKS.table_template(table_template.name)})
+    walker = Walker(rooms, opened.headers["location"])
+    assert "Warten auf andere Spieler" in await walker.page()
+    assert "Spieler 1 (Sie)" in await walker.page()
+    missing = await client.get("/join/NOCODE?lang=de")
+    assert "Es gibt kein Spiel" in missing.text
+    late = await walker.post({}, "dance")
+    assert "Diese Seite gibt es nicht" in late.text
 
 
-def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
+async def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
     paths = []
 
-    async def choose(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         table_template = next(
             template
             for template in rooms.room_manager.table_templates.values()
@@ -188,12 +181,8 @@ def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
         assert (chosen.status_code, chosen.headers["location"]) == (303, walker.path)
         assert "Warten auf andere Spieler" in await walker.page()
         paths.append(walker.path)
-
-    async def return_later(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         assert "Warten auf andere Spieler" in await Walker(rooms, paths[0]).page()
-
-    asyncio.run(_visit(tmp_path, choose))
-    asyncio.run(_visit(tmp_path, return_later))
 
 
 ENGLISH = re.compile(
@@ -204,7 +193,7 @@ ENGLISH = re.compile(
 """Words that appear in most English sentences, and in no German one."""
 
 
-def leaks(pages: Iterable[str]) -> set[str]:
+def english_lines(pages: Iterable[str]) -> set[str]:
     """Return the English lines of pages, without the messages of players."""
     lines = set()
     for page in pages:
@@ -219,60 +208,23 @@ def leaks(pages: Iterable[str]) -> set[str]:
     return lines
 
 
-def test_every_game_pays_the_same_in_german_and_english(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> list[tuple[str, str]]:
-        ends = []
-        for table_template in rooms.room_manager.table_templates.values():
-            if len(table_template.human_seats) < len(table_template.seated):
-                walkers = [await rooms.sit(table_template)]
-                walkers += [
-                    await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]
-                ]
-                await asyncio.gather(*(walker.play() for walker in walkers))
-                if walkers[0].visitor.language == "de":
-                    assert leaks(page for walker in walkers for page in walker.seen) == set()
-                ends.append((walkers[0].room.match.id, table_template.human_seats[0]))
-        return ends
-
-    async def main(language: str) -> list[tuple[str, str]]:
-        async with visited(demo(), tmp_path / language, language=language) as rooms:
-            return await play(rooms)
-
-    ends = {language: asyncio.run(main(language)) for language in ("en", "de")}
-    with Store.open(tmp_path / "en") as english, Store.open(tmp_path / "de") as german:
-        for (first, place), (second, _) in zip(ends["en"], ends["de"], strict=True):
-            records = english.find(first), german.find(second)
-            assert records[0].payoffs == records[1].payoffs is not None
-            specs = [record.seats[place]["spec"] for record in records]
-            assert [spec["style"] for spec in specs] == ["english", "german"]
-            words = [style(records[0].game, spec["style"]).digest for spec in specs]
-            assert [spec["words"] for spec in specs] == words
-    assert {item.game.name for item in table_templates_of(plan(demo())).values()} == set(games())
-
-
-def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
+async def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
     written = {
         "name": "people", "games": [{"game": "bargaining"}], "pairing": [["you", "bot"]],
         "players": {"you": {"person": "browser", "style": "plain"}, "bot": {"strategy": "random"}},
     }  # fmt: skip
-
-    async def main() -> None:
-        async with visited(
-            parse_study(written, "here"), tmp_path / "s.sqlite", language="de"
-        ) as rooms:
-            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
-            page = await walker.until("Sie sind an der Reihe")
-            assert "You are Alice." in page
-            assert walker.room.match.id == walker.room.table_template.match(0, 0).id
-
-    asyncio.run(main())
+    async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", language="de") as rooms:
+        walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
+        page = await walker.until("Sie sind an der Reihe")
+        assert "You are Alice." in page
+        assert walker.room.match.id == walker.room.table_template.match(0, 0).id
 
 
-def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
+async def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
     paths: list[str] = []
     ids: set[str] = set()
 
-    async def sit(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         table_template = next(
             template for template in rooms.room_manager.table_templates.values()
             if template.game.name == "negotiation" and len(template.human_seats) == 2
@@ -283,59 +235,29 @@ def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
         await first.until("Your turn")
         paths.extend([first.path, second.path])
         ids.add(first.room.match.id)
-
-    async def go_on(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         first, second = (Walker(rooms, path) for path in paths)
         assert "You are Alice, and you are the seller" in await first.until("Your turn")
         assert "Sie sind Bob und kaufen ein Produkt" in await second.until("Warten auf Alice")
         await asyncio.gather(first.play(), second.play())
         ids.add(first.room.match.id)
-
-    asyncio.run(_visit(tmp_path, sit))
-    asyncio.run(_visit(tmp_path, go_on))
     assert len(ids) == 1
 
 
 def test_unambiguous_numbers_are_parsed_and_others_rejected() -> None:
     for language, written, meant in [
-        ("de", "1.000,50", 1000.5),
-        ("de", "2.500 $", 2500.0),
-        ("de", "1.000", 1000.0),
-        ("de", "1 000", 1000.0),
-        ("en", "1,000.50", 1000.5),
-        ("en", "$2,500", 2500.0),
-        ("en", "0.125", 0.125),
-        ("de", "0,125", 0.125),
-        ("en", "-5", -5.0),
-        ("de", "1,000", None),
-        ("de", "1.5", None),
-        ("de", "1,000.50", None),
-        ("de", "1.00", None),
-        ("en", "1.000", None),
-        ("en", "1,5", None),
-        ("en", "1.000,50", None),
-        ("en", "1 5", None),
-        ("en", "007", None),
-        ("en", "1,00,000", None),
-        ("en", "5-3", None),
-        ("en", "1..5", None),
-        ("de", "1.500", 1500.0),
-        ("de", "7,5", 7.5),
-        ("de", "2.500\u00a0€", 2500.0),
-        ("en", "€.5", 0.5),
-        ("de", "1_0", None),
-        ("en", "1_0", None),
-        ("en", "1e3", None),
-        ("en", "nan", None),
-        ("de", "inf", None),
-        ("en", "0x10", None),
-        ("en", "seven", None),
-        ("en", "\uff11\uff12", None),
-        ("en", "٣", None),
-        ("en", "5.", None),
-        ("en", "$", None),
+        ("de", "1.000,50", 1000.5), ("de", "2.500 $", 2500.0), ("de", "1.000", 1000.0),
+        ("de", "1 000", 1000.0), ("en", "1,000.50", 1000.5), ("en", "$2,500", 2500.0),
+        ("en", "0.125", 0.125), ("de", "0,125", 0.125), ("en", "-5", -5.0), ("de", "1,000", None),
+        ("de", "1.5", None), ("de", "1,000.50", None), ("de", "1.00", None), ("en", "1.000", None),
+        ("en", "1,5", None), ("en", "1.000,50", None), ("en", "1 5", None), ("en", "007", None),
+        ("en", "1,00,000", None), ("en", "5-3", None), ("en", "1..5", None),
+        ("de", "1.500", 1500.0), ("de", "7,5", 7.5), ("de", "2.500\u00a0€", 2500.0),
+        ("en", "€.5", 0.5), ("de", "1_0", None), ("en", "1_0", None), ("en", "1e3", None),
+        ("en", "nan", None), ("de", "inf", None), ("en", "0x10", None), ("en", "seven", None),
+        ("en", "\uff11\uff12", None), ("en", "٣", None), ("en", "5.", None), ("en", "$", None),
         ("en", "$5$", None),
-    ]:
+    ]:  # fmt: skip
         writing = languages()[language].writing
         if meant is None:
             with pytest.raises(BadNumber):
@@ -351,27 +273,24 @@ def test_displayed_amounts_can_be_typed_back(value: float, language: str) -> Non
     assert float(plain_number(shown, writing)) == pytest.approx(value, abs=0.0051)
 
 
-def test_ambiguous_number_is_rejected_and_kept_in_the_form(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        rooms.client.headers["Accept-Language"] = "de"
-        table_template = next(
-            template for template in rooms.room_manager.table_templates.values()
-            if template.game.name == "negotiation" and len(template.human_seats) == 1
-        )  # fmt: skip
-        walker = await rooms.sit(table_template)
-        await walker.until("Sie sind an der Reihe")
-        key = walker.question.key
-        await walker.post({"question": key, "price": "9,000", "message": "Hallo"})
-        page = await walker.page()
-        assert "9,000 ist keine eindeutige Zahl; schreiben Sie Zahlen in der Form 1.234,5" in page
-        assert 'value="9,000"' in page
-        assert walker.question.key == key
-        await walker.post({"question": key, "price": "-9.000", "message": "Hallo"})
-        page = await walker.until("der Preis muss zwischen 0 und 1.000.000 liegen")
-        await walker.post({"question": walker.question.key, "price": "neun", "message": ""})
-        await walker.until("„Preis“ muss eine Zahl sein")
-
-    asyncio.run(_visit(tmp_path, play))
+async def test_ambiguous_number_is_rejected_and_kept_in_the_form(rooms: Rooms) -> None:
+    rooms.client.headers["Accept-Language"] = "de"
+    table_template = next(
+        template for template in rooms.room_manager.table_templates.values()
+        if template.game.name == "negotiation" and len(template.human_seats) == 1
+    )  # fmt: skip
+    walker = await rooms.sit(table_template)
+    await walker.until("Sie sind an der Reihe")
+    key = walker.question.key
+    await walker.post({"question": key, "price": "9,000", "message": "Hallo"})
+    page = await walker.page()
+    assert "9,000 ist keine eindeutige Zahl; schreiben Sie Zahlen in der Form 1.234,5" in page
+    assert 'value="9,000"' in page
+    assert walker.question.key == key
+    await walker.post({"question": key, "price": "-9.000", "message": "Hallo"})
+    page = await walker.until("der Preis muss zwischen 0 und 1.000.000 liegen")
+    await walker.post({"question": walker.question.key, "price": "neun", "message": ""})
+    await walker.until("„Preis“ muss eine Zahl sein")
 
 
 ILLEGAL = [
@@ -423,8 +342,3 @@ def test_rule_violations_are_explained_in_german() -> None:
         assert message != str(refused.value)
         assert not ENGLISH.search(message), message
         assert "{" not in message
-
-
-async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        await play(rooms)  # type: ignore[misc]

@@ -5,7 +5,6 @@ with only that secret changed. Everything that is sent to the others must be ide
 byte: pages, headers, redirects, error pages and events.
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +18,10 @@ from cheaptalk.web.rooms import pages, views
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Visitor
-from tests.web.wire import Message, Mutation, Step, World, place_of, wired
+from tests.web.wire import Message, Mutation, Step, World, opened_tables, place_of
 
-SMALL = {"players": 4, "rounds": 3, "hit_rates": (0.35, 0.55, 0.75)}
-SHORT = {"rounds": 3, "hidden": False}
+SMALL = {"players": 4, "rounds": 2, "hit_rates": (0.35, 0.55, 0.75)}
+SHORT = {"rounds": 2, "hidden": False}
 SETTINGS = {
     "bargaining": ("complete_information: False",),
     "negotiation": ("complete_information: False",),
@@ -33,7 +32,7 @@ SETTINGS = {
 }  # fmt: skip
 """Settings in which a game has secrets that it lacks by default, as the test kit names them."""
 CASES = [(name, label) for name in sorted(GAMES) for label in ("defaults", *SETTINGS.get(name, ()))]
-MAX_SECRETS = 4
+MAX_SECRETS = 3
 """Number of secrets to test per setting; secrets of different owners and facts come first."""
 
 
@@ -55,17 +54,7 @@ def select_secrets(match: Table) -> list[Secret]:
     owners = {tuple(sorted(secret.owners)): secret for secret in secrets}
     games = {repr(secret.game): secret for secret in secrets if secret.game != match.game}
     selected = [*owners.values(), *games.values(), *secrets[:1]]
-    return list({id(item): item for item in selected}.values())[:MAX_SECRETS]
-
-
-def play(world: World, where: Path, mutation: Mutation | None = None) -> Mapping[str, list[Step]]:
-    """Play a world, and return the steps of each seat."""
-
-    async def main() -> Mapping[str, Sequence[Step]]:
-        async with wired(world, where, mutation) as table:
-            return await table.play()
-
-    return {place: list(steps) for place, steps in asyncio.run(main()).items()}
+    return list({id(item): item for item in selected}.values())
 
 
 def known(
@@ -86,23 +75,24 @@ def difference(first: Step, second: Step) -> str:
     return f"{first.sent[around]!r} becomes {second.sent[around]!r}"
 
 
-def leaks(name: str, label: str, where: Path, mutation: Mutation | None = None) -> list[str]:
+async def leaks(name: str, label: str, where: Path, mutation: Mutation | None = None) -> list[str]:
     """Return a sentence for each leak to a player who must not know it."""
     match = base(name, label)
     world = World(match.game, match.instance, match.chance.seed, match.given)
-    seen = play(world, where / "base.sqlite", mutation)
-    problems = early_answers(seen)
-    for number, secret in enumerate(select_secrets(match)):
-        changed = World(secret.game, secret.instance, world.seed, world.given)
-        others = play(changed, where / f"{number}.sqlite", mutation)
-        owners = {place_of(match.game, seat) for seat in secret.owners}
-        for place in seen.keys() - owners:
-            for first, second in known(secret, seen[place], others[place]):
-                if first.sent != second.sent:
-                    problems.append(
-                        f"{place} is sent what only {owners} know: {difference(first, second)}"
-                    )
-        assert any(seen[place] != others[place] for place in owners), f"{owners} see no difference"
+    async with opened_tables(name, where / f"{name}.sqlite") as table:
+        seen = await table(world, mutation).play()
+        problems = early_answers(seen)
+        for secret in select_secrets(match)[: 2 if mutation else MAX_SECRETS]:
+            changed = World(secret.game, secret.instance, world.seed, world.given)
+            others = await table(changed, mutation).play()
+            owners = {place_of(match.game, seat) for seat in secret.owners}
+            problems += [
+                f"{place} is sent what only {owners} know: {difference(first, second)}"
+                for place in seen.keys() - owners
+                for first, second in known(secret, seen[place], others[place])
+                if first.sent != second.sent
+            ]
+            assert any(seen[place] != others[place] for place in owners), f"{owners} see no change"
     return problems
 
 
@@ -116,14 +106,13 @@ def early_answers(steps: Mapping[str, Sequence[Step]]) -> list[str]:
     ]
 
 
-def test_no_player_receives_the_secrets_of_others(tmp_path: Path) -> None:
+async def test_no_player_receives_the_secrets_of_others(tmp_path: Path) -> None:
     for name, label in CASES:
         (tmp_path / f"{name} {label}").mkdir()
-        assert leaks(name, label, tmp_path / f"{name} {label}") == []
+        assert await leaks(name, label, tmp_path / f"{name} {label}") == []
 
 
 def in_body(message: Message, secret: str) -> Message:
-    """Append the secret to every page and event."""
     return (
         {**message, "body": message["body"] + secret.encode()} if message.get("body") else message
     )
@@ -141,20 +130,21 @@ def in_header(status: int) -> Mutation:
 
 
 def in_events(message: Message, secret: str) -> Message:
-    """Insert the secret in events only."""
     body = message.get("body", b"")
     return {**message, "body": body.replace(b"moved", secret.encode())}
 
 
-def test_leaks_are_detected_in_every_channel(tmp_path: Path) -> None:
+async def test_leaks_are_detected_in_every_channel(tmp_path: Path) -> None:
     channels = (in_body, in_header(200), in_header(303), in_header(403), in_events)
     for number, mutation in enumerate(channels):
         (tmp_path / str(number)).mkdir()
-        problems = leaks("deal_or_no_deal", "defaults", tmp_path / str(number), mutation)
+        problems = await leaks("deal_or_no_deal", "defaults", tmp_path / str(number), mutation)
         assert {line.split()[0] for line in problems} >= {"player_1", "player_2"}
 
 
-def test_leak_of_another_page_is_detected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_leak_of_another_page_is_detected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def shared_view(
         room_manager: RoomManager, room: Room, visitor: Visitor, en: Language
     ) -> views.TableView | None:
@@ -167,10 +157,10 @@ def test_leak_of_another_page_is_detected(monkeypatch: pytest.MonkeyPatch, tmp_p
         return view and view._replace(briefing="".join(item.briefing for item in seen if item))
 
     monkeypatch.setattr(pages, "table_view", shared_view)
-    assert leaks("deal_or_no_deal", "defaults", tmp_path)
+    assert await leaks("deal_or_no_deal", "defaults", tmp_path)
 
 
-def test_leak_of_a_pending_answer_is_detected(
+async def test_leak_of_a_pending_answer_is_detected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def early_view(
@@ -181,4 +171,4 @@ def test_leak_of_a_pending_answer_is_detected(
         return view and view._replace(me=str(len(table.pending if table else ())))
 
     monkeypatch.setattr(pages, "table_view", early_view)
-    assert leaks("public_goods", "defaults", tmp_path)
+    assert await leaks("public_goods", "defaults", tmp_path)

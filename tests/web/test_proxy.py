@@ -79,7 +79,6 @@ async def proxied(folder: Path) -> AsyncIterator[tuple[Rooms, int]]:
 
 
 def visitor(address: str) -> aiohttp.ClientSession:
-    """Open a client at an address."""
     connector = aiohttp.TCPConnector(local_addr=(address, 0), force_close=True)
     return aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(20))
 
@@ -92,20 +91,17 @@ def one_stream_per_address() -> Iterator[None]:
 
 
 @needs_nginx
-def test_nginx_passes_events_immediately(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann:
-            walker = await rooms.sit(table_of(rooms, "bargaining"))
-            await walker.until(">Your turn<")
-            url = f"http://127.0.0.1:{port}{walker.path}/events?after={walker.visitor.notifier.number}"
-            async with ann.get(url) as stream, asyncio.timeout(20):
-                assert stream.headers["Content-Type"].startswith("text/event-stream")
-                await stream.content.readline()
-                walker.visitor.notifier.notify()
-                while b"moved" not in await stream.content.readline():
-                    assert not stream.content.at_eof()
-
-    asyncio.run(main())
+async def test_nginx_passes_events_immediately(tmp_path: Path) -> None:
+    async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann:
+        walker = await rooms.sit(table_of(rooms, "bargaining"))
+        await walker.until(">Your turn<")
+        url = f"http://127.0.0.1:{port}{walker.path}/events?after={walker.visitor.notifier.number}"
+        async with ann.get(url) as stream, asyncio.timeout(20):
+            assert stream.headers["Content-Type"].startswith("text/event-stream")
+            await stream.content.readline()
+            walker.visitor.notifier.notify()
+            while b"moved" not in await stream.content.readline():
+                assert not stream.content.at_eof()
 
 
 @needs_nginx
@@ -126,16 +122,13 @@ def test_visitors_behind_nginx_are_limited_by_their_own_addresses(tmp_path: Path
 
 
 @needs_nginx
-def test_nginx_closes_connections_whose_header_never_ends(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with proxied(tmp_path) as (_, port), asyncio.timeout(30):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-            with suppress(ConnectionResetError):
-                await reader.read()
-            writer.close()
-
-    asyncio.run(main())
+async def test_nginx_closes_connections_whose_header_never_ends(tmp_path: Path) -> None:
+    async with proxied(tmp_path) as (_, port), asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        with suppress(ConnectionResetError):
+            await reader.read()
+        writer.close()
 
 
 def test_forwarded_headers_are_ignored_without_a_proxy(tmp_path: Path) -> None:

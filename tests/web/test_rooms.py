@@ -1,9 +1,7 @@
 """Tables in the browser: every game through its pages, without losing anything."""
 
 import asyncio
-import re
 import sqlite3
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -25,16 +23,6 @@ from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 
-def visit(where: Path, play: Callable[[Rooms], Awaitable[Any]], study: Study | None = None) -> Any:
-    """Run a coroutine function in the rooms of a study, and return its result."""
-
-    async def main() -> Any:
-        async with visited(study or demo(), where) as rooms:
-            return await play(rooms)
-
-    return asyncio.run(main())
-
-
 def table_template(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
     return next(
         template for template in rooms.room_manager.table_templates.values()
@@ -52,100 +40,54 @@ def bargaining(**person: Any) -> Study:
     )
 
 
-def test_every_game_can_be_played_with_small_pages_and_is_recorded(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> dict[str, tuple[str, float]]:
-        ends = {}
-        for table_template in rooms.room_manager.table_templates.values():
-            if len(table_template.human_seats) == 1:
-                walker = await rooms.sit(table_template)
-                page = await walker.until(">Your turn<", ">The game is over<")
-                files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
-                brought = [(await rooms.client.get(path)).content for path in files]
-                assert len(page.encode()) + sum(map(len, brought)) <= 60_000
-                earned = EARNED.search(await walker.play())
-                assert earned is not None
-                match = walker.room.match
-                ends[match.id] = (table_template.human_seats[0], float(earned[1].replace(",", "")))
-        return ends
-
-    ends = visit(tmp_path / "s.sqlite", play)
-    with Store.open(tmp_path / "s.sqlite") as store:
-        records = {record.id: record for record in store.records("demo", bodies=True)}
-    assert records.keys() == ends.keys()
-    assert len({record.game for record in records.values()}) == 14
-    for id_, (place, earned) in ends.items():
-        assert records[id_].status is Status.FINISHED
-        assert (records[id_].payoffs or {})[place] == pytest.approx(earned, abs=0.00501)
-        assert records[id_].replay().over
+async def test_waiting_player_can_leave_after_the_timeout(rooms: Rooms) -> None:
+    walker = await rooms.sit(table_template(rooms, "chip_trading", 3))
+    assert "You can stop waiting" not in await walker.page()
+    walker.room.since -= LOBBY_TIMEOUT
+    assert "You can stop waiting" in await walker.page()
+    await rooms.join(walker.room.code)
+    assert (await walker.post({}, "leave")).status_code == 303
+    assert "Choose a game" in await walker.page()
 
 
-def test_waiting_player_can_leave_after_the_timeout(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(table_template(rooms, "chip_trading", 3))
-        assert "You can stop waiting" not in await walker.page()
-        walker.room.since -= LOBBY_TIMEOUT
-        assert "You can stop waiting" in await walker.page()
-        await rooms.join(walker.room.code)
-        assert (await walker.post({}, "leave")).status_code == 303
-        assert "Choose a game" in await walker.page()
-
-    visit(tmp_path / "s.sqlite", play)
-
-
-def test_players_join_a_table_by_its_code(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        first = await rooms.sit(table_template(rooms, "chip_trading", 3))
-        code = first.room.code
-        assert f">{code}</b>" in await first.page()
-        second = await rooms.join(code)
-        assert "waiting for other players" in await second.page()
-        third = await rooms.join(code.lower())
-        late = await rooms.client.post(f"/join/{code}")
-        assert late.status_code == 409
-        pages = await asyncio.gather(*(item.play() for item in (first, second, third)))
-        assert all(EARNED.search(page) for page in pages)
-        again = await rooms.sit(
-            table_template(rooms, "chip_trading"), me=first.path.rpartition("/")[2]
-        )
-        assert again.visitor is first.visitor
-        assert again.room.instance != third.room.instance
-
-    visit(tmp_path / "s.sqlite", play)
+async def test_players_join_a_table_by_its_code(rooms: Rooms) -> None:
+    first = await rooms.sit(table_template(rooms, "chip_trading", 3))
+    code = first.room.code
+    assert f">{code}</b>" in await first.page()
+    second = await rooms.join(code)
+    assert "waiting for other players" in await second.page()
+    third = await rooms.join(code.lower())
+    late = await rooms.client.post(f"/join/{code}")
+    assert late.status_code == 409
+    pages = await asyncio.gather(*(item.play() for item in (first, second, third)))
+    assert all(EARNED.search(page) for page in pages)
+    again = await rooms.sit(table_template(rooms, "chip_trading"), me=first.path.rpartition("/")[2])
+    assert again.visitor is first.visitor
+    assert again.room.instance != third.room.instance
 
 
-def test_restart_keeps_seats_and_answers(tmp_path: Path) -> None:
+async def test_restart_keeps_seats_and_answers(tmp_path: Path) -> None:
     where, study = tmp_path / "s.sqlite", bargaining()
-
-    async def begin(rooms: Rooms) -> tuple[str, str, str]:
-        solo, duo = table_template(rooms, "bargaining", 1), table_template(rooms, "bargaining", 2)
-        walker = await rooms.sit(solo)
+    async with visited(study, where) as rooms:
+        walker = await rooms.sit(table_template(rooms, "bargaining", 1))
+        path = walker.path
         await walker.until(">Your turn<")
-        sent = await walker.post(
-            {"question": walker.question.key} | {"alice_gain": "9999", "bob_gain": "1"}
-            | {"message": "Mine <b>& yours"}
-        )  # fmt: skip
+        offer = {"alice_gain": "9999", "bob_gain": "1", "message": "Mine <b>& yours"}
+        sent = await walker.post({"question": walker.question.key} | offer)
         assert sent.status_code == 303
         await walker.until("was rejected", ">The game is over<")
-        waiting = await rooms.sit(duo)
-        return walker.path, waiting.path, waiting.room.code
-
-    path, lobby, code = visit(where, begin, study)
-
-    async def go_on(rooms: Rooms) -> str:
+        waiting = await rooms.sit(table_template(rooms, "bargaining", 2))
+        code = waiting.room.code
+    async with visited(study, where) as rooms:
         walker = Walker(rooms, path)
         page = await walker.until(">Your turn<", ">The game is over<")
         assert "9,999" in page
         assert "Mine &lt;b&gt;&amp; yours" in page
-        assert code in await Walker(rooms, lobby).page()
+        assert code in await Walker(rooms, waiting.path).page()
         await walker.play()
-        return walker.room.match.id
-
-    id_ = visit(where, go_on, study)
-
-    async def look_back(rooms: Rooms) -> str:
-        return await Walker(rooms, path).page()
-
-    assert "The game is over" in visit(where, look_back, study)
+        id_ = walker.room.match.id
+    async with visited(study, where) as rooms:
+        assert "The game is over" in await Walker(rooms, path).page()
     with Store.open(where) as store:
         answers = [answer for answer in store.find(id_).answers if answer.actor == "alice"]
     assert answers[0].action is not None
@@ -153,22 +95,21 @@ def test_restart_keeps_seats_and_answers(tmp_path: Path) -> None:
     with closing(sqlite3.connect(where)) as connection, connection:
         connection.execute("delete from members")
         connection.execute("delete from matches")
-    assert "cannot continue" in visit(where, look_back, study)
+    async with visited(study, where) as rooms:
+        assert "cannot continue" in await Walker(rooms, path).page()
 
 
-def test_page_from_before_a_restart_can_be_answered(tmp_path: Path) -> None:
-    async def begin(rooms: Rooms) -> tuple[str, str]:
+async def test_page_from_before_a_restart_can_be_answered(tmp_path: Path) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         await walker.until(">Your turn<")
         for _ in range(2):
             await walker.post({"question": walker.question.key, "chosen_number": "1000"})
         shown = QUESTION.search(await walker.until("Your answer is not valid"))
         assert shown is not None
-        return walker.path, shown[1]
+        path, key = walker.path, shown[1]
 
-    path, key = visit(tmp_path / "s.sqlite", begin)
-
-    async def go_on(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         walker = Walker(rooms, path)
         await walker.post({"question": key, "chosen_number": "7"})
         table = walker.room.table
@@ -176,26 +117,21 @@ def test_page_from_before_a_restart_can_be_answered(tmp_path: Path) -> None:
         actions = [answer.action for answer in table.given if answer.actor == "player_1"]
         assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
 
-    visit(tmp_path / "s.sqlite", go_on)
+
+async def test_page_of_an_earlier_match_cannot_answer_in_the_next(rooms: Rooms) -> None:
+    template = table_template(rooms, "battle_royale")
+    walker = await rooms.sit(template)
+    shown = QUESTION.search(await walker.until(">Your turn<"))
+    assert shown is not None
+    await walker.play()
+    again = await rooms.sit(template, me=walker.path.rpartition("/")[2])
+    page = await again.until(">Your turn<")
+    await again.post({"question": shown[1], "action": "miss"})
+    assert QUESTION.findall(await again.page()) == QUESTION.findall(page)
 
 
-def test_page_of_an_earlier_match_cannot_answer_in_the_next(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        template = table_template(rooms, "battle_royale")
-        walker = await rooms.sit(template)
-        shown = QUESTION.search(await walker.until(">Your turn<"))
-        assert shown is not None
-        await walker.play()
-        again = await rooms.sit(template, me=walker.path.rpartition("/")[2])
-        page = await again.until(">Your turn<")
-        await again.post({"question": shown[1], "action": "miss"})
-        assert QUESTION.findall(await again.page()) == QUESTION.findall(page)
-
-    visit(tmp_path / "s.sqlite", play)
-
-
-def test_restart_returns_players_to_their_current_room(tmp_path: Path) -> None:
-    async def begin(rooms: Rooms) -> tuple[str, str]:
+async def test_restart_returns_players_to_their_current_room(tmp_path: Path) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "battle_royale"))
         await walker.play()
         before = walker.room
@@ -204,18 +140,14 @@ def test_restart_returns_players_to_their_current_room(tmp_path: Path) -> None:
         again = await rooms.sit(before.table_template, me=walker.path.rpartition("/")[2])
         host = rooms.room_manager.host
         await host.dispatcher.ledger.write(keep_room(host.rows.id, before.code, before.to_record()))
-        return again.path, again.room.code
+        path, code = again.path, again.room.code
 
-    path, code = visit(tmp_path / "s.sqlite", begin)
-
-    async def look(rooms: Rooms) -> str:
-        return Walker(rooms, path).room.code
-
-    assert visit(tmp_path / "s.sqlite", look) == code
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
+        assert (Walker(rooms, path).room.code) == code
 
 
-def test_match_that_ended_before_a_kill_is_not_replayed(tmp_path: Path) -> None:
-    async def end(rooms: Rooms) -> tuple[str, str]:
+async def test_match_that_ended_before_a_kill_is_not_replayed(tmp_path: Path) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.play()
         while walker.room.stage is not Stage.OVER:
@@ -223,87 +155,72 @@ def test_match_that_ended_before_a_kill_is_not_replayed(tmp_path: Path) -> None:
         host = rooms.room_manager.host
         kept = walker.room.to_record() | {"stage": Stage.PLAYING.value}
         await host.dispatcher.ledger.write(keep_room(host.rows.id, walker.room.code, kept))
-        return walker.path, walker.room.match.id
-
-    path, id_ = visit(tmp_path / "s.sqlite", end)
+        path, id_ = walker.path, walker.room.match.id
     with Store.open(tmp_path / "s.sqlite") as store:
         before = store.find(id_).as_json()
 
-    async def look(rooms: Rooms) -> None:
+    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
         await Walker(rooms, path).until(">The game is over<")
-
-    visit(tmp_path / "s.sqlite", look)
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).as_json() == before
 
 
-def test_finished_match_is_unloaded_and_shown_again(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(table_template(rooms, "pirate_game"))
-        end = EARNED.search(await walker.play())
-        while walker.room.stage is not Stage.OVER:
-            await asyncio.sleep(0)
-        rooms.room_manager.tidy()
-        assert walker.room.table is None
-        shown = EARNED.search(await walker.page())
-        assert end is not None
-        assert shown is not None
-        assert shown[1] == end[1]
-
-    visit(tmp_path / "s.sqlite", play)
+async def test_finished_match_is_unloaded_and_shown_again(rooms: Rooms) -> None:
+    walker = await rooms.sit(table_template(rooms, "pirate_game"))
+    end = EARNED.search(await walker.play())
+    while walker.room.stage is not Stage.OVER:
+        await asyncio.sleep(0)
+    rooms.room_manager.tidy()
+    assert walker.room.table is None
+    shown = EARNED.search(await walker.page())
+    assert end is not None
+    assert shown is not None
+    assert shown[1] == end[1]
 
 
-def test_repeated_and_stale_answers_do_not_count(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(table_template(rooms, "guess_the_average"))
-        page = await walker.until(">Your turn<")
-        shown = QUESTION.search(page)
-        assert shown is not None
-        fields = {"question": shown[1], "chosen_number": "7"}
-        await asyncio.gather(*(walker.post(fields) for _ in range(5)))
-        await walker.post(fields)
-        table = walker.room.table
-        assert table is not None
-        actions = [answer.action for answer in table.given if answer.actor == "player_1"]
-        assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
-
-    visit(tmp_path / "s.sqlite", play)
+async def test_repeated_and_stale_answers_do_not_count(rooms: Rooms) -> None:
+    walker = await rooms.sit(table_template(rooms, "guess_the_average"))
+    page = await walker.until(">Your turn<")
+    shown = QUESTION.search(page)
+    assert shown is not None
+    fields = {"question": shown[1], "chosen_number": "7"}
+    await asyncio.gather(*(walker.post(fields) for _ in range(5)))
+    await walker.post(fields)
+    table = walker.room.table
+    assert table is not None
+    actions = [answer.action for answer in table.given if answer.actor == "player_1"]
+    assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
 
 
-def test_invalid_answer_is_requested_again_with_the_input(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(table_template(rooms, "guess_the_average"))
-        await walker.until(">Your turn<")
-        for wrong in ("1000", "seven", "", "<script>", "\x00\u202e"):
-            await walker.post({"question": walker.question.key, "chosen_number": wrong})
-            page = await walker.until("Your answer is not valid")
-            assert "<script>" not in page
-        await walker.post({"question": walker.question.key, "chosen_number": "1000"})
-        assert 'value="1000"' in await walker.page()
-
-    visit(tmp_path / "s.sqlite", play)
+async def test_invalid_answer_is_requested_again_with_the_input(rooms: Rooms) -> None:
+    walker = await rooms.sit(table_template(rooms, "guess_the_average"))
+    await walker.until(">Your turn<")
+    for wrong in ("1000", "seven", "", "<script>", "\x00\u202e"):
+        await walker.post({"question": walker.question.key, "chosen_number": wrong})
+        page = await walker.until("Your answer is not valid")
+        assert "<script>" not in page
+    await walker.post({"question": walker.question.key, "chosen_number": "1000"})
+    assert 'value="1000"' in await walker.page()
 
 
-def test_absent_player_is_replaced_until_they_return(tmp_path: Path) -> None:
+async def test_absent_player_is_replaced_until_they_return(tmp_path: Path) -> None:
     study = bargaining(deadline=0.2, away={"strategy": "random"})
 
-    async def play(rooms: Rooms) -> str:
+    async with visited(study, tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         page = await walker.until("You were away", "The game is over")
         if "You were away" in page:
             await walker.post({}, "back")
         await walker.until("The game is over")
-        return walker.room.match.id
-
-    id_ = visit(tmp_path / "s.sqlite", play, study)
+        id_ = walker.room.match.id
     with Store.open(tmp_path / "s.sqlite") as store:
         record = store.find(id_)
     assert record.kinds["alice"][Kind.STOOD_IN] >= 1
     assert record.status is Status.FINISHED
 
 
-def test_invalid_answer_does_not_extend_the_deadline(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
+async def test_invalid_answer_does_not_extend_the_deadline(tmp_path: Path) -> None:
+    async with visited(bargaining(deadline=60), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
         due = walker.question.due
@@ -312,11 +229,9 @@ def test_invalid_answer_does_not_extend_the_deadline(tmp_path: Path) -> None:
         await walker.until("“Alice” must be a number")
         assert walker.question.due == due
 
-    visit(tmp_path / "s.sqlite", play, bargaining(deadline=60))
 
-
-def test_answer_to_an_unknown_question_returns_at_once(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
+async def test_answer_to_an_unknown_question_returns_at_once(tmp_path: Path) -> None:
+    async with visited(bargaining(), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
         key = walker.question.key
@@ -324,66 +239,38 @@ def test_answer_to_an_unknown_question_returns_at_once(tmp_path: Path) -> None:
         assert forged.status_code == 303
         assert walker.question.key == key
 
-    visit(tmp_path / "s.sqlite", play, bargaining())
+
+async def test_players_are_notified_when_a_bot_replaces_a_player(rooms: Rooms) -> None:
+    table = next(
+        template
+        for template in rooms.room_manager.table_templates.values()
+        if len(template.human_seats) == 2
+    )
+    first = await rooms.sit(table)
+    second = await rooms.join(first.room.code)
+    assert "taken over for" not in await first.until(">Your turn<")
+    assert (
+        "If you leave, a computer player will take over for you, and you cannot return."
+        in await second.page()
+    )
+    await second.post({}, "leave")
+    assert "A computer player has taken over for Bob." in await first.page()
+    assert "A computer player has taken over for you." in await second.page()
 
 
-def test_players_are_notified_when_a_bot_replaces_a_player(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        table = next(
-            template
-            for template in rooms.room_manager.table_templates.values()
-            if len(template.human_seats) == 2
-        )
-        first = await rooms.sit(table)
-        second = await rooms.join(first.room.code)
-        assert "taken over for" not in await first.until(">Your turn<")
-        assert (
-            "If you leave, a computer player will take over for you, and you cannot return."
-            in await second.page()
-        )
-        await second.post({}, "leave")
-        assert "A computer player has taken over for Bob." in await first.page()
-        assert "A computer player has taken over for you." in await second.page()
-
-    visit(tmp_path / "s.sqlite", play)
-
-
-def test_code_leads_to_its_table_or_back_to_the_player_s_seat(
-    tmp_path: Path,
-) -> None:
-    async def play(rooms: Rooms) -> None:
-        table = next(
-            template
-            for template in rooms.room_manager.table_templates.values()
-            if len(template.human_seats) == 2
-        )
-        first = await rooms.sit(table)
-        code = first.room.code
-        reply = await rooms.client.get(f"/join?code=%20{code.lower()}%20&lang=de")
-        assert (reply.status_code, reply.headers["location"]) == (303, f"/join/{code}?lang=de")
-        token = first.path.rpartition("/")[2]
-        again = await rooms.client.get(f"/join/{code}?me={token}")
-        assert (again.status_code, again.headers["location"]) == (303, first.path)
-        assert (await rooms.client.get("/join?code=NONE")).status_code == 404
-
-    visit(tmp_path / "s.sqlite", play)
-
-
-def test_leaving_without_a_replacement_forfeits(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> str:
+async def test_leaving_without_a_replacement_forfeits(tmp_path: Path) -> None:
+    async with visited(bargaining(), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
         await walker.post({}, "leave")
         page = await walker.until("The game is over")
         assert "because Alice did not give a valid answer" in page
-        return walker.room.match.id
-
-    id_ = visit(tmp_path / "s.sqlite", play, bargaining())
+        id_ = walker.room.match.id
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).status is Status.FORFEITED
 
 
-def test_model_failure_is_shown_recorded_and_retried(tmp_path: Path) -> None:
+async def test_model_failure_is_shown_recorded_and_retried(tmp_path: Path) -> None:
     down = [True]
     models = Canned(
         lambda call, _: broken("no room at key-123", retry=False) if down else legal(call)
@@ -394,26 +281,22 @@ def test_model_failure_is_shown_recorded_and_retried(tmp_path: Path) -> None:
         "pairing": [["you", "tiny"]],
     }  # fmt: skip
 
-    async def play() -> str:
-        async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", models) as rooms:
-            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
-            await walker.answer(await walker.until(">Your turn<"))
-            page = await walker.until("cannot continue")
-            assert "Bob cannot answer because of a technical error." in page
-            assert "key-123" not in page
-            match = walker.room.match.id
-            record = rooms.room_manager.store.find(match)
-            assert record.status is Status.FAILED
-            assert 'call for "bob" in request' in (record.reason or "")
-            assert "no room at key-123" in (record.reason or "")
-            await walker.post({}, "again")
-            assert "cannot continue" in await walker.until("cannot continue")
-            down.clear()
-            await walker.post({}, "again")
-            await walker.play()
-            return match
-
-    match = asyncio.run(play())
+    async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", models) as rooms:
+        walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
+        await walker.answer(await walker.until(">Your turn<"))
+        page = await walker.until("cannot continue")
+        assert "Bob cannot answer because of a technical error." in page
+        assert "key-123" not in page
+        match = walker.room.match.id
+        record = rooms.room_manager.store.find(match)
+        assert record.status is Status.FAILED
+        assert 'call for "bob" in request' in (record.reason or "")
+        assert "no room at key-123" in (record.reason or "")
+        await walker.post({}, "again")
+        assert "cannot continue" in await walker.until("cannot continue")
+        down.clear()
+        await walker.post({}, "again")
+        await walker.play()
     with Store.open(tmp_path / "s.sqlite") as store:
         record = store.find(match)
     assert record.status is Status.FINISHED
@@ -465,50 +348,44 @@ def test_unservable_study_is_rejected_before_it_opens(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_absent_player_returns_to_a_lobby_with_a_free_seat(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> None:
-        first = await rooms.sit(table_template(rooms, "chip_trading", 3))
-        code, asleep = first.room.code, first.visitor
-        asleep.seen = 0.0
-        await rooms.client.get(f"/join/{code}")
-        assert asleep not in first.room.visitors.values()
-        assert "waiting for other players" in await first.page()
-        assert asleep in first.room.visitors.values()
-        asleep.seen = 0.0
-        for _ in range(3):
-            await rooms.join(code)
-        late = await rooms.client.get(first.path)
-        assert (late.status_code, "while you were away" in late.text) == (409, True)
-        assert "Choose a game" in await first.page()
-
-    visit(tmp_path / "s.sqlite", play)
+async def test_absent_player_returns_to_a_lobby_with_a_free_seat(rooms: Rooms) -> None:
+    first = await rooms.sit(table_template(rooms, "chip_trading", 3))
+    code, asleep = first.room.code, first.visitor
+    asleep.seen = 0.0
+    await rooms.client.get(f"/join/{code}")
+    assert asleep not in first.room.visitors.values()
+    assert "waiting for other players" in await first.page()
+    assert asleep in first.room.visitors.values()
+    asleep.seen = 0.0
+    for _ in range(3):
+        await rooms.join(code)
+    late = await rooms.client.get(first.path)
+    assert (late.status_code, "while you were away" in late.text) == (409, True)
+    assert "Choose a game" in await first.page()
 
 
-def test_invalid_requests_get_error_pages_and_change_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_invalid_requests_get_error_pages_and_change_nothing(
+    rooms: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(table_template(rooms, "bargaining"))
-        page = await walker.until(">Your turn<")
-        client = rooms.client
-        for response, status, message in (
-            (await client.get("/p/forged"), 403, "not valid"),
-            (await client.get("/nowhere"), 404, "does not exist"),
-            (await client.get("/games/chess"), 404, "does not exist"),
-            (await client.post("/open", data={"offer": "no"}), 404, "does not exist"),
-            (await client.get("/join/NOCODE"), 404, "no game with this code"),
-            (await walker.post({"message": "x" * 100_000}), 413, "too long"),
-            (await walker.post({}, "dance"), 404, "does not exist"),
-            (await walker.post({}, "fill"), 409, "already started"),
-            (
-                await client.post(f"{walker.path}/leave", headers={"Sec-Fetch-Site": "cross-site"}),
-                403, "another website",
-            ),
-        ):  # fmt: skip
-            assert (response.status_code, message in response.text) == (status, True), response.text
-            assert "default-src 'none'" in response.headers["Content-Security-Policy"]
-        assert QUESTION.findall(await walker.page()) == QUESTION.findall(page)
-        monkeypatch.setattr(Limit, "allows", lambda limit, sender: False)
-        assert (await walker.post({})).status_code == 429
-
-    visit(tmp_path / "s.sqlite", play)
+    walker = await rooms.sit(table_template(rooms, "bargaining"))
+    page = await walker.until(">Your turn<")
+    client = rooms.client
+    for response, status, message in (
+        (await client.get("/p/forged"), 403, "not valid"),
+        (await client.get("/nowhere"), 404, "does not exist"),
+        (await client.get("/games/chess"), 404, "does not exist"),
+        (await client.post("/open", data={"offer": "no"}), 404, "does not exist"),
+        (await client.get("/join/NOCODE"), 404, "no game with this code"),
+        (await walker.post({"message": "x" * 100_000}), 413, "too long"),
+        (await walker.post({}, "dance"), 404, "does not exist"),
+        (await walker.post({}, "fill"), 409, "already started"),
+        (
+            await client.post(f"{walker.path}/leave", headers={"Sec-Fetch-Site": "cross-site"}),
+            403, "another website",
+        ),
+    ):  # fmt: skip
+        assert (response.status_code, message in response.text) == (status, True), response.text
+        assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+    assert QUESTION.findall(await walker.page()) == QUESTION.findall(page)
+    monkeypatch.setattr(Limit, "allows", lambda limit, sender: False)
+    assert (await walker.post({})).status_code == 429

@@ -29,7 +29,7 @@ def test_every_game_has_a_board_an_ending_and_answer_forms() -> None:
 @pytest.mark.parametrize(
     ("name", "says"), [("ultimatum", ("To divide", "You would keep", "you get $")), ("tender", ())]
 )
-def test_packaged_game_works_with_and_without_a_screen(
+async def test_packaged_game_works_with_and_without_a_screen(
     name: str, says: tuple[str, ...], tmp_path: Path, example_games: None
 ) -> None:
     written = {
@@ -37,24 +37,18 @@ def test_packaged_game_works_with_and_without_a_screen(
         "players": {"you": {"person": "browser"}},
     }  # fmt: skip
 
-    async def main() -> str:
-        async with visited(parse_study(written, "here"), tmp_path / "s.sqlite") as rooms:
-            table_template = next(iter(rooms.room_manager.table_templates.values()))
-            walkers = [await rooms.sit(table_template)]
-            walkers += [
-                await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]
-            ]
-            await asyncio.gather(*(walker.play() for walker in walkers))
-            return "".join(page for walker in walkers for page in walker.seen)
-
-    seen = asyncio.run(main())
+    async with visited(parse_study(written, "here"), tmp_path / "s.sqlite") as rooms:
+        table_template = next(iter(rooms.room_manager.table_templates.values()))
+        walkers = [await rooms.sit(table_template)]
+        walkers += [await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]]
+        await asyncio.gather(*(walker.play() for walker in walkers))
+        seen = "".join(page for walker in walkers for page in walker.seen)
     assert ("is what you got" if says else "Your result") in seen
     assert ('class="board"' in seen) == bool(says)
     assert [words for words in says if words not in seen] == []
 
 
 def one_table(game: str, bot: str, **fixed: object) -> Study:
-    """Return a study of one table with a person in the first seat."""
     return parse_study(
         {
             "name": "alone", "games": [{"game": game, "fixed": fixed}],
@@ -74,7 +68,6 @@ async def sit_down(tab: Tab, rooms: Rooms, game: str, language: str = "en") -> N
 
 
 def typing_script(field: str, text: str) -> str:
-    """Return a script that types into a field as a person does."""
     return (
         f"{{ const one = document.getElementById('f-{field}'); one.value = '{text}';"
         " one.dispatchEvent(new Event('input', {bubbles: true})); }"
@@ -85,18 +78,30 @@ SHOWN = "document.querySelector('output').textContent"
 
 
 @pytest.mark.browser
-def test_offer_form_fills_in_the_remainder_and_shows_its_value(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "typed", "rest", "hint"),
+    [
+        ("en", "9,000", "1000", "you get $2,500"),
+        ("de", "9.000,50", "999,5", "Sie bekommen 2.500\xa0$"),
+    ],
+)
+def test_offer_form_fills_in_the_remainder_and_shows_its_value(
+    tmp_path: Path, language: str, typed: str, rest: str, hint: str
+) -> None:
+    """Half of the money is worth half as much in round 2, so a quarter of 10,000."""
     study = one_table("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
 
     async def visit(tab: Tab) -> None:
         async with served(tmp_path, study=study) as rooms:
-            await sit_down(tab, rooms, "bargaining")
-            await tab.run(typing_script("alice_gain", "9,000"))
-            assert await tab.run("document.getElementById('f-bob_gain').value") == "1000"
+            await sit_down(tab, rooms, "bargaining", language)
+            await tab.run(typing_script("alice_gain", typed))
+            assert await tab.run("document.getElementById('f-bob_gain').value") == rest
             await tab.run("document.querySelector('.answer .row button').click()")
             await tab.until("document.querySelector('.choice small') !== null")
-            hint = await tab.run("document.querySelector('.choice small').textContent")
-            assert hint == "you get $2,500", "half of 10,000, of which half is left in round 2"
+            assert await tab.run("document.querySelector('.choice small').textContent") == hint
+            if language == "de":
+                message = await tab.run("document.querySelector('.said').textContent")
+                assert message == "Sie Alice 9.000,5; Bob 999,5"
             assert tab.complaints == []
             assert await tab.run("document.documentElement.scrollWidth") == 360
 
@@ -119,25 +124,5 @@ def test_counteroffer_shows_the_value_of_the_rest(tmp_path: Path) -> None:
             more = "[...document.querySelectorAll('.step')].filter(one => one.textContent == '+')"
             await tab.run(f"{more}[0].click(); {more}[2].click(); {more}[2].click()")
             assert await tab.run(SHOWN) == f"{total - each[0] - each[2]:,}", "one of kind 3 at most"
-
-    browse(tmp_path / "profile", visit)
-
-
-@pytest.mark.browser
-def test_previews_use_the_reader_s_language(tmp_path: Path) -> None:
-    study = one_table("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
-
-    async def visit(tab: Tab) -> None:
-        async with served(tmp_path, study=study) as rooms:
-            await sit_down(tab, rooms, "bargaining", "de")
-            await tab.run(typing_script("alice_gain", "9.000,50"))
-            assert await tab.run("document.getElementById('f-bob_gain').value") == "999,5"
-            await tab.run("document.querySelector('.answer .row button').click()")
-            await tab.until("document.querySelector('.choice small') !== null")
-            hint = await tab.run("document.querySelector('.choice small').textContent")
-            assert hint == "Sie bekommen 2.500\xa0$"
-            message = await tab.run("document.querySelector('.said').textContent")
-            assert message == "Sie Alice 9.000,5; Bob 999,5"
-            assert await tab.run("document.documentElement.scrollWidth") == 360
 
     browse(tmp_path / "profile", visit)

@@ -16,7 +16,6 @@ PEOPLE = {"players": {"visitor": {"person": "browser"}, "fair": "equal_split"}, 
 
 
 async def page(opened: Callable[[ct.web.Address], AbstractAsyncContextManager[ct.web.Site]]) -> str:
-    """Return the text at the link of a served site."""
     with ct.web.listen(0) as listener:
         address = ct.web.own_address(listener)
         async with opened(address) as site, aiohttp.ClientSession() as session:
@@ -35,33 +34,21 @@ def test_study_with_people_has_rooms(tmp_path: Path) -> None:
     assert "bargaining" in text.casefold()
 
 
-def test_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
-    async def main() -> tuple[str, ...]:
-        address = ct.web.public_address("https://lab.example.org")
-        async with ct.web.open_laboratory(tmp_path / "lab", address) as site:
-            assert site.link == "https://lab.example.org/console"
-            return site.notes
-
-    (note,) = asyncio.run(main())
+async def test_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
+    address = ct.web.public_address("https://lab.example.org")
+    async with ct.web.open_laboratory(tmp_path / "lab", address) as site:
+        assert site.link == "https://lab.example.org/console"
+        (note,) = site.notes
     assert "one-time code" in note
     assert (tmp_path / "lab").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("private_models", [False, True])
-def test_laboratory_calls_private_models_only_if_allowed(
+async def test_laboratory_calls_private_models_only_if_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_models: bool
 ) -> None:
     monkeypatch.delenv(PUBLIC_ONLY, raising=False)
-
-    async def main() -> None:
-        address = ct.web.public_address("https://lab.example.org")
-        async with ct.web.open_laboratory(tmp_path, address, private_models=private_models):
-            assert restricted() is not private_models
-        assert not restricted()
-
-    asyncio.run(main())
-
-
-def test_study_without_people_has_no_site(tmp_path: Path) -> None:
-    with pytest.raises(ct.StudyError):
-        asyncio.run(page(lambda address: ct.web.open_site(study(), tmp_path / "a.sqlite", address)))
+    address = ct.web.public_address("https://lab.example.org")
+    async with ct.web.open_laboratory(tmp_path, address, private_models=private_models):
+        assert restricted() is not private_models
+    assert not restricted()

@@ -31,14 +31,11 @@ PATIENCE = 1_000
 
 
 class Rooms(NamedTuple):
-    """Rooms and a client of their pages."""
-
     room_manager: RoomManager
     client: httpx2.AsyncClient
     root: str = ""
 
     async def sit(self, table_template: TableTemplate, **more: str) -> "Walker":
-        """Create a game and sit down at it."""
         opened = await self.client.post(
             f"{self.root}/open", data={"offer": LINKS.table_template(table_template.name), **more}
         )
@@ -46,7 +43,6 @@ class Rooms(NamedTuple):
         return Walker(self, opened.headers["location"])
 
     async def join(self, code: str) -> "Walker":
-        """Join a table by its code."""
         joined = await self.client.post(f"{self.root}/join/{code}")
         assert joined.status_code == 303, joined.text
         return Walker(self, joined.headers["location"])
@@ -107,7 +103,6 @@ class Walker:
         return page.text
 
     async def until(self, *words: str) -> str:
-        """Return the page once it contains one of the texts."""
         for _ in range(PATIENCE):
             page = await self.page()
             if any(word in page for word in words):
@@ -116,11 +111,9 @@ class Walker:
         raise AssertionError(f"{words} in none of {PATIENCE} pages, the last: {page}")
 
     async def post(self, fields: Mapping[str, str], deed: str = "answer") -> httpx2.Response:
-        """Send a form."""
         return await self.rooms.client.post(f"{self.path}/{deed}", data=dict(fields))
 
     async def answer(self, page: str) -> httpx2.Response:
-        """Send a legal answer to the question of a page."""
         shown = QUESTION.search(page)
         assert shown is not None
         return await self.post({"question": shown[1], **self.legal()})
@@ -135,7 +128,6 @@ class Walker:
         return posted(action, languages()[self.visitor.language].writing)
 
     async def play(self) -> str:
-        """Play to the end, and return the last page."""
         text = languages()[self.visitor.language].text
         turn, over, broken = map(
             text, ("Your turn", "The game is over", "This game cannot continue")

@@ -69,7 +69,6 @@ class Wire:
         self.sent: defaultdict[str, bytearray] = defaultdict(bytearray)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Respond as the application does, and record the response."""
         reader = dict(scope["headers"])[READER].decode()
 
         async def record(message: Message) -> None:
@@ -86,7 +85,6 @@ class Wire:
         await self.app(scope, receive, record)
 
     def client(self, reader: str) -> httpx2.AsyncClient:
-        """Return a browser of a reader."""
         return httpx2.AsyncClient(
             transport=httpx2.ASGITransport(self), base_url="http://test",
             headers={READER.decode(): reader},
@@ -184,7 +182,6 @@ class Table:
         return True
 
     async def settled(self) -> None:
-        """Wait until all requests have reached their players, or the match is over."""
         async with asyncio.timeout(60):
             while not self._settled():
                 await asyncio.sleep(0.001)
@@ -232,28 +229,30 @@ class Table:
 
 
 def place_of(game: Game, seat: str) -> str:
-    """Return the seat of an actor."""
     return next(actor.seat for actor in game.actors if actor.name == seat)
 
 
 @asynccontextmanager
-async def wired(
-    world: World, where: Path, mutation: Mutation | None = None
-) -> AsyncIterator[Table]:
-    """Open a table of a world with people in all seats, over a recorded wire."""
+async def opened_tables(game: str, where: Path) -> AsyncIterator[Callable[..., Table]]:
+    """Open the rooms of a game, and yield a function that returns a table of a world there."""
     study = parse_study(
         {
-            "name": "people", "games": [{"game": world.game.name}],
-            "players": {"you": {"person": "browser"}}, "pairing": "self",
+            "name": "people", "games": [{"game": game}], "pairing": "self",
+            "players": {"you": {"person": "browser"}},
         },
         "here",
     )  # fmt: skip
     with Store.open(where, create=True) as store:
         async with open_room_manager(study, store) as room_manager:
             seated = next(iter(room_manager.table_templates.values())).seating[0]
-            seating = (seated,) * len(world.game.seats)
-            dealt = PlannedInstance("0", world.seed, world.instance)
-            table_template = TableTemplate(Configuration(world.game), [dealt], seating)
-            room_manager.table_templates = {table_template.name: table_template}
-            app = make_rooms(room_manager, LINKS)
-            yield Table(room_manager, Wire(app, mutation, repr(world)), world)
+
+            def table(world: World, mutation: Mutation | None = None) -> Table:
+                seating = (seated,) * len(world.game.seats)
+                dealt = PlannedInstance("0", world.seed, world.instance)
+                template = TableTemplate(Configuration(world.game), [dealt], seating)
+                room_manager.table_templates = {template.name: template}
+                room_manager._repeats.clear()  # because repeats have other random draws
+                app = make_rooms(room_manager, LINKS)
+                return Table(room_manager, Wire(app, mutation, repr(world)), world)
+
+            yield table

@@ -16,13 +16,7 @@ from cheaptalk.mock_server.formats import Json
 class FineTuning:
     """Fine-tuning endpoint of the mock server, whose jobs train nothing.
 
-    Args:
-        files: uploaded files by name.
-        looks: number of polls before a job ends.
-
-    Attributes:
-        jobs: submitted jobs by name: the request, ``looks``, and the final status ``ends``.
-        ends: the final status of new jobs.
+    A job ends after ``looks`` polls with the status ``ends``.
     """
 
     def __init__(self, files: dict[str, bytes], looks: int = 1) -> None:
@@ -112,17 +106,7 @@ Line: TypeAlias = tuple[str, Json]
 
 
 class Batches:
-    """Batch endpoints of the mock server, with the batches submitted to them.
-
-    Args:
-        looks: number of polls before a batch ends.
-        answerer: answers the calls.
-
-    Attributes:
-        batches: submitted batches by name.
-        files: uploaded files and results by name.
-        fine_tuning: the fine-tuning endpoint.
-    """
+    """Batch endpoints of the mock server, with the submitted batches and files by name."""
 
     def __init__(self, looks: int = 1, answerer: Answerer = answer) -> None:
         self.looks = looks

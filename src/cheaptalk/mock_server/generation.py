@@ -160,12 +160,9 @@ UNBOUNDED, DIGITS = Bounds(), Bounds(0, 9)
 class Generator:
     """A generator of values that match a JSON schema.
 
-    Args:
-        root: the complete schema, with the ``$defs`` to which references point.
-        luck: determines all random choices.
-        bounds: bounds named in the request, for numbers that the schema does not limit.
-        typical: the range of a number without any bounds.
-        words: strings named in the request, which are tried for patterns.
+    ``root`` is the complete schema, ``draw`` determines all random choices, and ``typical`` is the
+    range of a number without any bounds. The request may name ``bounds``, for numbers that the
+    schema does not limit, and ``words``, which are tried for patterns.
     """
 
     def __init__(
@@ -193,7 +190,6 @@ class Generator:
         }
 
     def value(self, schema: Schema, draw: float | None = None) -> Any:
-        """Generate a value for a schema or a subschema."""
         draw = self.luck if draw is None else draw
         schema = self.resolved(schema)
         if "const" in schema:

@@ -30,13 +30,9 @@ def make_mock_server(
 ) -> web.Application:
     """Return the mock server as a web application.
 
-    Args:
-        answerer: answers conversations.
-        delay: seconds before each answer to a single call.
-        faults: share of single calls that fail with status 503, determined by the call's number.
-        batches: the batch and fine-tuning endpoints, if any.
-        paths: keys of :data:`BY_PATH`, or other paths for the chat format.
-        middlewares: of the application.
+    Each answer to a single call is delayed by ``delay`` seconds; a share ``faults`` of these calls,
+    determined by the call's number, fails with status 503. Paths that are not in :data:`BY_PATH`
+    use the chat format.
     """
 
     def handler(respond: Respond) -> Handler:
@@ -62,13 +58,7 @@ def make_mock_server(
 
 
 def serve(listening: socket.socket, seed: int = 0, delay: float = 0.0, faults: float = 0.0) -> None:
-    """Serve the mock server on a listening socket until stopped.
-
-    Args:
-        listening: the socket.
-        seed: as in :func:`~cheaptalk.mock_server.answers.answer`.
-        delay, faults: as in :func:`make_mock_server`.
-    """
+    """Serve the mock server on a listening socket until stopped."""
     answerer = partial(answer, seed=seed)
     app = make_mock_server(answerer, delay, faults, Batches(answerer=answerer))
     web.run_app(

@@ -16,8 +16,7 @@ STATIC_CACHING = "public, max-age=31536000, immutable"
 def page_headers(style: str) -> dict[str, str]:
     """Return headers for pages with an inline style sheet and no content from other sites.
 
-    Args:
-        style: the style sheet, exactly as it appears in the pages.
+    ``style`` is the style sheet exactly as it appears in the pages.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {

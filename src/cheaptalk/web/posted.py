@@ -12,12 +12,7 @@ MAX_BUCKETS = 100_000
 
 
 class Limit:
-    """A rate limit per sender that allows bursts.
-
-    Args:
-        burst: maximum number of simultaneous requests.
-        rate: requests per second in the long run.
-        now: clock in seconds.
+    """A rate limit per sender: requests per second in the long run, with bursts.
 
     >>> limit = Limit(2, 1, now=iter([0.0, 0.0, 0.0, 1.0]).__next__)
     >>> [limit.allows("ann") for _ in range(4)]
@@ -52,12 +47,7 @@ MAX_CLIENTS = 100_000
 
 
 class LoginThrottle:
-    """A limit on each client's failed attempts within a sliding time window.
-
-    Args:
-        maximum: attempts allowed within the window.
-        window: length of the window, in seconds.
-        now: returns the current time in seconds, from any origin.
+    """A limit on each client's failed attempts within a sliding time window in seconds.
 
     >>> throttle = LoginThrottle(2, 60, now=iter([0.0, 1.0, 2.0, 60.5]).__next__)
     >>> [throttle.wait("ann"), throttle.count("ann"), throttle.count("ann")]
@@ -105,15 +95,10 @@ BODY_SECONDS = 60.0
 async def posted_form(
     request: Request, limit: Limit, client: str, max_bytes: int = MAX_BYTES
 ) -> dict[str, str]:
-    """Return the fields of a posted form by name.
+    """Return the fields of a posted form by name; the rate limit applies to the client.
 
-    Args:
-        limit: the rate limit for posts.
-        client: identifies the sender for the rate limit.
-
-    Raises:
-        HTTPException: the form comes from another website, too often, is too long, cannot be
-            parsed, or has a field with several values.
+    An HTTPException is raised if the form comes from another website, too often, is too long,
+    cannot be parsed, or has a field with several values.
     """
     return single(await posted_pairs(request, limit, client, max_bytes))
 

@@ -20,14 +20,10 @@ def without_folders(text: str) -> str:
 
 
 def problem_of(error: Exception, entry: str) -> str:
-    """Return the reason why a stored entry cannot be shown, without a full stop.
+    """Return why an entry, such as ``the design of pilot``, cannot be shown, without a full stop.
 
     Unexpected errors are logged with their traceback. The sentence contains only their type,
     because their text may quote the data.
-
-    Args:
-        error: the error raised while the entry was read.
-        entry: name of the entry, such as ``the design of pilot``.
     """
     if isinstance(error, CheaptalkError):
         return without_folders(str(error))

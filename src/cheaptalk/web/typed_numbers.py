@@ -26,12 +26,8 @@ class BadNumber(ValueError):
 def plain_number(typed: str, writing: Writing) -> str:
     """Convert a typed number to digits with a decimal point; empty text stays empty.
 
-    Args:
-        writing: number notation of the page's language, and the currency sign of the study.
-
-    Raises:
-        BadNumber: the text is not a number, contradicts the page's language, or is ambiguous, such
-            as ``1.500`` on an English page.
+    BadNumber is raised if the text is not a number, contradicts the page's language, or is
+    ambiguous, such as ``1.500`` on an English page.
 
     >>> from cheaptalk.styles import WRITINGS
     >>> from cheaptalk.styles.writing import PLAIN
@@ -98,10 +94,8 @@ def plain_numbers(
 def typed_list(text: str, writing: Writing) -> list[str]:
     """Split a typed list into its numbers, without converting them.
 
-    Items are separated by spaces, semicolons or commas.
-
-    Raises:
-        BadNumber: a comma may separate two items or belong to one number.
+    Items are separated by spaces, semicolons or commas. BadNumber is raised if a comma may separate
+    two items or belong to one number.
 
     >>> from cheaptalk.styles import WRITINGS
     >>> from cheaptalk.styles.writing import PLAIN

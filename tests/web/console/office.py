@@ -1,8 +1,7 @@
 """A console as researchers' browsers see it."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from fastapi import FastAPI
 
 from cheaptalk.web.console.server import make_console, set_up_code
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
+from tests.web.walker import LINKS
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """A fast hasher for tests of other behaviour."""
@@ -33,8 +34,6 @@ class Clock:
 
 
 class Browser:
-    """A researcher's browser with its cookies."""
-
     def __init__(self, app: FastAPI, address: str = "192.0.2.7") -> None:
         outer = FastAPI(redirect_slashes=False)
         outer.mount(ROOT, app)
@@ -42,11 +41,9 @@ class Browser:
         self.client = httpx2.AsyncClient(transport=transport, base_url="http://test")
 
     async def get(self, path: str) -> httpx2.Response:
-        """Request a page without following redirects."""
         return await self.client.get(ROOT + path)
 
     async def follow(self, response: httpx2.Response) -> str:
-        """Return the page that a response redirects to."""
         assert response.status_code == 303, response.text
         return (await self.client.get(response.headers["location"])).text
 
@@ -57,7 +54,6 @@ class Browser:
         return await self.client.post(ROOT + path, data={"csrf": form[1], **fields})
 
     async def log_in(self, name: str, password: str = PASSWORD) -> httpx2.Response:
-        """Log in through the login page."""
         return await self.post("/login", name=name, password=password)
 
     @property
@@ -66,16 +62,13 @@ class Browser:
 
 
 class Office:
-    """A laboratory's console and its staff."""
-
-    def __init__(self, database: LaboratoryDatabase, clock: Clock) -> None:
-        self.database = database
+    def __init__(self, laboratory: Laboratory, clock: Clock) -> None:
+        self.database = laboratory.database
         self.clock = clock
-        self.code = set_up_code(database)
-        self.app = make_console(database, code=self.code, hasher=QUICK)
+        self.code = set_up_code(self.database)
+        self.app = make_console(laboratory, self.code, "cheaptalk", QUICK)
 
     def browser(self, address: str = "192.0.2.7") -> Browser:
-        """Return a browser without cookies."""
         return Browser(self.app, address)
 
     async def log_in_as(self, role: Role = Role.OWNER, name: str = "") -> Browser:
@@ -93,17 +86,7 @@ class Office:
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Office]:
-    """Open the office of a laboratory in a folder."""
     clock = Clock()
     with LaboratoryDatabase(folder, clock) as database:
-        yield Office(database, clock)
-
-
-def run_in_office(folder: Path, work: Callable[[Office], Awaitable[None]]) -> None:
-    """Run a coroutine function in a newly opened laboratory."""
-
-    async def main() -> None:
-        async with opened(folder) as office:
-            await work(office)
-
-    asyncio.run(main())
+        async with Laboratory(folder, database, LINKS) as laboratory:
+            yield Office(laboratory, clock)

@@ -1,8 +1,8 @@
 """Pages of the console: access by role, and the handling of forms."""
 
 import asyncio
+import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.posted import Limit
 from tests.web.asker import WILD, encode_form
-from tests.web.console.office import CSRF, ROOT, Browser, Office, opened, run_in_office
+from tests.web.console.office import CSRF, ROOT, Browser, Office, opened
 from tests.web.console.test_study_form import PostedForm
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -29,220 +29,189 @@ FIELDS = ["name", "role", "text", "version", "password", "old", "again", "code",
 
 
 def routes(office: Office) -> list[tuple[str, str]]:
-    """Return the method and path of each route of the console."""
     registered = [route for route in office.app.routes if isinstance(route, APIRoute)]
     return [(method, route.path) for route in registered for method in route.methods or ()]
 
 
 def address(path: str) -> str:
-    """Return the address of a route for a study and an account that exist."""
-    return path.replace("{name}", "pilot").replace("{number}", "4")
+    return re.sub(r"\{.*?\}", "4", path.replace("{name}", "pilot"))
+
+
+ROLES = {
+    ("GET", "/"): Role.VIEWER, ("GET", "/account"): Role.VIEWER,
+    ("POST", "/account/password"): Role.VIEWER, ("POST", "/log-out"): Role.VIEWER,
+    ("GET", "/new-study"): Role.RESEARCHER, ("POST", "/new-study"): Role.RESEARCHER,
+    ("GET", "/start"): Role.RESEARCHER, ("GET", "/form"): Role.RESEARCHER,
+    ("POST", "/form"): Role.RESEARCHER, ("POST", "/form/counts"): Role.RESEARCHER,
+    ("POST", "/form/cost"): Role.RESEARCHER, ("GET", "/study_form.js"): Role.VIEWER,
+    ("GET", "/live.js"): Role.VIEWER, ("GET", "/studies/{name}/delete"): Role.RESEARCHER,
+    ("GET", "/studies/{name}/pay/{number}/file"): Role.RESEARCHER,
+    ("GET", "/studies/{name}/participants/{code}/erase"): Role.RESEARCHER,
+}  # fmt: skip
+
+
+def minimum_role(method: str, path: str) -> Role:
+    """Viewers may read studies, researchers may change them, and only owners manage accounts."""
+    of_study = Role.VIEWER if method == "GET" else Role.RESEARCHER
+    return ROLES.get((method, path), of_study if path.startswith("/studies/") else Role.OWNER)
 
 
 async def send(browser: Browser, method: str, path: str, csrf: str) -> httpx2.Response:
-    """Request a route; forms contain only their token."""
     data = {"csrf": csrf} if method == "POST" else None
     return await browser.client.request(method, ROOT + address(path), data=data)
 
 
 async def token(browser: Browser, page: str = "/account") -> str:
-    """Return the token in a session's forms."""
     form = CSRF.search((await browser.get(page)).text)
     assert form is not None
     return form[1]
 
 
-def test_every_route_requires_its_minimum_role(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        people = {role: await office.log_in_as(role) for role in reversed(Role)}
-        await office.log_in_as(Role.VIEWER, "the fourth")
-        office.database.drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
-        minimum_roles = {
-            ("GET", "/"): Role.VIEWER, ("GET", "/account"): Role.VIEWER,
-            ("POST", "/account/password"): Role.VIEWER,
-            ("GET", "/new-study"): Role.RESEARCHER, ("POST", "/new-study"): Role.RESEARCHER,
-            ("GET", "/start"): Role.RESEARCHER, ("GET", "/form"): Role.RESEARCHER,
-            ("POST", "/form"): Role.RESEARCHER, ("POST", "/form/counts"): Role.RESEARCHER,
-            ("POST", "/form/cost"): Role.RESEARCHER, ("GET", "/study_form.js"): Role.VIEWER,
-            ("GET", "/live.js"): Role.VIEWER,
-            ("GET", "/studies/{name}/overview"): Role.VIEWER,
-            ("GET", "/studies/{name}/design"): Role.VIEWER,
-            ("GET", "/studies/{name}/log"): Role.VIEWER,
-            ("POST", "/studies/{name}/design"): Role.RESEARCHER,
-            ("GET", "/studies/{name}/delete"): Role.RESEARCHER,
-            ("POST", "/studies/{name}/delete"): Role.RESEARCHER,
-            ("POST", "/log-out"): Role.VIEWER,
-        }  # fmt: skip
-        everything = [route for route in routes(office) if route[1] != "/log-out"]
-        assert minimum_roles.keys() | OPEN <= set(routes(office))
-        for method, path in everything:
-            stranger = office.browser()
-            csrf = await token(stranger, "/login")
-            response = await send(stranger, method, path, csrf)
-            if (method, path) in OPEN:
-                continue
-            assert response.status_code == (403 if method == "POST" else 303), path
-            for role, browser in people.items():
-                response = await send(browser, method, path, await token(browser))
-                needed = minimum_roles.get((method, path), Role.OWNER)
-                refused = "Your role does not allow this" in response.text
-                assert refused is not role.may(needed), (method, path, role)
-                assert (response.status_code == 403) is (refused or path == "/account/password")
-
-    run_in_office(tmp_path, work)
+async def test_every_route_requires_its_minimum_role(office: Office) -> None:
+    people = {role: await office.log_in_as(role) for role in reversed(Role)}
+    await office.log_in_as(Role.VIEWER, "the fourth")
+    office.database.drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
+    everything = [route for route in routes(office) if route[1] != "/log-out"]
+    assert ROLES.keys() | OPEN <= set(everything) | {("POST", "/log-out")}
+    for method, path in everything:
+        stranger = office.browser()
+        csrf = await token(stranger, "/login")
+        response = await send(stranger, method, path, csrf)
+        if (method, path) in OPEN:
+            continue
+        assert response.status_code == (403 if method == "POST" else 303), path
+        for role, browser in people.items():
+            response = await send(browser, method, path, await token(browser))
+            needed = minimum_role(method, path)
+            refused = "Your role does not allow this" in response.text
+            assert refused is not role.may(needed), (method, path, role)
+            assert (response.status_code == 403) is (refused or path == "/account/password")
 
 
-def test_route_without_a_role_is_forbidden(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        owner = await office.log_in_as()
-        office.app.get("/forgotten")(lambda: Response("seen"))
-        assert (await owner.get("/forgotten")).status_code == 403
-
-    run_in_office(tmp_path, work)
+async def test_route_without_a_role_is_forbidden(office: Office) -> None:
+    owner = await office.log_in_as()
+    office.app.get("/forgotten")(lambda: Response("seen"))
+    assert (await owner.get("/forgotten")).status_code == 403
 
 
-def test_forged_forms_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_forged_forms_change_nothing(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limit, "allows", lambda limit, client: True)
-
-    async def work(office: Office) -> None:
-        owner, stranger = await office.log_in_as(), office.browser()
-        office.database.drafts.create("pilot", "x", "owner")
-        before = office.database.audit.page()
-        tokens = ["", "0" * 64, "ä", await token(stranger, "/login"), await token(owner)]
-        fields = {"name": "eve", "role": "owner", "text": "y", "version": "1"}
-        for csrf in tokens:
-            headers = {"Sec-Fetch-Site": "cross-site"} if csrf == tokens[-1] else {}
-            for method, path in routes(office):
-                if method == "POST":
-                    sent = await owner.client.post(
-                        ROOT + address(path), data=fields | {"csrf": csrf}, headers=headers
-                    )
-                    assert sent.status_code == 403, path
-        assert office.database.audit.page() == before
-        assert (await owner.get("/")).status_code == 200
-
-    run_in_office(tmp_path, work)
+    owner, stranger = await office.log_in_as(), office.browser()
+    office.database.drafts.create("pilot", "x", "owner")
+    before = office.database.audit.page()
+    tokens = ["", "0" * 64, "ä", await token(stranger, "/login"), await token(owner)]
+    fields = {"name": "eve", "role": "owner", "text": "y", "version": "1"}
+    for csrf in tokens:
+        headers = {"Sec-Fetch-Site": "cross-site"} if csrf == tokens[-1] else {}
+        for method, path in routes(office):
+            if method == "POST":
+                sent = await owner.client.post(
+                    ROOT + address(path), data=fields | {"csrf": csrf}, headers=headers
+                )
+                assert sent.status_code == 403, path
+    assert office.database.audit.page() == before
+    assert (await owner.get("/")).status_code == 200
 
 
-def test_concurrent_edits_of_a_study_conflict(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        ann, bob = await office.log_in_as(), await office.log_in_as(Role.RESEARCHER, "bob")
-        assert (await ann.post("/new-study", name="Pilot")).status_code == 303
-        first = DEFAULT_DESIGN.format(name="Pilot")
-        page = "/studies/Pilot/design"
-        bobs_text, anns_text = first + "# bob's\n", first + "# ann's <b>\n"
-        saved = await bob.post(page, text=bobs_text.replace("\n", "\r\n"), version="1")
-        assert "Version 2 was saved." in await bob.follow(saved)
-        late = await ann.post("/studies/PILOT/design", text=anns_text, version="1")
-        assert late.status_code == 409
-        assert bobs_text.replace("'", "&#39;") in late.text
-        escaped = anns_text.replace("'", "&#39;").replace("<", "&lt;").replace(">", "&gt;")
-        assert escaped in late.text
-        assert office.database.drafts.read("Pilot").text == bobs_text
-        assert (await ann.post(page, text=anns_text, version="2")).status_code == 303
-        draft = office.database.drafts.read("Pilot")
-        assert (draft.text, draft.version, draft.changed_by) == (anns_text, 3, "owner")
-        same = await bob.post(page, text=anns_text, version="1")
-        assert (same.status_code, office.database.drafts.read("Pilot")) == (303, draft)
-
-    run_in_office(tmp_path, work)
+async def test_concurrent_edits_of_a_study_conflict(office: Office) -> None:
+    ann, bob = await office.log_in_as(), await office.log_in_as(Role.RESEARCHER, "bob")
+    assert (await ann.post("/new-study", name="Pilot")).status_code == 303
+    first = DEFAULT_DESIGN.format(name="Pilot")
+    page = "/studies/Pilot/design"
+    bobs_text, anns_text = first + "# bob's\n", first + "# ann's <b>\n"
+    saved = await bob.post(page, text=bobs_text.replace("\n", "\r\n"), version="1")
+    assert "Version 2 was saved." in await bob.follow(saved)
+    late = await ann.post("/studies/PILOT/design", text=anns_text, version="1")
+    assert late.status_code == 409
+    assert bobs_text.replace("'", "&#39;") in late.text
+    escaped = anns_text.replace("'", "&#39;").replace("<", "&lt;").replace(">", "&gt;")
+    assert escaped in late.text
+    assert office.database.drafts.read("Pilot").text == bobs_text
+    assert (await ann.post(page, text=anns_text, version="2")).status_code == 303
+    draft = office.database.drafts.read("Pilot")
+    assert (draft.text, draft.version, draft.changed_by) == (anns_text, 3, "owner")
+    same = await bob.post(page, text=anns_text, version="1")
+    assert (same.status_code, office.database.drafts.read("Pilot")) == (303, draft)
 
 
-def test_text_that_cannot_be_saved_is_returned(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        browser = await office.log_in_as()
-        office.database.drafts.create("pilot", "x", "owner")
-        csrf = await token(browser)
-        office.database.drafts.delete("pilot", 1, "owner")
-        fields = {"csrf": csrf, "text": "an hour's <work>", "version": "1"}
-        address = f"{ROOT}/studies/pilot/design"
-        gone = await browser.client.post(address, data=fields)
-        assert (gone.status_code, "an hour&#39;s &lt;work&gt;" in gone.text) == (404, True)
-        office.clock.time += 13 * 3600
-        over = await browser.client.post(address, data=fields)
-        assert (over.status_code, "an hour&#39;s &lt;work&gt;" in over.text) == (403, True)
-
-    run_in_office(tmp_path, work)
+async def test_text_that_cannot_be_saved_is_returned(office: Office) -> None:
+    browser = await office.log_in_as()
+    office.database.drafts.create("pilot", "x", "owner")
+    csrf = await token(browser)
+    office.database.drafts.delete("pilot", 1, "owner")
+    fields = {"csrf": csrf, "text": "an hour's <work>", "version": "1"}
+    address = f"{ROOT}/studies/pilot/design"
+    gone = await browser.client.post(address, data=fields)
+    assert (gone.status_code, "an hour&#39;s &lt;work&gt;" in gone.text) == (404, True)
+    office.clock.time += 13 * 3600
+    over = await browser.client.post(address, data=fields)
+    assert (over.status_code, "an hour&#39;s &lt;work&gt;" in over.text) == (403, True)
 
 
-def test_invalid_design_is_saved_and_its_problem_shown(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        browser = await office.log_in_as()
-        await browser.post("/new-study", name="pilot")
-        page = "/studies/pilot/design"
-        for version, (text, message) in enumerate((
-            ("name: [", "line 1"), ("name: pilot\nplayer: {}", "player"),
-            (DEFAULT_DESIGN.format(name="pilot2"), "here, not pilot2"),
-            (DEFAULT_DESIGN.format(name="pilot").replace("boulware", "boulwark"),
-            "mean &#34;boulware"),
-        ), 1):  # fmt: skip
-            posted = await browser.post(page, text=text, version=str(version))
-            page_text = await browser.follow(posted)
-            assert message in page_text
-            assert "not a valid study" in page_text
-            assert ">invalid</span>" in (await browser.get("/")).text
-            assert office.database.drafts.read("pilot").text == text
-        await browser.post(page, text=DEFAULT_DESIGN.format(name="pilot"), version="5")
-        assert "not a valid study" not in (await browser.get(page)).text
-        assert "Bargaining" in (await browser.get("/")).text
-        assert "20 matches" in (await browser.get("/studies/pilot/overview")).text
-        for name in ("PILOT", "../x", "-x", "", "a b", "ä", "..", "x" * 81):
-            refused = await browser.post("/new-study", name=name, text="mine")
-            assert (refused.status_code in (400, 409), "mine" in refused.text) == (True, True)
-        assert len(office.database.drafts.page()) == 1
-
-    run_in_office(tmp_path, work)
+async def test_invalid_design_is_saved_and_its_problem_shown(office: Office) -> None:
+    browser = await office.log_in_as()
+    await browser.post("/new-study", name="pilot")
+    page = "/studies/pilot/design"
+    for version, (text, message) in enumerate((
+        ("name: [", "line 1"), ("name: pilot\nplayer: {}", "player"),
+        (DEFAULT_DESIGN.format(name="pilot2"), "here, not pilot2"),
+        (DEFAULT_DESIGN.format(name="pilot").replace("boulware", "boulwark"),
+        "mean &#34;boulware"),
+    ), 1):  # fmt: skip
+        posted = await browser.post(page, text=text, version=str(version))
+        page_text = await browser.follow(posted)
+        assert message in page_text
+        assert "not a valid study" in page_text
+        assert ">invalid</span>" in (await browser.get("/")).text
+        assert office.database.drafts.read("pilot").text == text
+    await browser.post(page, text=DEFAULT_DESIGN.format(name="pilot"), version="5")
+    assert "not a valid study" not in (await browser.get(page)).text
+    assert "Bargaining" in (await browser.get("/")).text
+    assert "20 matches" in (await browser.get("/studies/pilot/overview")).text
+    for name in ("PILOT", "../x", "-x", "", "a b", "ä", "..", "x" * 81):
+        refused = await browser.post("/new-study", name=name, text="mine")
+        assert (refused.status_code in (400, 409), "mine" in refused.text) == (True, True)
+    assert len(office.database.drafts.page()) == 1
 
 
-def test_studies_can_be_searched_and_are_paginated(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        browser = await office.log_in_as(Role.OWNER)
-        assert "No studies yet" in (await browser.get("/")).text
-        for number in range(60):
-            office.database.drafts.create(f"s{number}", f"about 100% of {number}", "owner")
-        first, second = (await browser.get("/")).text, (await browser.get("/?after=50")).text
-        assert [first.count("/overview"), second.count("/overview")] == [50, 10]
-        assert "after=50" in first
-        matching = (await browser.get("/?words=100%25+59")).text
-        assert matching.count("/overview") == 1
-        assert "No study matches your search" in (await browser.get("/?words=10_%25")).text
-        log = (await browser.get("/log")).text
-        assert log.count("study created") == 50
-
-    run_in_office(tmp_path, work)
+async def test_studies_can_be_searched_and_are_paginated(office: Office) -> None:
+    browser = await office.log_in_as(Role.OWNER)
+    assert "No studies yet" in (await browser.get("/")).text
+    for number in range(60):
+        office.database.drafts.create(f"s{number}", f"about 100% of {number}", "owner")
+    first, second = (await browser.get("/")).text, (await browser.get("/?after=50")).text
+    assert [first.count("/overview"), second.count("/overview")] == [50, 10]
+    assert "after=50" in first
+    matching = (await browser.get("/?words=100%25+59")).text
+    assert matching.count("/overview") == 1
+    assert "No study matches your search" in (await browser.get("/?words=10_%25")).text
+    log = (await browser.get("/log")).text
+    assert log.count("study created") == 50
 
 
-def test_deletion_requires_the_version_that_was_shown(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        browser = await office.log_in_as()
-        office.database.drafts.create("pilot", "a\nb", "owner")
-        page = "/studies/pilot/delete"
-        assert "2 lines, version 1" in (await browser.get(page)).text
-        office.database.drafts.replace("pilot", "c", 1, "bob")
-        late = await browser.post(page, version="1")
-        assert (late.status_code, "bob has just changed this study" in late.text) == (409, True)
-        gone = await browser.post(page, version="2")
-        assert "pilot was deleted." in await browser.follow(gone)
-        assert (await browser.get("/studies/pilot/overview")).status_code == 404
-        assert office.database.audit.page("pilot")[0].deed == "study deleted"
-
-    run_in_office(tmp_path, work)
+async def test_deletion_requires_the_version_that_was_shown(office: Office) -> None:
+    browser = await office.log_in_as()
+    office.database.drafts.create("pilot", "a\nb", "owner")
+    page = "/studies/pilot/delete"
+    assert "2 lines, version 1" in (await browser.get(page)).text
+    office.database.drafts.replace("pilot", "c", 1, "bob")
+    late = await browser.post(page, version="1")
+    assert (late.status_code, "bob has just changed this study" in late.text) == (409, True)
+    gone = await browser.post(page, version="2")
+    assert "pilot was deleted." in await browser.follow(gone)
+    assert (await browser.get("/studies/pilot/overview")).status_code == 404
+    assert office.database.audit.page("pilot")[0].deed == "study deleted"
 
 
-def test_confirmation_is_shown_only_to_its_user(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        browser, viewer = await office.log_in_as(), await office.log_in_as(Role.VIEWER)
-        created = await browser.post("/new-study", name="pilot")
-        location = created.headers["location"]
-        assert "pilot was created." in (await browser.client.get(location)).text
-        assert "pilot was created." not in (await viewer.client.get(location)).text
-
-    run_in_office(tmp_path, work)
+async def test_confirmation_is_shown_only_to_its_user(office: Office) -> None:
+    browser, viewer = await office.log_in_as(), await office.log_in_as(Role.VIEWER)
+    created = await browser.post("/new-study", name="pilot")
+    location = created.headers["location"]
+    assert "pilot was created." in (await browser.client.get(location)).text
+    assert "pilot was created." not in (await viewer.client.get(location)).text
 
 
 class Console(NamedTuple):
-    """A console without rate limits, and its owner."""
-
     runner: asyncio.Runner
     office: Office
     owner: Browser
@@ -294,37 +263,33 @@ def test_malformed_forms_are_rejected(console: Console) -> None:
         assert console.runner.run(sent).status_code == status
 
 
-def test_frequent_posts_are_rate_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(office: Office) -> None:
-        browser = await office.log_in_as()
-        clients = list[str]()
+async def test_frequent_posts_are_rate_limited(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = await office.log_in_as()
+    clients = list[str]()
 
-        def never(limit: Limit, client: str) -> bool:
-            clients.append(client)
-            return False
+    def never(limit: Limit, client: str) -> bool:
+        clients.append(client)
+        return False
 
-        monkeypatch.setattr(Limit, "allows", never)
-        assert (await browser.post("/new-study", name="pilot")).status_code == 429
-        assert (await office.browser().log_in("owner")).status_code == 429
-        assert clients == ["owner", "192.0.2.7"]
-        assert office.database.drafts.page() == []
-
-    run_in_office(tmp_path, work)
+    monkeypatch.setattr(Limit, "allows", never)
+    assert (await browser.post("/new-study", name="pilot")).status_code == 429
+    assert (await office.browser().log_in("owner")).status_code == 429
+    assert clients == ["owner", "192.0.2.7"]
+    assert office.database.drafts.page() == []
 
 
-def test_mounted_console_sends_its_own_headers(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        outer = FastAPI()
-        outer.mount(ROOT, office.app)
-        outer.add_middleware(HeadersMiddleware, headers=page_headers("b { color: red }"))
-        transport = httpx2.ASGITransport(outer)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
-            page = await client.get(f"{ROOT}/set-up")
-            policy = page_headers(STYLE)["Content-Security-Policy"]
-            assert page.headers.get_list("content-security-policy") == [policy]
-            assert f"<style>{STYLE}</style>" in page.text
-
-    run_in_office(tmp_path, work)
+async def test_mounted_console_sends_its_own_headers(office: Office) -> None:
+    outer = FastAPI()
+    outer.mount(ROOT, office.app)
+    outer.add_middleware(HeadersMiddleware, headers=page_headers("b { color: red }"))
+    transport = httpx2.ASGITransport(outer)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        page = await client.get(f"{ROOT}/set-up")
+        policy = page_headers(STYLE)["Content-Security-Policy"]
+        assert page.headers.get_list("content-security-policy") == [policy]
+        assert f"<style>{STYLE}</style>" in page.text
 
 
 def test_unknown_addresses_return_an_error(console: Console) -> None:
@@ -337,31 +302,28 @@ def test_unknown_addresses_return_an_error(console: Console) -> None:
         assert (page.status_code, "no-store" in page.headers["cache-control"]) == (status, True)
 
 
-def test_form_changes_a_design_without_overwriting_newer_versions(tmp_path: Path) -> None:
-    async def work(office: Office) -> None:
-        ann, drafts = await office.log_in_as(Role.RESEARCHER), office.database.drafts
-        drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
-        for missing in ("preset", "copy", "change"):
-            assert (await ann.get(f"/form?{missing}=none")).status_code == 404
-        page = (await ann.get("/form?change=pilot")).text
-        filled = dict(PostedForm(page.partition("<main")[2]).pairs)
+async def test_form_changes_a_design_without_overwriting_newer_versions(office: Office) -> None:
+    ann, drafts = await office.log_in_as(Role.RESEARCHER), office.database.drafts
+    drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
+    for missing in ("preset", "copy", "change"):
+        assert (await ann.get(f"/form?{missing}=none")).status_code == 404
+    page = (await ann.get("/form?change=pilot")).text
+    filled = dict(PostedForm(page).pairs)
 
-        async def save(**fields: str) -> httpx2.Response:
-            sent = filled | {"do": "save"} | fields
-            return await ann.client.post(f"{ROOT}/form", data=sent)
+    async def save(**fields: str) -> httpx2.Response:
+        sent = filled | {"do": "save"} | fields
+        return await ann.client.post(f"{ROOT}/form", data=sent)
 
-        assert "Version 2 was saved" in await ann.follow(await save(instances="7"))
-        assert (drafts.read("pilot").version, "instances: 7" in drafts.read("pilot").text) == (
-            2,
-            True,
-        )
-        late = await save(instances="9")  # from the outdated page
-        assert (late.status_code, "instances: 9" in late.text, "instances: 7" in late.text) == (
-            409, True, True,
-        )  # fmt: skip
-        assert drafts.read("pilot").version == 2
-        assert "twin was saved" in await ann.follow(await save(name="twin"))
-        assert {draft.name for draft in drafts.page()} == {"twin", "pilot"}
-        assert (await save(name="twin")).status_code == 409
-
-    run_in_office(tmp_path, work)
+    assert "Version 2 was saved" in await ann.follow(await save(instances="7"))
+    assert (drafts.read("pilot").version, "instances: 7" in drafts.read("pilot").text) == (
+        2,
+        True,
+    )
+    late = await save(instances="9")  # from the outdated page
+    assert (late.status_code, "instances: 9" in late.text, "instances: 7" in late.text) == (
+        409, True, True,
+    )  # fmt: skip
+    assert drafts.read("pilot").version == 2
+    assert "twin was saved" in await ann.follow(await save(name="twin"))
+    assert {draft.name for draft in drafts.page()} == {"twin", "pilot"}
+    assert (await save(name="twin")).status_code == 409

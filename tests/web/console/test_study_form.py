@@ -32,13 +32,16 @@ from cheaptalk.web.console.designs.study_form import (
     filled_form,
     form_of,
 )
-from cheaptalk.web.console.designs.study_form_page import FormPage, sections
+from cheaptalk.web.console.designs.study_form_page import render_counts, render_form, sections
+from cheaptalk.web.console.server import make_console
+from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.yaml_files import parse_yaml
 from tests.conftest import Command
 from tests.toys import Guessing
-from tests.web.console.form_preview import ADDRESSES, make_form_preview
+from tests.web.console.office import CSRF, PASSWORD, QUICK
+from tests.web.walker import LINKS
 
-PIECES = FormPage()
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 Texts = dict[str, str]
 
@@ -78,7 +81,6 @@ def built(posted: StudyForm) -> Study:
 
 
 def reposted(sent: StudyForm) -> StudyForm:
-    """Return a form as a browser sends it back."""
     return StudyForm.read([(name, text.replace("\n", "\r\n")) for name, text in sent.pairs()])
 
 
@@ -156,8 +158,6 @@ class Unschooled:
 
 
 class Foreign(Guessing, arbitrary_types_allowed=True):
-    """A game of another package, with parameters of many types."""
-
     when: date = date(2026, 1, 1)
     colour: Colour = Colour.RED
     thing: Unschooled | None = None
@@ -401,10 +401,22 @@ def test_all_problems_are_reported_at_once() -> None:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    """Return a client of the form preview."""
-    with TestClient(make_form_preview()) as opened:
-        yield opened
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """The browser of a console's owner."""
+    folder = tmp_path_factory.mktemp("laboratory")
+    with LaboratoryDatabase(folder) as database:
+        database.staff.create_owner("owner", QUICK.hash(PASSWORD))
+        app = make_console(Laboratory(folder, database, LINKS), "", "cheaptalk", QUICK)
+        with TestClient(app) as opened:
+            fields = {"csrf": csrf(opened, "/login"), "name": "owner", "password": PASSWORD}
+            opened.post("/login", data=fields)
+            yield opened
+
+
+def csrf(client: TestClient, path: str = "/account") -> str:
+    form = CSRF.search(client.get(path).text)
+    assert form is not None
+    return form[1]
 
 
 class PostedForm(HTMLParser):
@@ -415,7 +427,7 @@ class PostedForm(HTMLParser):
         self.pairs: list[tuple[str, str]] = []
         self.select = ""
         self.textarea = ""
-        self.feed(page.partition("<form")[2].partition("</form>")[0])
+        self.feed(page.partition("<main")[2].partition("<form")[2].partition("</form>")[0])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
@@ -442,8 +454,8 @@ class PostedForm(HTMLParser):
 
 
 def submit(client: TestClient, sent: StudyForm, deed: str = "check", to: str = "/form") -> str:
-    """Submit a form, and return the resulting page."""
-    pairs = [*sent.pairs(), ("do", deed), ("new-game", "negotiation"), ("new-step", "survey")]
+    rows = {"do": deed, "new-game": "negotiation", "new-step": "survey"}
+    pairs = [("csrf", csrf(client)), *sent.pairs(), *rows.items()]
     return client.post(to, content=urlencode(pairs), headers=FORM).text
 
 
@@ -467,7 +479,7 @@ def test_page_with_problems_keeps_the_input(client: TestClient) -> None:
     )
     page = submit(client, sent)
     received = nonblank(StudyForm.read(PostedForm(page).pairs))
-    assert {pair for pair in received if not pair[0].startswith("new-")} == nonblank(sent)
+    assert {pair for pair in received if not pair[0].startswith(("csrf", "new-"))} == nonblank(sent)
     problems = check_form(sent).problems
     assert len(problems) == 4
     for name in map(re.escape, problems):
@@ -521,7 +533,6 @@ def test_cost_matches_the_plan_command_and_is_computed_once(
     assert estimator.start(plan(study.model_copy(update={"name": "other"}))) is estimate
     assert estimator.start(plan(study.model_copy(update={"instances": 2}))) is not estimate
     assert [*estimate.result().total.as_json()["dollars"]] == printed["estimate"]["dollars"]
-    estimator.close()
     dollars = dollars_shown(estimate.result().total.dollars or Range(0, 0))
     for page in ("/form/cost", "/form"):
         text = submit(client, sent, "estimate", page)
@@ -530,7 +541,7 @@ def test_cost_matches_the_plan_command_and_is_computed_once(
 
 
 def test_start_page_lists_every_preset(client: TestClient) -> None:
-    page = client.get("/").text
+    page = client.get("/start").text
     for name in preset_names():
         assert f'href="/form?preset={name}"' in page
     assert "9 scripts · 80,100 matches" in page
@@ -569,5 +580,5 @@ def test_arbitrary_forms_can_be_rendered(pairs: list[tuple[str, str]], on_top: b
     checked = check_form(sent)
     assert (checked.study is None) == bool(checked.problems)
     assert check_form(StudyForm.read(sent.pairs())).problems == checked.problems
-    assert PIECES.form(checked, ADDRESSES)
-    assert PIECES.counts(checked)
+    assert render_form(checked, "/form")
+    assert render_counts(checked)

@@ -1,27 +1,32 @@
-"""A laboratory for tests: a folder of studies, and a model that answers on demand."""
+"""A laboratory for tests: its folder and site, and a model that answers on demand."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Semaphore
 from typing import Any
 
+import httpx2
 import yaml
 from aiohttp import web
 
+from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
 from cheaptalk.web.laboratory.folder import Folder
+from cheaptalk.web.laboratory.staff import Role
 from tests.fakes import PATIENCE, spec
+from tests.web.console.office import CSRF, PASSWORD, QUICK
+from tests.web.participants.comers import BOT, Comer, Open, people_study
+from tests.web.walker import LINKS
 
 
 def laboratory(path: Path, name: str = "small", **changes: Any) -> Folder:
-    """Return a folder that contains a study."""
     text = yaml.safe_dump(spec(name=name, **changes))
     (path / f"{name}.yaml").write_text(text, encoding="utf-8")
     return Folder(path)
 
 
 async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until a condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not await condition():
             await asyncio.sleep(0.02)
@@ -36,7 +41,6 @@ class Gate:
         self._tickets = Semaphore(0)
 
     def release(self, number: int) -> None:
-        """Release a number of calls."""
         self._tickets.release(number)
 
     async def __call__(
@@ -49,3 +53,56 @@ class Gate:
         finally:
             self.waiting -= 1
         return None
+
+
+STUDY = people_study(BOT, instances=5)
+TEXT = yaml.safe_dump(STUDY.model_dump(mode="json", exclude_defaults=True), sort_keys=False)
+
+
+class Site:
+    def __init__(self, laboratory: Laboratory, client: httpx2.AsyncClient) -> None:
+        self.laboratory = laboratory
+        self.client = client
+
+    async def log_in(self, role: Role) -> None:
+        """Log in with a role, creating the account if it is missing."""
+        staff, hashed = self.laboratory.database.staff, QUICK.hash(PASSWORD)
+        if not staff.any():
+            staff.create_owner("owner", hashed)
+        if role is not Role.OWNER:
+            account = staff.invite(role, hashed, role, "owner")
+            staff.set_password(account.id, hashed, role, one_time=False)
+        sent = await self.post("/login", "/login", name=role, password=PASSWORD)
+        assert sent.status_code == 303, sent.text
+
+    async def post(self, path: str, page: str = "/", **fields: str) -> httpx2.Response:
+        form = CSRF.search((await self.client.get(f"/console{page}")).text)
+        assert form is not None
+        return await self.client.post(f"/console{path}", data={"csrf": form[1], **fields})
+
+    async def get(self, path: str) -> httpx2.Response:
+        return await self.client.get(f"/console{path}")
+
+    async def comer(self, name: str) -> Comer:
+        """Return a participant who has just entered, in a browser of their own."""
+        app = self.client._transport  # the same site, without the researcher's cookies
+        browser = httpx2.AsyncClient(transport=app, base_url="http://test")
+        comer = Comer(Open(self.laboratory.supervisor(STUDY.name), browser), name)
+        entered = await browser.post(f"/s/{STUDY.name}/enter", data={"known_by": name})
+        comer.path = entered.headers["location"]
+        await comer.look()
+        return comer
+
+    async def participant(self, name: str) -> Comer:
+        comer = await self.comer(name)
+        await comer.finish()
+        return comer
+
+
+@asynccontextmanager
+async def site(folder: Path) -> AsyncIterator[Site]:
+    with LaboratoryDatabase(folder) as database:
+        async with Laboratory(folder, database, LINKS) as laboratory:
+            transport = httpx2.ASGITransport(make_laboratory(laboratory))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+                yield Site(laboratory, client)

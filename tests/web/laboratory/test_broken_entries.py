@@ -12,7 +12,7 @@ from cheaptalk.web.bots.pages import Page
 from cheaptalk.web.console.study_pages import DEFAULT_DESIGN, check_design
 from cheaptalk.web.laboratory.staff import Role
 from tests.played import WELL, play
-from tests.web.laboratory.test_site import STUDY, TEXT, Site, run_at_site
+from tests.web.laboratory.lab import STUDY, TEXT, Site, site
 
 POLICY = (
     "name: {name}\ngames: [{{game: bargaining}}]\nplayers: {{a: {{policy: {policy}}}, b: fair}}\n"
@@ -34,27 +34,24 @@ def words(text: str) -> str:
     return " ".join(Page(text).words.split())
 
 
-def test_unreadable_draft_is_listed_with_its_problem(tmp_path: Path) -> None:
-    async def work(lab: Site) -> None:
-        await lab.log_in(Role.OWNER)
-        drafts = lab.laboratory.database.drafts
-        for name, text in {"sound": DEFAULT_DESIGN.format(name="sound"), **DRAFTS}.items():
-            drafts.create(name, text, "owner")
-        listed = await lab.get("/")
-        assert listed.status_code == 200
-        assert listed.text.count(">invalid</span>") == len(DRAFTS)
-        assert "Bargaining" in listed.text
-        assert '"bargainin" is not a policy' in words(listed.text)
-        for name in DRAFTS:
-            assert name in listed.text
-            for page in ("overview", "design", "matches", "data", "participants", "log", "delete"):
-                response = await lab.get(f"/studies/{name}/{page}")
-                assert response.status_code == 200, (name, page, response.text)
-        assert (await lab.get("/start")).status_code == 200
-        for query in ("copy", "change"):
-            assert (await lab.get(f"/form?{query}=misspelt_policy")).status_code in (200, 303)
-
-    run_at_site(tmp_path, work)
+async def test_unreadable_draft_is_listed_with_its_problem(lab: Site) -> None:
+    await lab.log_in(Role.OWNER)
+    drafts = lab.laboratory.database.drafts
+    for name, text in {"sound": DEFAULT_DESIGN.format(name="sound"), **DRAFTS}.items():
+        drafts.create(name, text, "owner")
+    listed = await lab.get("/")
+    assert listed.status_code == 200
+    assert listed.text.count(">invalid</span>") == len(DRAFTS)
+    assert "Bargaining" in listed.text
+    assert '"bargainin" is not a policy' in words(listed.text)
+    for name in DRAFTS:
+        assert name in listed.text
+        for page in ("overview", "design", "matches", "data", "participants", "log", "delete"):
+            response = await lab.get(f"/studies/{name}/{page}")
+            assert response.status_code == 200, (name, page, response.text)
+    assert (await lab.get("/start")).status_code == 200
+    for query in ("copy", "change"):
+        assert (await lab.get(f"/form?{query}=misspelt_policy")).status_code in (200, 303)
 
 
 def test_exception_while_planning_is_a_problem_of_the_draft(
@@ -84,25 +81,7 @@ def test_problem_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
     assert len(problems) == 1
 
 
-def test_launch_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
-    (tmp_path / "here").write_text("top secret")
-
-    async def work(lab: Site) -> None:
-        await lab.log_in(Role.OWNER)
-        messages = set()
-        for file in ("here", "missing"):
-            text = POLICY.format(name=file, policy=tmp_path / file)
-            lab.laboratory.database.drafts.create(file, text, "owner")
-            refused = await lab.post(f"/studies/{file}/launch")
-            assert refused.status_code == 400
-            assert str(tmp_path) not in refused.text
-            messages.add(words(refused.text).replace(file, "FILE"))
-        assert len(messages) == 1
-
-    run_at_site(tmp_path, work)
-
-
-def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
+async def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
     texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("sound", "store", "spec", "note")}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text)
@@ -121,8 +100,7 @@ def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
     (outputs / "export-csv.zip.json").write_text(
         '{"title": "Compared", "made": 1, "matches": 2, "policy": "", "seen": {"store": []}}'
     )
-
-    async def work(lab: Site) -> None:
+    async with site(tmp_path) as lab:
         await lab.log_in(Role.OWNER)
         for name in (*texts, "text", "empty"):
             draft = texts.get(name, DEFAULT_DESIGN.format(name=name))
@@ -142,21 +120,18 @@ def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
         assert "the note recipe-a.html.json cannot be read" in data
         assert "Compared" in data
 
-    run_at_site(tmp_path, work)
-
 
 NO_STORE = "file is not a database: the file is damaged or not a store"
 
 
-def test_pages_of_a_damaged_store_list_its_problems(tmp_path: Path) -> None:
+async def test_pages_of_a_damaged_store_list_its_problems(tmp_path: Path) -> None:
     texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("no_store", "status")}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "no_store.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5_000)
     play(tmp_path, WELL | {"name": "status"})
     _damage(tmp_path / "status.sqlite", "matches", "status")
-
-    async def work(lab: Site) -> None:
+    async with site(tmp_path) as lab:
         await lab.log_in(Role.OWNER)
         for name, text in (texts | {STUDY.name: TEXT}).items():
             lab.laboratory.database.drafts.create(name, text, "owner")
@@ -184,19 +159,14 @@ def test_pages_of_a_damaged_store_list_its_problems(tmp_path: Path) -> None:
         assert sent.status_code == 400
         assert "people.sqlite is damaged" in words(sent.text)
 
-    run_at_site(tmp_path, work)
 
-
-def test_missing_participant_of_a_sound_store_returns_404(tmp_path: Path) -> None:
-    async def work(lab: Site) -> None:
-        await lab.log_in(Role.OWNER)
-        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        await lab.laboratory.launch(STUDY.name, TEXT)
-        missing = await lab.get("/studies/people/participants/nobody")
-        assert missing.status_code == 404
-        assert "Problems in the store" not in missing.text
-
-    run_at_site(tmp_path, work)
+async def test_missing_participant_of_a_sound_store_returns_404(lab: Site) -> None:
+    await lab.log_in(Role.OWNER)
+    lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+    await lab.laboratory.launch(STUDY.name, TEXT)
+    missing = await lab.get("/studies/people/participants/nobody")
+    assert missing.status_code == 404
+    assert "Problems in the store" not in missing.text
 
 
 def test_viewer_lists_a_study_with_a_damaged_row(tmp_path: Path) -> None:

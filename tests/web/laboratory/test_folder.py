@@ -14,9 +14,7 @@ from cheaptalk.web.laboratory.drafts import BadName
 from cheaptalk.web.laboratory.folder import STORE_ENDS, Folder
 from cheaptalk.web.laboratory.staff import Role
 from tests.fakes import spec
-from tests.web.laboratory.lab import laboratory
-from tests.web.laboratory.test_site import Site, run_at_site
-from tests.web.participants.comers import BOT, people_study
+from tests.web.laboratory.lab import STUDY, TEXT, Site, laboratory, site
 
 HOSTILE = (
     "pilot", "pilot.sqlite", "pilot.sqlite-v2", "pilot.sqlite-wal", "pilot.sqlite.lock",
@@ -51,32 +49,31 @@ def test_no_file_belongs_to_two_studies(tmp_path: Path) -> None:
         assert tmp_path / "laboratory.db" not in folder.files(first)
 
 
-def test_deleting_a_study_deletes_only_its_files(tmp_path: Path) -> None:
-    async def work(lab: Site) -> None:
-        await lab.log_in(Role.OWNER)
-        files = {}
-        for name in HOSTILE:
-            lab.laboratory.database.drafts.create(name, "name: x", "owner")
-            laboratory(tmp_path, name)
-            files[name] = write_files(tmp_path, name)
-            (tmp_path / f"{name}.yaml").write_text(f"name: {name}")
-            (tmp_path / f"{name}.sqlite").unlink()
-        for number, deleted in enumerate(HOSTILE):
-            (tmp_path / f"{deleted}.sqlite-mine").touch()
-            await lab.laboratory.remove(deleted)
-            for name, of_study in files.items():
-                expected = {path for path in of_study if path.suffix != ".sqlite"}
-                expected |= {tmp_path / f"{name}.yaml"}
-                for path in expected:
-                    assert path.exists() == (name in HOSTILE[number + 1 :]), path
-            assert (tmp_path / f"{deleted}.sqlite-mine").exists()
-            assert (tmp_path / "laboratory.db").exists()
-
-    run_at_site(tmp_path, work)
+async def test_deleting_a_study_deletes_only_its_files(tmp_path: Path, lab: Site) -> None:
+    await lab.log_in(Role.OWNER)
+    files = {}
+    for name in HOSTILE:
+        lab.laboratory.database.drafts.create(name, "name: x", "owner")
+        laboratory(tmp_path, name)
+        files[name] = write_files(tmp_path, name)
+        (tmp_path / f"{name}.yaml").write_text(f"name: {name}")
+        (tmp_path / f"{name}.sqlite").unlink()
+    for number, deleted in enumerate(HOSTILE):
+        (tmp_path / f"{deleted}.sqlite-mine").touch()
+        await lab.laboratory.remove(deleted)
+        for name, of_study in files.items():
+            expected = {path for path in of_study if path.suffix != ".sqlite"}
+            expected |= {tmp_path / f"{name}.yaml"}
+            for path in expected:
+                assert path.exists() == (name in HOSTILE[number + 1 :]), path
+        assert (tmp_path / f"{deleted}.sqlite-mine").exists()
+        assert (tmp_path / "laboratory.db").exists()
 
 
-def test_invalid_file_names_are_rejected(tmp_path: Path) -> None:
-    async def work(lab: Site) -> None:
+async def test_invalid_file_names_are_rejected(tmp_path: Path) -> None:
+    (tmp_path / "...yaml").touch()
+    (tmp_path / "..yaml").touch()
+    async with site(tmp_path) as lab:
         for name in (".", "..", "a/b", "../a", "", "-a", "a\n", "a\0", ".a"):
             with pytest.raises(BadName):
                 lab.laboratory.database.drafts.create(name, "", "owner")
@@ -86,20 +83,15 @@ def test_invalid_file_names_are_rejected(tmp_path: Path) -> None:
             with pytest.raises(CheaptalkError):
                 await lab.laboratory.outputs.delete(name, "report.html")
 
-    (tmp_path / "...yaml").touch()
-    (tmp_path / "..yaml").touch()
-    run_at_site(tmp_path, work)
 
-
-def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
+async def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, "pilot")
     outputs = folder.outputs("pilot")
     outputs.mkdir(parents=True)
     (outputs / "report.html").touch()
     (outputs / "notes.txt").touch()
     (tmp_path / "outputs" / "other.html").touch()
-
-    async def work(lab: Site) -> None:
+    async with site(tmp_path) as lab:
         for file in ("notes.txt", "../other.html", "report.html", "..", "", "/etc/hostname"):
             with pytest.raises(UnknownName):
                 await lab.laboratory.outputs.delete("pilot", file)
@@ -107,35 +99,27 @@ def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
         await lab.laboratory.outputs.delete("pilot", "report.html")
         assert {path.name for path in outputs.iterdir()} == {"notes.txt"}
 
-    run_at_site(tmp_path, work)
 
-
-def test_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
+async def test_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    text = yaml.safe_dump(
-        people_study(BOT, instances=5).model_dump(mode="json", exclude_defaults=True)
-    )
     laboratory(tmp_path, "older")
     with ct.Store.open(tmp_path / "older.sqlite", create=True):
         pass
     (tmp_path / "older.sqlite").chmod(0o644)
-
-    async def work(lab: Site) -> None:
-        await lab.laboratory.launch("people", text)
-        await lab.laboratory.launch("small", yaml.safe_dump(spec(name="small", instances=1)))
-        await lab.laboratory.runs.start("small")
-        await lab.laboratory.runs.latest["small"].ended()
-        await lab.laboratory.outputs.export("small")
-        await lab.laboratory.outputs.latest["small"].ended()
-        files = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert {"people.sqlite", "small.sqlite", "older.sqlite"} <= {path.name for path in files}
-        assert any(path.parent.name == "small" for path in files)
-        readable = [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
-        assert not readable
-
     before = os.umask(0o022)
     try:
-        run_at_site(tmp_path, work)
+        async with site(tmp_path) as lab:
+            await lab.laboratory.launch(STUDY.name, TEXT)
+            await lab.laboratory.launch("small", yaml.safe_dump(spec(name="small", instances=1)))
+            await lab.laboratory.runs.start("small")
+            await lab.laboratory.runs.latest["small"].ended()
+            await lab.laboratory.outputs.export("small")
+            await lab.laboratory.outputs.latest["small"].ended()
+            files = [path for path in tmp_path.rglob("*") if path.is_file()]
+            names = {path.name for path in files}
+            assert {"people.sqlite", "small.sqlite", "older.sqlite"} <= names
+            assert any(path.parent.name == "small" for path in files)
+            assert not [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)

@@ -31,8 +31,6 @@ async def wait_for(runs: Runs, *stages: Stage) -> StudyStatus:
 
 
 async def wait_for_matches(runs: Runs) -> None:
-    """Wait until the run reports matches in progress."""
-
     async def has_live_matches() -> bool:
         state = (await runs.status("small")).run
         return state is not None and state.live > 0
@@ -40,21 +38,18 @@ async def wait_for_matches(runs: Runs) -> None:
     await wait_until(has_live_matches)
 
 
-def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
-            assert await runs.status("small") == StudyStatus("small")
-            await runs.start("small")
-            assert (await runs.status("small")).stage is Stage.RUNNING
-            done = await wait_for(runs, Stage.DONE, Stage.FAILED)
-            assert (done.stage, done.reason, runs.latest["small"].status) == (Stage.DONE, "", 0)
-            assert "8 of 8 matches ended" in runs.latest["small"].output
-            assert done.games == {"bargaining": {Status.FINISHED: 8}}
-            assert done.failures == {}
-        async with Runs(runs.folder) as later:
-            assert (await later.status("small")).stage is Stage.DONE
-
-    asyncio.run(main())
+async def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
+    async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
+        assert await runs.status("small") == StudyStatus("small")
+        await runs.start("small")
+        assert (await runs.status("small")).stage is Stage.RUNNING
+        done = await wait_for(runs, Stage.DONE, Stage.FAILED)
+        assert (done.stage, done.reason, runs.latest["small"].status) == (Stage.DONE, "", 0)
+        assert "8 of 8 matches ended" in runs.latest["small"].output
+        assert done.games == {"bargaining": {Status.FINISHED: 8}}
+        assert done.failures == {}
+    async with Runs(runs.folder) as later:
+        assert (await later.status("small")).stage is Stage.DONE
 
 
 def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
@@ -175,7 +170,7 @@ def test_run_stops_when_its_server_is_killed(tmp_path: Path) -> None:
         asyncio.run(main(server))
 
 
-def test_failed_start_explains_why_in_one_sentence(
+async def test_failed_start_explains_why_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -183,20 +178,16 @@ def test_failed_start_explains_why_in_one_sentence(
     folder = laboratory(tmp_path, players=players, pairing=[["gpt", "fair"]])
     laboratory(tmp_path, "worded", player={})
     (tmp_path / "other.yaml").write_bytes(folder.text("small").read_bytes())
-
-    async def main() -> None:
-        async with Runs(folder) as runs:
-            await runs.start("small")
-            failed = await wait_for(runs, Stage.FAILED, Stage.DONE)
-            assert failed.stage is Stage.FAILED
-            assert "OPENAI_API_KEY" in failed.reason
-            assert failed.reason.count("\n") == 0
-            for name, message in (("worded", "player"), ("other", 'contains the study "small"')):
-                with pytest.raises(StudyError, match=message):
-                    await runs.start(name)
-                assert (await runs.status(name)).stage is Stage.NOT_BEGUN
-
-    asyncio.run(main())
+    async with Runs(folder) as runs:
+        await runs.start("small")
+        failed = await wait_for(runs, Stage.FAILED, Stage.DONE)
+        assert failed.stage is Stage.FAILED
+        assert "OPENAI_API_KEY" in failed.reason
+        assert failed.reason.count("\n") == 0
+        for name, message in (("worded", "player"), ("other", 'contains the study "small"')):
+            with pytest.raises(StudyError, match=message):
+                await runs.start(name)
+            assert (await runs.status(name)).stage is Stage.NOT_BEGUN
 
 
 def test_only_existing_studies_have_paths(tmp_path: Path) -> None:

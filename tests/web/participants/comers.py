@@ -55,8 +55,6 @@ def people_study(
 
 
 class Open(NamedTuple):
-    """A study that is open to participants, and a client of its pages."""
-
     supervisor: Supervisor
     client: httpx2.AsyncClient
 
@@ -119,7 +117,6 @@ class Comer:
         return LINKS.visitor(self.path.rpartition("/")[2])
 
     async def come(self) -> Page:
-        """Enter through the recruitment link."""
         self.site.client.cookies.clear()
         entered = await self.site.client.post("/enter", data={"known_by": self.known_by})
         assert entered.status_code == 303, entered.text
@@ -128,7 +125,6 @@ class Comer:
         return await self.look()
 
     async def look(self) -> Page:
-        """Read the page."""
         await asyncio.sleep(0.001)
         response = await self.site.client.get(self.path)
         if response.status_code != 200:
@@ -144,7 +140,6 @@ class Comer:
         )
 
     async def press(self, form: Form, fields: Mapping[str, str]) -> Page:
-        """Send a form of the page."""
         sent = await self.site.client.post(form.action, data=dict(fields))
         assert sent.status_code == 303, sent.text
         return await self.look()
@@ -170,7 +165,6 @@ class Comer:
         return await self.look()
 
     async def until(self, condition: Callable[[Page], object]) -> Page:
-        """Step until a page satisfies a condition."""
         for _ in range(PATIENCE):
             if condition(self.page):
                 return self.page
@@ -178,9 +172,7 @@ class Comer:
         raise AssertionError(f"{self.name} gets no further than: {self.page.words}")
 
     async def to(self, deed: str) -> Page:
-        """Step until a page has a form."""
         return await self.until(lambda page: page.form(deed))
 
     async def finish(self) -> Page:
-        """Step until the end."""
         return await self.until(lambda page: page.ending)

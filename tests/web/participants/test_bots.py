@@ -11,11 +11,8 @@ import uvicorn
 from cheaptalk.loopback import listening
 from cheaptalk.records import Store
 from cheaptalk.records.people.payouts import balance_of
-from cheaptalk.rules import Chance
 from cheaptalk.studies import parse_study
 from cheaptalk.web import Crowd, Tally, make_experiment, open_experiment
-from cheaptalk.web.bots.guesses import attention, reply
-from cheaptalk.web.bots.pages import Page
 from tests.web.participants.comers import PEOPLE, people_study
 from tests.web.walker import LINKS
 
@@ -41,7 +38,6 @@ PATH = [
 def run_bots(
     folder: Path, answers: dict[str, str], people: int = 4, *, seed: int = 0, **changes: Any
 ) -> Tally:
-    """Return the tally of bots that took part in a study."""
     pairing = [["people", "bot"], ["people", "people"]]
     written = people_study(pairing, path=PATH, **changes).written()
     person = {"person": "browser", "deadline": 300, "away": "random"}
@@ -99,24 +95,3 @@ def test_bots_stop_at_once_if_the_study_is_full(tmp_path: Path) -> None:
     assert (late.endings, count, late.pages) == ({}, 2, 2)
     assert error.startswith("409: ")
     assert "This study has enough participants" in error
-
-
-def test_reply_ticks_statements_and_chooses_options() -> None:
-    page = Page("""<h1>Do you?</h1><form action="/p/x/page">
-    <input type="hidden" name="number" value="3">
-    <input type="checkbox" name="a" value="yes"><input type="checkbox" name="b">
-    <input type="radio" name="c" value="1"><input type="radio" name="c" value="2">
-    <button name="agreed" value="yes">I agree</button><button name="agreed" value="no">No</button>
-    </form><article data-ending="complete"><p class="code"><b>XY12</b></p></article>""")
-    assert [blank.kind for blank in page.forms[0].blanks] == ["hidden", "tick", "tick", "choice"]
-    sent = reply(page, page.forms[0], {"c": "2"}, Chance("test")("reply"), play_more=False)
-    assert sent == {"number": "3", "a": "yes", "b": "on", "c": "2", "agreed": "yes"}
-    assert (page.ending, page.code) == ("complete", "XY12")
-
-
-def test_prompt_is_answered_with_its_word() -> None:
-    page = Page("""<form role="alert" action="/p/x/notice">
-    <input type="hidden" name="notice" value="7">
-    <p>Are you there? Type the word here.</p><input name="text"></form>""")
-    assert attention(page, page.forms[0]) == {"notice": "7", "text": "here"}
-    assert page.problem == ""

@@ -30,7 +30,7 @@ def find_traces(folder: Path, *traces: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("when", ["playing", "played", "complete"])
-def test_erasure_leaves_no_trace(tmp_path: Path, when: str) -> None:
+async def test_erasure_leaves_no_trace(tmp_path: Path, when: str) -> None:
     async def go(site: Open) -> tuple[str, str]:
         erased, partner = site.comer(NAME), site.comer("Masetta")
         erased.said = MESSAGE
@@ -66,11 +66,8 @@ def test_erasure_leaves_no_trace(tmp_path: Path, when: str) -> None:
         assert page.code
         return code, partner.code
 
-    async def main() -> tuple[str, str]:
-        async with opened(tmp_path, STUDY) as site:
-            return await go(site)
-
-    code, partner_code = asyncio.run(main())
+    async with opened(tmp_path, STUDY) as site:
+        code, partner_code = await go(site)
     assert find_traces(tmp_path, ID, NAME, MESSAGE, code) == []
     with Store.open(tmp_path / "s.sqlite") as store, store.reading() as connection:
         query = "select code, key from payments left join participants p on p.id = participant_id"

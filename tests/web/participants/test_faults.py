@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from cheaptalk.frames.people import funnel
@@ -29,8 +28,6 @@ CONSENT, GAMES, SURVEY = PEOPLE["path"]
 def run(
     folder: Path, play: Callable[[Open], Awaitable[Any]], study: Study | None = None, **changes: Any
 ) -> Any:
-    """Run a coroutine function while a study is open, and return its result."""
-
     async def main() -> Any:
         async with opened(folder, study, **changes) as site:
             return await play(site)
@@ -39,7 +36,6 @@ def run(
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query on a study's store."""
     with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
         return [tuple(row) for row in connection.exec_driver_sql(query)]
 
@@ -80,10 +76,10 @@ def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
         yield
 
 
-def test_step_that_cannot_be_stored_is_repeated(
+async def test_step_that_cannot_be_stored_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(site: Open) -> list[int]:
+    async with opened(tmp_path) as site:
         statuses = []
         ada, emmy = site.comer("Ada"), site.comer("Emmy")
         await ada.come()
@@ -100,9 +96,6 @@ def test_step_that_cannot_be_stored_is_repeated(
         await asyncio.gather(ada.look(), emmy.look())
         await asyncio.gather(ada.finish(), emmy.finish())
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
-        return statuses
-
-    statuses = run(tmp_path, play)
     assert set(statuses) <= {200, 303, 503}
     assert 503 in statuses
     steps = [value for (value,) in rows(tmp_path, "select step from responses")]
@@ -110,10 +103,10 @@ def test_step_that_cannot_be_stored_is_repeated(
     assert len({value for (value,) in rows(tmp_path, "select match_id from plays")}) == 1
 
 
-def test_match_is_settled_once_its_end_can_be_stored(
+async def test_match_is_settled_once_its_end_can_be_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(site: Open) -> None:
+    async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.to("answer")
@@ -135,28 +128,24 @@ def test_match_is_settled_once_its_end_can_be_stored(
         monkeypatch.setattr(site.experiment, "settle", settle)
         await ada.look()
         assert (await ada.finish()).ending == "complete"
-
-    run(tmp_path, play, people_study(BOT))
     assert [value for (value,) in rows(tmp_path, "select state from plays")] == ["finished"]
 
 
-def test_participant_who_cannot_be_stored_can_enter_again(
+async def test_participant_who_cannot_be_stored_can_enter_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(site: Open) -> int:
+    async with opened(tmp_path, people_study(BOT)) as site:
         with unwritable(monkeypatch):
             refused = await site.client.post("/enter", data={"known_by": "Ada"})
         ada = site.comer("Ada")
         await ada.come()
         assert (await ada.finish()).ending == "complete"
-        return refused.status_code
-
-    assert run(tmp_path, play, people_study(BOT)) == 503
+        assert refused.status_code == 503
     assert len(rows(tmp_path, "select * from participants")) == 1
 
 
-def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
-    async def play(site: Open) -> None:
+async def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
+    async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         first, second = await asyncio.gather(
             *(site.client.post("/enter", data={"known_by": "Ada"}) for _ in range(2))
@@ -175,34 +164,28 @@ def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
         await asyncio.gather(*sent, *(ada.send("page", fields) for _ in range(3)))
         await ada.look()
         assert ada.page.ending == "complete"
-
-    run(tmp_path, play, people_study(BOT))
     steps = [value for (value,) in rows(tmp_path, "select step from responses order by number")]
     assert steps == ["consent", "assignment", "games", "survey"]
     ((amounts),) = owed(tmp_path).values()
     assert amounts.keys() <= {"base/1", "game/1"}
 
 
-def test_games_continue_without_a_page_between_them(tmp_path: Path) -> None:
+async def test_games_continue_without_a_page_between_them(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": 3}])
-
-    async def play(site: Open) -> None:
+    async with opened(tmp_path, study) as site:
         ada = site.comer("Ada")
         await ada.come()
         assert (await ada.finish()).ending == "complete"
-
-    run(tmp_path, play, study)
     plays = rows(tmp_path, "select state, match_id from plays")
     assert [state for state, _ in plays] == 3 * ["finished"]
     assert len({match for _, match in plays}) == 3
 
 
-def test_withdrawal_as_a_match_ends_keeps_its_payoff(
+async def test_withdrawal_as_a_match_ends_keeps_its_payoff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A match is over before its end is stored; a withdrawal in between counts as played."""
-
-    async def play(site: Open) -> str:
+    async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.to("answer")
@@ -223,16 +206,14 @@ def test_withdrawal_as_a_match_ends_keeps_its_payoff(
         await asyncio.sleep(0)
         waiting.set()
         await going
-        return (await ada.look()).ending
-
-    assert run(tmp_path, play, people_study(BOT)) == "withdrawn"
+        assert (await ada.look()).ending == "withdrawn"
     ((state, payoff, cents),) = rows(tmp_path, "select state, payoff, cents from plays")
     assert (state, cents) == ("finished", round(payoff + 1e-9))
 
 
 @pytest.mark.parametrize("erase", [False, True])
-def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, erase: bool) -> None:
-    async def play(site: Open) -> str:
+async def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, erase: bool) -> None:
+    async with opened(tmp_path) as site:
         active, waiting = await seat_pair(site)
         await active.send("withdraw", {"erase": "yes"} if erase else {})
         await waiting.until(lambda page: page.form("done"))
@@ -241,9 +222,7 @@ def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, erase: boo
         assert (active.code in site.experiment.people) is not erase
         response = await waiting.look()
         assert response.ending == "partner_left"
-        return waiting.code
-
-    code = run(tmp_path, play)
+        code = waiting.code
     assert owed(tmp_path)[code] == {"partner_left/1": 50}
     assert len(rows(tmp_path, "select * from participants")) == 2 - erase
     states = dict(rows(
@@ -258,17 +237,16 @@ def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, erase: boo
         assert steps.filter(step="games").select("people", "stopped").rows() == [(2, 2)]
 
 
-def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
-    async def first(site: Open) -> str:
+async def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
+    async with opened(tmp_path) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.step()
         await site.supervisor.recruit("paused")
         closed = await site.client.post("/enter", data={"known_by": "Emmy"})
         assert closed.status_code == 503
-        return ada.path
-
-    async def second(site: Open) -> None:
+        path = ada.path
+    async with opened(tmp_path) as site:
         ada, emmy = site.comer("Ada", path), site.comer("Emmy")
         assert (await site.client.post("/enter", data={"known_by": "Emmy"})).status_code == 503
         await site.supervisor.recruit("open")
@@ -282,12 +260,9 @@ def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
         await asyncio.gather(ada.finish(), emmy.finish())
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
 
-    path = run(tmp_path, first)
-    run(tmp_path, second)
 
-
-def test_absent_participant_times_out_of_the_lobby(tmp_path: Path) -> None:
-    async def play(site: Open) -> None:
+async def test_absent_participant_times_out_of_the_lobby(tmp_path: Path) -> None:
+    async with opened(tmp_path) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.step()
@@ -297,64 +272,54 @@ def test_absent_participant_times_out_of_the_lobby(tmp_path: Path) -> None:
         assert ada.participant.ending == "timed_out"
         assert site.experiment.quotas.filled.total() == 0
 
-    run(tmp_path, play)
 
-
-def test_broken_match_can_be_given_up_without_fault(tmp_path: Path) -> None:
+async def test_broken_match_can_be_given_up_without_fault(tmp_path: Path) -> None:
     failing = Canned(lambda call, number: broken(retry=False))
     model = {"model": "vllm/tiny@http://127.0.0.1:9/v1"}
     study = people_study([["people", "bot"]], bot=model)
 
-    async def first(site: Open) -> str:
+    async with opened(tmp_path, study, models=failing) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.until(lambda page: page.form("give_up"))
-        return ada.path
-
-    async def second(site: Open) -> None:
+        path = ada.path
+    async with opened(tmp_path, study, models=failing) as site:
         ada = site.comer("Ada", path)
         await ada.look()
         assert ada.page.form("again")
         await asyncio.gather(*(ada.send("give_up") for _ in range(2)))
         assert (await ada.look()).ending == "technical"
-
-    path = run(tmp_path, first, study, models=failing)
-    run(tmp_path, second, study, models=failing)
     ((amounts),) = owed(tmp_path).values()
     assert amounts == {"technical/1": 70}
     ((state, match),) = rows(tmp_path, "select state, match_id from plays")
     assert (state, bool(match)) == ("technical", True)
 
 
-def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: Path) -> None:
-    async def first(site: Open) -> tuple[str, str]:
+async def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.to("done")
         await ada.step()
         assert ada.page.form("page")
-        return ada.path, str(len(ada.participant.journey.responses))
-
-    async def second(site: Open) -> None:
+        path, number = ada.path, str(len(ada.participant.journey.responses))
+    async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada", path)
         assert ada.participant.begun < ada.participant.went_on
         sent = await ada.send("page", {"number": number, "feedback": "a long text"})
         assert sent.status_code == 303
         assert (await ada.look()).ending == "complete"
-
-    path, number = run(tmp_path, first, people_study(BOT))
-    run(tmp_path, second, people_study(BOT))
     ((answer,),) = rows(tmp_path, "select answer from responses where step = 'survey'")
     assert json.loads(answer) == {"feedback": "a long text"}
 
 
-def test_prompt_that_expired_during_downtime_is_shown_again(
+async def test_prompt_that_expired_during_downtime_is_shown_again(
     tmp_path: Path,
 ) -> None:
     games = {"games": {"attention": {"after": [99, 99], "seconds": 300}}}
     study = people_study(BOT, path=[CONSENT, games, SURVEY])
 
-    async def first(site: Open) -> tuple[str, float]:
+    async with opened(tmp_path, study) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.to("answer")
@@ -364,9 +329,8 @@ def test_prompt_that_expired_during_downtime_is_shown_again(
         notice = ada.participant.notice
         assert notice is not None
         assert notice.due is not None
-        return ada.path, notice.due
-
-    async def second(site: Open) -> None:
+        path, due = ada.path, notice.due
+    async with opened(tmp_path, study) as site:
         ada = site.comer("Ada", path)
         notice = ada.participant.notice
         assert notice is not None
@@ -376,9 +340,6 @@ def test_prompt_that_expired_during_downtime_is_shown_again(
         assert ada.participant.prompt_due is None  # it has been shown
         await site.supervisor.check(notice.due)
         assert (await ada.look()).ending == "failed_attention"
-
-    path, due = run(tmp_path, first, study)
-    run(tmp_path, second, study)
 
 
 def test_scheduled_prompt_survives_a_restart(tmp_path: Path) -> None:
@@ -397,18 +358,16 @@ def test_scheduled_prompt_survives_a_restart(tmp_path: Path) -> None:
 
 
 def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
-    """Return a quiz with one correct answer."""
     return Item(name="quiz", ask="Which?", choices=["this", "that"], correct="this")
 
 
-def test_quiz_about_an_erased_match_is_skipped(
+async def test_quiz_about_an_erased_match_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(QUIZZES._here, "bargaining", ask)
     monkeypatch.setattr(QUIZZES, "_found", None)
     study = people_study(path=[CONSENT, {"games": {"after": ["quiz"]}}, SURVEY])
-
-    async def play(site: Open) -> None:
+    async with opened(tmp_path, study) as site:
         ada, emmy = await seat_pair(site)
         await asyncio.gather(ada.to("done"), emmy.to("done"))
         for item in (ada, emmy):
@@ -419,35 +378,29 @@ def test_quiz_about_an_erased_match_is_skipped(
         await emmy.look()
         assert "Why?" in emmy.page.words
         assert (await emmy.finish()).ending == "complete"
-
-    run(tmp_path, play, study)
     assert len(owed(tmp_path)) == 1
 
 
-def test_changed_path_is_reported_to_current_participants(tmp_path: Path) -> None:
-    async def first(site: Open) -> str:
+async def test_changed_path_is_reported_to_current_participants(tmp_path: Path) -> None:
+    async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.step()
-        return ada.path
-
-    async def second(site: Open) -> list[httpx2.Response]:
-        return [
+        path = ada.path
+    changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
+    async with opened(tmp_path, changed) as site:
+        by_link, by_id = [
             await site.client.get(path),
             await site.client.post("/enter", data={"known_by": "Ada"}),
         ]
-
-    path = run(tmp_path, first, people_study(BOT))
-    changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
-    by_link, by_id = run(tmp_path, second, changed)
     assert (by_link.status_code, by_id.status_code) == (409, 409)
     assert "has changed" in by_id.text
 
 
-def test_interrupted_erasure_is_completed_at_the_next_start(
+async def test_interrupted_erasure_is_completed_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def first(site: Open) -> None:
+    async with opened(tmp_path) as site:
         ada = site.comer("Ada")
         await ada.come()
         await ada.step()
@@ -459,26 +412,20 @@ def test_interrupted_erasure_is_completed_at_the_next_start(
 
         monkeypatch.setattr(site.experiment.identities, "forget", cut_short)
         assert (await ada.send("withdraw", {"erase": "yes"})).status_code == 503
-
-    async def second(site: Open) -> int:
+    async with opened(tmp_path) as site:
         await site.supervisor.check(0.0)
-        return len(site.experiment.people)
-
-    run(tmp_path, first)
-    assert run(tmp_path, second) == 0
+        assert (len(site.experiment.people)) == 0
     assert rows(tmp_path, "select * from participants") == []
 
 
-def test_language_link_keeps_the_participant_id(tmp_path: Path) -> None:
-    async def play(site: Open) -> None:
+async def test_language_link_keeps_the_participant_id(tmp_path: Path) -> None:
+    async with opened(tmp_path) as site:
         page = (await site.client.get("/?PROLIFIC_PID=a b&STUDY_ID=1")).text
         assert 'href="/?PROLIFIC_PID=a+b&amp;STUDY_ID=1&amp;lang=de"' in page
 
-    run(tmp_path, play)
 
-
-def test_attention_check_is_shown_before_a_message(tmp_path: Path) -> None:
-    async def play(site: Open) -> None:
+async def test_attention_check_is_shown_before_a_message(tmp_path: Path) -> None:
+    async with opened(tmp_path) as site:
         ada, _ = await seat_pair(site)
         await site.supervisor.send_message(ada.participant, "Take your time.")
         await site.supervisor.prompt(ada.participant, Attention())
@@ -486,5 +433,3 @@ def test_attention_check_is_shown_before_a_message(tmp_path: Path) -> None:
         await ada.step()
         assert "Take your time." in ada.page.words
         assert ada.page.ending == ""
-
-    run(tmp_path, play)

@@ -23,19 +23,16 @@ async def come(site: Open, *names: str) -> list[Comer]:
     return comers
 
 
-def test_fixed_groups_play_all_games_together(tmp_path: Path) -> None:
-    async def main() -> list[Comer]:
-        async with opened(tmp_path, TOGETHER) as site:
-            comers = await come(site, "Ada", "Emmy", "Kurt", "Sofia")
-            for order in (comers, comers[::-1], [comers[1], comers[2], comers[0], comers[3]]):
-                await asyncio.gather(*(item.to("done") for item in order))
-                for element in order:  # in the new order
-                    await element.step()
-            for comer in comers:
-                await comer.finish()
-            return comers
-
-    ada, emmy, kurt, sofia = asyncio.run(main())
+async def test_fixed_groups_play_all_games_together(tmp_path: Path) -> None:
+    async with opened(tmp_path, TOGETHER) as site:
+        comers = await come(site, "Ada", "Emmy", "Kurt", "Sofia")
+        for order in (comers, comers[::-1], [comers[1], comers[2], comers[0], comers[3]]):
+            await asyncio.gather(*(item.to("done") for item in order))
+            for element in order:  # in the new order
+                await element.step()
+        for comer in comers:
+            await comer.finish()
+        ada, emmy, kurt, sofia = comers
     assert {item.page.ending for item in (ada, emmy, kurt, sofia)} == {"complete"}
     met: dict[str, set[str]] = {}
     join = "join participants p on p.id = participant_id"
@@ -47,24 +44,21 @@ def test_fixed_groups_play_all_games_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("when", ["before the next", "while the other waits"])
-def test_remaining_group_member_ends_without_fault(tmp_path: Path, when: str) -> None:
-    async def main() -> tuple[str, str]:
-        async with opened(tmp_path, TOGETHER) as site:
-            ada, emmy, kurt = await come(site, "Ada", "Emmy", "Kurt")
-            await asyncio.gather(ada.to("done"), emmy.to("done"))
-            if when == "before the next":
-                await emmy.send("withdraw")
-                await ada.step()
-            else:
-                await ada.step()
-                assert "more player" in ada.page.words  # Kurt also waits, without a group
-                await emmy.send("withdraw")
-                await site.supervisor.check(0)
-            await ada.look()
-            assert "more player" in (await kurt.look()).words
-            return ada.code, ada.page.ending
-
-    code, ending = asyncio.run(main())
+async def test_remaining_group_member_ends_without_fault(tmp_path: Path, when: str) -> None:
+    async with opened(tmp_path, TOGETHER) as site:
+        ada, emmy, kurt = await come(site, "Ada", "Emmy", "Kurt")
+        await asyncio.gather(ada.to("done"), emmy.to("done"))
+        if when == "before the next":
+            await emmy.send("withdraw")
+            await ada.step()
+        else:
+            await ada.step()
+            assert "more player" in ada.page.words  # Kurt also waits, without a group
+            await emmy.send("withdraw")
+            await site.supervisor.check(0)
+        await ada.look()
+        assert "more player" in (await kurt.look()).words
+        code, ending = ada.code, ada.page.ending
     assert ending == "partner_left"
     assert owed(tmp_path)[code]["partner_left/1"] == 50
 

@@ -59,7 +59,6 @@ class Study(DirectClient):
 
     @property
     def active_comer(self) -> Comer:
-        """A participant who has not reached an ending."""
         if self.comer.code not in self.site.experiment.people or self.comer.participant.ending:
             self.comer = self.next_comer()
         return self.comer

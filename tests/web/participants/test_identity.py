@@ -1,8 +1,7 @@
 """Participants' ids: which are accepted, and what knowledge of an id permits."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +20,21 @@ PROLIFIC = {"source": "prolific"}
 PID = "5f0c2d9e8a7b6c5d4e3f2a1b"
 
 
-def run_at(folder: Path, work: Callable[[Open], Awaitable[None]], **recruitment: object) -> None:
-    async def main() -> None:
-        changes: dict[str, Any] = {"recruitment": recruitment} if recruitment else {}
-        async with opened(folder, people_study(BOT, **changes)) as site:
-            await work(site)
-
-    asyncio.run(main())
+@asynccontextmanager
+async def recruiting(folder: Path, **recruitment: object) -> AsyncIterator[Open]:
+    changes: dict[str, Any] = {"recruitment": recruitment} if recruitment else {}
+    async with opened(folder, people_study(BOT, **changes)) as site:
+        yield site
 
 
 def browser(site: Open) -> httpx2.AsyncClient:
-    """Return another browser, at another address."""
     app = make_experiment(site.supervisor, LINKS)
     transport = httpx2.ASGITransport(app, client=("192.0.2.9", 1))
     return httpx2.AsyncClient(transport=transport, base_url="http://test")
 
 
-def test_knowing_an_id_does_not_permit_erasing_a_session(tmp_path: Path) -> None:
-    async def work(site: Open) -> None:
+async def test_knowing_an_id_does_not_permit_erasing_a_session(tmp_path: Path) -> None:
+    async with recruiting(tmp_path) as site:
         ann = site.comer("ann-known-id")
         await ann.come()
         await ann.finish()
@@ -67,11 +63,9 @@ def test_knowing_an_id_does_not_permit_erasing_a_session(tmp_path: Path) -> None
         assert (await ann.send("withdraw", {"erase": "yes"})).status_code == 303
         assert ann.code not in site.experiment.people
 
-    run_at(tmp_path, work)
 
-
-def test_entry_form_sent_twice_keeps_the_right_to_erase(tmp_path: Path) -> None:
-    async def work(site: Open) -> None:
+async def test_entry_form_sent_twice_keeps_the_right_to_erase(tmp_path: Path) -> None:
+    async with recruiting(tmp_path, source="open") as site:
         page = (await site.client.get("/")).text
         key = page.partition('name="key" value="')[2].partition('"')[0]
         for _ in range(2):
@@ -83,12 +77,10 @@ def test_entry_form_sent_twice_keeps_the_right_to_erase(tmp_path: Path) -> None:
         assert sent.status_code == 303
         assert not site.experiment.people
 
-    run_at(tmp_path, work, source="open")
-
 
 @pytest.mark.parametrize("guessed", ["unknown codes", "known ids"])
-def test_guessing_ids_is_rate_limited(tmp_path: Path, guessed: str) -> None:
-    async def work(site: Open) -> None:
+async def test_guessing_ids_is_rate_limited(tmp_path: Path, guessed: str) -> None:
+    async with recruiting(tmp_path, source="code", invited=["ann", "bob"]) as site:
         ann = site.comer("ann")
         await ann.come()
         async with browser(site) as client:
@@ -104,8 +96,6 @@ def test_guessing_ids_is_rate_limited(tmp_path: Path, guessed: str) -> None:
         site.client.cookies.clear()
         response = await site.client.post("/enter", data={"known_by": "ann"})
         assert response.status_code == 303
-
-    run_at(tmp_path, work, source="code", invited=["ann", "bob"])
 
 
 LEGAL = [
@@ -124,30 +114,26 @@ ILLEGAL = [
 ]  # fmt: skip
 
 
-def test_valid_ids_of_each_source_are_accepted() -> None:
+def test_ids_must_have_the_form_of_their_source() -> None:
     for recruitment, known_by in LEGAL:
         assert Recruitment.model_validate(recruitment).has_form(known_by)
+    for recruitment, known_by in ILLEGAL:
+        assert not Recruitment.model_validate(recruitment).has_form(known_by)
 
 
-async def rejected(known_by: str, site: Open) -> None:
-    recruitment = site.experiment.protocol.recruitment
-    typed = "" if recruitment.source == "open" else known_by
-    looked = await site.client.get("/", params={(*recruitment.parameters, "known_by")[0]: typed})
-    entered = await site.client.post("/enter", data={"known_by": f"x{known_by}"})
-    assert looked.status_code == (200 if not typed else 400)
-    assert entered.status_code == 400
-    assert not site.experiment.people
-    assert not site.experiment.identities.of_study("people")
+async def test_invalid_ids_are_rejected_before_any_write(tmp_path: Path) -> None:
+    for source, typed in (("prolific", ILLEGAL[2][1]), ("open", "")):
+        (tmp_path / source).mkdir()
+        async with recruiting(tmp_path / source, source=source) as site:
+            looked = await site.client.get("/", params={"PROLIFIC_PID": typed})
+            sent = await site.client.post("/enter", data={"known_by": f"x{ILLEGAL[2][1]}"})
+            assert (looked.status_code, sent.status_code) == (400 if typed else 200, 400)
+            assert not site.experiment.people
+            assert not site.experiment.identities.of_study("people")
 
 
-def test_invalid_ids_are_rejected_before_any_write(tmp_path: Path) -> None:
-    for number, (recruitment, known_by) in enumerate(ILLEGAL):
-        (tmp_path / str(number)).mkdir()
-        run_at(tmp_path / str(number), partial(rejected, known_by), **recruitment)
-
-
-def test_other_link_parameters_are_validated(tmp_path: Path) -> None:
-    async def work(site: Open) -> None:
+async def test_other_link_parameters_are_validated(tmp_path: Path) -> None:
+    async with recruiting(tmp_path, **PROLIFIC) as site:
         more = "STUDY_ID=a%0Ab,1000.00"
         sent = await site.client.post("/enter", data={"known_by": PID, "more": more})
         assert sent.status_code == 400
@@ -155,8 +141,6 @@ def test_other_link_parameters_are_validated(tmp_path: Path) -> None:
         assert not site.experiment.people
         sent = await site.client.post("/enter", data={"known_by": PID, "more": "STUDY_ID=a1"})
         assert sent.status_code == 303
-
-    run_at(tmp_path, work, **PROLIFIC)
 
 
 def test_invalid_stored_id_adds_no_payout_line() -> None:

@@ -74,7 +74,6 @@ async def finish_both(site: Open, paths: dict[str, str]) -> dict[str, str]:
 
 
 def stored_tables(folder: Path) -> dict[str, Any]:
-    """Return the stored data of both participants."""
     with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
 
         def rows(query: str) -> list[Any]:

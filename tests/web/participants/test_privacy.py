@@ -23,7 +23,6 @@ class Received(defaultdict[str, str]):
         site.client.event_hooks["response"].append(self.note)
 
     async def note(self, response: httpx2.Response) -> None:
-        """Record a response with its headers."""
         await response.aread()
         token = response.request.url.path.split("/")[2:3]
         if token:
@@ -47,72 +46,63 @@ async def seat_all(site: Open) -> list[Comer]:
     return comers
 
 
-def test_pages_reveal_nothing_of_other_tables(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with opened(tmp_path, STUDY) as site:
-            received = Received(site)
-            comers = await seat_all(site)
-            tables = {comer.name: comer.participant.visitor.room for comer in comers}
-            for item in comers:
-                await site.supervisor.send_message(item.participant, f"a word to {item.name}")
-            await asyncio.gather(*(comer.finish() for comer in comers))
-            for element in comers:
-                text = received[element.path.rpartition("/")[2]]
-                assert f"a word to {element.name}" in text
-                for receiver in comers:
-                    if receiver is element:
-                        continue
-                    at_table = tables[receiver.name] is tables[element.name]
-                    assert (receiver.name in text) is at_table
-                    for secret in (
-                        f"a word to {receiver.name}",
-                        receiver.code,
-                        receiver.known_by,
-                    ):
-                        assert secret not in text, (element.name, secret)
-                    if not at_table:
-                        assert receiver.said not in text
-
-    asyncio.run(main())
+async def test_pages_reveal_nothing_of_other_tables(tmp_path: Path) -> None:
+    async with opened(tmp_path, STUDY) as site:
+        received = Received(site)
+        comers = await seat_all(site)
+        tables = {comer.name: comer.participant.visitor.room for comer in comers}
+        for item in comers:
+            await site.supervisor.send_message(item.participant, f"a word to {item.name}")
+        await asyncio.gather(*(comer.finish() for comer in comers))
+        for element in comers:
+            text = received[element.path.rpartition("/")[2]]
+            assert f"a word to {element.name}" in text
+            for receiver in comers:
+                if receiver is element:
+                    continue
+                at_table = tables[receiver.name] is tables[element.name]
+                assert (receiver.name in text) is at_table
+                for secret in (
+                    f"a word to {receiver.name}",
+                    receiver.code,
+                    receiver.known_by,
+                ):
+                    assert secret not in text, (element.name, secret)
+                if not at_table:
+                    assert receiver.said not in text
 
 
-def test_answers_outside_the_game_are_not_shown_at_the_table(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with opened(tmp_path, STUDY) as site:
-            received = Received(site)
-            sender, receiver, *_ = await seat_all(site)
-            await asyncio.gather(sender.to("done"), receiver.to("done"))
-            await sender.step()
-            sender.said = "for the researchers alone"
-            await sender.finish()
-            await receiver.finish()
-            assert sender.said not in received[receiver.path.rpartition("/")[2]]
-
-    asyncio.run(main())
+async def test_answers_outside_the_game_are_not_shown_at_the_table(tmp_path: Path) -> None:
+    async with opened(tmp_path, STUDY) as site:
+        received = Received(site)
+        sender, receiver, *_ = await seat_all(site)
+        await asyncio.gather(sender.to("done"), receiver.to("done"))
+        await sender.step()
+        sender.said = "for the researchers alone"
+        await sender.finish()
+        await receiver.finish()
+        assert sender.said not in received[receiver.path.rpartition("/")[2]]
 
 
-def test_link_gives_no_access_to_another_participant(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with opened(tmp_path, STUDY) as site:
-            sender, receiver, *_ = await seat_all(site)
-            await site.supervisor.send_message(receiver.participant, "read this")
-            notice = receiver.participant.notice
-            assert notice is not None
-            await sender.send("notice", {"notice": str(notice.id)})
-            assert notice.answered is None
-            token = sender.path.rpartition("/")[2]
-            code, *signed = token.split(".")
-            assert code == sender.code
-            forged = ".".join([receiver.code, *signed])
-            for path in (f"/p/{forged}", f"/p/{forged}/events", f"/p/{receiver.code}"):
-                refused = await site.client.get(path)
-                assert refused.status_code == 403
-                assert receiver.name not in Page(refused.text).words
-            assert (await site.client.post(f"/p/{forged}/withdraw")).status_code == 403
-            assert receiver.participant.ending is None
-            table = sender.participant.visitor.room
-            await receiver.send("withdraw")
-            assert receiver.participant.ending == "withdrawn"
-            assert table is not None
-
-    asyncio.run(main())
+async def test_link_gives_no_access_to_another_participant(tmp_path: Path) -> None:
+    async with opened(tmp_path, STUDY) as site:
+        sender, receiver, *_ = await seat_all(site)
+        await site.supervisor.send_message(receiver.participant, "read this")
+        notice = receiver.participant.notice
+        assert notice is not None
+        await sender.send("notice", {"notice": str(notice.id)})
+        assert notice.answered is None
+        token = sender.path.rpartition("/")[2]
+        code, *signed = token.split(".")
+        assert code == sender.code
+        forged = ".".join([receiver.code, *signed])
+        for path in (f"/p/{forged}", f"/p/{forged}/events", f"/p/{receiver.code}"):
+            refused = await site.client.get(path)
+            assert refused.status_code == 403
+            assert receiver.name not in Page(refused.text).words
+        assert (await site.client.post(f"/p/{forged}/withdraw")).status_code == 403
+        assert receiver.participant.ending is None
+        table = sender.participant.visitor.room
+        await receiver.send("withdraw")
+        assert receiver.participant.ending == "withdrawn"
+        assert table is not None

@@ -38,12 +38,7 @@ class GaveUp(Exception):
 
 
 class Sent(NamedTuple):
-    """A form that a bot submitted, and whether the server confirmed it.
-
-    Attributes:
-        link: the bot's link.
-        saved: whether the server confirmed the answer; False if the connection was lost before.
-    """
+    """A form that a bot submitted at its link; ``saved`` if the server confirmed it."""
 
     link: str
     fields: dict[str, str]
@@ -56,15 +51,10 @@ class Tally:
 
     Attributes:
         matches: matches played to the end.
-        pages: pages loaded.
-        moves: valid answers.
-        refused: invalid answers, which were then repeated.
+        moves, refused: valid answers, and invalid ones, which were then repeated.
         slowed: rate-limited requests.
-        lost: lost connections.
-        errors: other errors with their counts.
         seconds: load times of pages, from each click or reload.
         sent: answers, in order for each bot.
-        endings: endings of participants' visits.
         codes: completion codes by participants' links.
     """
 
@@ -104,14 +94,11 @@ class Crowd:
     Attributes:
         url: start address: the gallery, a game, an invitation, a visitor's link, or the link of a
             study, in which ``{id}`` is replaced by each bot's ID.
-        people: number of bots.
         think: mean of the exponentially distributed time before each click, in seconds.
         matches: number of matches per bot.
         games: names of the games to play; empty for all.
         answers: answers to a study's questions by name; other answers are guessed.
-        seed: seed of all random choices.
         rest: function that waits.
-        tally: results of all bots so far.
     """
 
     url: str
@@ -184,7 +171,6 @@ class Bot:
             self.tally.errors[str(error)] += 1
 
     async def go_on(self, page: Page) -> Page:
-        """Respond to a page and return the next page."""
         if form := page.form("notice") or page.form("enter") or page.form("page"):
             return await self.step(page, form)
         if forms := page.forms_for("answer"):
@@ -351,5 +337,4 @@ class Bot:
         self._clicks += 1
 
     def draw(self) -> Stream:
-        """Return the random number stream for the bot's next click."""
         return self.chance("click", self._clicks)

@@ -28,11 +28,7 @@ MESSAGES = (
 
 
 def guess(page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> dict[str, str]:
-    """Return guessed values for the fields of a form.
-
-    Args:
-        refusals: reasons why earlier guesses were rejected, oldest first.
-    """
+    """Return guessed values for a form's fields, given why earlier guesses were rejected."""
     return _Guess(page, form, refusals, draw).fields()
 
 
@@ -140,11 +136,7 @@ NAMES = ("Ada", "Emmy", "Grace", "Kurt", "Leonhard", "Sofia")
 def reply(
     page: Page, form: Form, answers: Mapping[str, str], draw: Stream, *, play_more: bool
 ) -> dict[str, str]:
-    """Return the values to submit for a page: consent, ticked boxes and guessed answers.
-
-    Args:
-        answers: answers by question; others are guessed.
-    """
+    """Return a page's values: consent, ticked boxes, and given or guessed answers."""
     fields = guess(page, form, (), draw)
     presets = {"agreed": "yes", "more": "yes" if play_more else "no", "name": draw.pick(NAMES)}
     if match := CODE_WORD.search(page.words):

@@ -16,13 +16,8 @@ NUMERIC = ("numeric", "decimal")
 class Blank:
     """An input field of an HTML form.
 
-    Attributes:
-        kind: ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text`` (several lines).
-        value: current value, or the value of a tick.
-        options: values of a choice.
-        low, high: bounds of a number, if the page has them.
-        max_length: maximum number of characters.
-        hint: placeholder.
+    ``kind`` is ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text`` (several lines).
+    The bounds ``low`` and ``high`` are None if the page has none; ``hint`` is the placeholder.
     """
 
     name: str
@@ -38,13 +33,7 @@ class Blank:
 
 @dataclass
 class Form:
-    """An HTML form with its fields and buttons.
-
-    Attributes:
-        action: URL to which it is submitted; empty for the page itself.
-        question: text between the last heading and the form.
-        buttons: names and values of submit buttons.
-    """
+    """An HTML form; its question is the text between the last heading and the form."""
 
     action: str
     question: str = ""
@@ -61,12 +50,9 @@ class Page(HTMLParser):
     """A parsed web page with its text, links and forms.
 
     Attributes:
-        words: visible text.
         problem: reason why the last answer was rejected, or "".
         refresh: seconds after which to reload, or None.
-        links: URLs of the links.
-        ending: ending of a participant's visit, or "".
-        code: completion code.
+        ending, code: ending of a participant's visit, or "", and the completion code.
     """
 
     def __init__(self, html: str) -> None:

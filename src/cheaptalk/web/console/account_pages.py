@@ -14,7 +14,6 @@ from cheaptalk.web.console.accounts import (
     WrongPassword,
 )
 from cheaptalk.web.console.authentication import CONSOLE_PATH, Authentication, CurrentVisit, Visit
-from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.audit import PAGE
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.posted import asker
@@ -60,13 +59,8 @@ async def set_up(visit: CurrentVisit) -> Response:
         await accounts.in_thread(accounts.create_owner, code, name, password, address)
         visit.renew(await accounts.in_thread(accounts.log_in, name, password, address))
     except FORM_ERRORS as error:
-        return visit.render(
-            "set_up.html.jinja",
-            status_of(error),
-            code=code,
-            name=name,
-            problem=sentence(error),
-            shortest=MIN_PASSWORD_LENGTH,
+        return visit.reject(
+            "set_up.html.jinja", error, code=code, name=name, shortest=MIN_PASSWORD_LENGTH
         )
     return visit.go("/", "The laboratory is ready. Create a study, or invite your colleagues.")
 
@@ -85,13 +79,10 @@ async def log_in(visit: CurrentVisit) -> Response:
     accounts, form = visit.authentication.accounts, visit.form
     name, to = form.get("name", ""), form.get("to", "")
     try:
-        token = await accounts.in_thread(
-            accounts.log_in, name, form.get("password", ""), asker(visit.request)
-        )
+        password, address = form.get("password", ""), asker(visit.request)
+        token = await accounts.in_thread(accounts.log_in, name, password, address)
     except FORM_ERRORS as error:
-        page = visit.render(
-            "login.html.jinja", status_of(error), name=name, to=to, problem=sentence(error)
-        )
+        page = visit.reject("login.html.jinja", error, name=name, to=to)
         if isinstance(error, TooManyLogins):
             page.headers["Retry-After"] = str(round(error.wait))
         return page
@@ -115,30 +106,17 @@ def own_account(visit: CurrentVisit) -> Response:
 
 async def change_password(visit: CurrentVisit) -> Response:
     """Change the current account's password, and end the account's other sessions."""
-    accounts, form = visit.authentication.accounts, visit.form
-    new = form.get("password", "")
+    accounts, form, address = visit.authentication.accounts, visit.form, asker(visit.request)
+    old, new, again = (form.get(field, "") for field in ("old", "password", "again"))
     try:
-        if new != form.get("again", ""):
+        if new != again:
             raise BadAccount("the two new passwords are different; enter the same password twice")
-        token = await accounts.in_thread(
-            accounts.change_password,
-            visit.account,
-            form.get("old", ""),
-            new,
-            asker(visit.request),
-        )
+        token = await accounts.in_thread(accounts.change_password, visit.account, old, new, address)
+    except WrongPassword:
+        error = WrongPassword("the current password is wrong")
+        return visit.reject("own_account.html.jinja", error, shortest=MIN_PASSWORD_LENGTH)
     except FORM_ERRORS as error:
-        problem = (
-            "The current password is wrong."
-            if isinstance(error, WrongPassword)
-            else sentence(error)
-        )
-        return visit.render(
-            "own_account.html.jinja",
-            status_of(error),
-            problem=problem,
-            shortest=MIN_PASSWORD_LENGTH,
-        )
+        return visit.reject("own_account.html.jinja", error, shortest=MIN_PASSWORD_LENGTH)
     visit.renew(token)
     return visit.go("/", "Your password was changed. Your other sessions were logged out.")
 
@@ -160,7 +138,8 @@ ROLES = {
 
 def listing(visit: CurrentVisit) -> Response:
     """List the accounts, with a form for inviting researchers."""
-    return _listing(visit)
+    accounts = visit.authentication.accounts.staff.all()
+    return visit.render("accounts.html.jinja", accounts=accounts, roles=ROLES, name="", problem="")
 
 
 async def invite(visit: CurrentVisit) -> Response:
@@ -170,7 +149,8 @@ async def invite(visit: CurrentVisit) -> Response:
         role = _role(visit)
         password = await accounts.in_thread(accounts.invite, name, role, visit.account.name)
     except CheaptalkError as error:
-        return await run_in_threadpool(_listing, visit, status_of(error), name, sentence(error))
+        listed = await run_in_threadpool(accounts.staff.all)
+        return visit.reject("accounts.html.jinja", error, accounts=listed, roles=ROLES, name=name)
     return visit.render("invited.html.jinja", 201, name=name.strip(), password=password)
 
 
@@ -210,17 +190,6 @@ def log(visit: CurrentVisit, before: Before = None) -> Response:
     entries = visit.authentication.accounts.database.audit.page(before=before)
     later = before is not None
     return visit.render("log.html.jinja", entries=entries, later=later, page=PAGE)
-
-
-def _listing(visit: Visit, status: int = 200, name: str = "", problem: str = "") -> Response:
-    return visit.render(
-        "accounts.html.jinja",
-        status,
-        accounts=visit.authentication.accounts.staff.all(),
-        roles=ROLES,
-        name=name,
-        problem=problem,
-    )
 
 
 def _role(visit: Visit) -> Role:

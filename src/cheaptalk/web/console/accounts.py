@@ -44,13 +44,13 @@ class BadAccount(CheaptalkError):
 class WrongPassword(CheaptalkError):
     """Raised for a wrong password or set-up code, or an unknown or disabled account."""
 
+    status_code = 403
+
 
 class TooManyLogins(CheaptalkError):
-    """Raised after too many failed login attempts.
+    """Raised after too many failed logins; ``wait`` is in seconds."""
 
-    Attributes:
-        wait: seconds until the next attempt is allowed.
-    """
+    status_code = 429
 
     def __init__(self, wait: float) -> None:
         minutes = counted(ceil(wait / 60), "minute")
@@ -59,15 +59,12 @@ class TooManyLogins(CheaptalkError):
 
 
 class Accounts:
-    """The accounts of a laboratory.
+    """The accounts of a laboratory; the set-up code is empty if it is already set up.
 
     Hashing a password takes long, so pages call such methods through ``in_thread``. They raise
     :class:`WrongPassword` for a wrong password or code, or a disabled account,
     :class:`TooManyLogins` after too many such attempts, and :class:`BadAccount` for an invalid new
     name or password.
-
-    Args:
-        code: the set-up code; empty if the laboratory is already set up.
     """
 
     def __init__(self, database: LaboratoryDatabase, code: str, hasher: PasswordHasher) -> None:
@@ -119,21 +116,13 @@ class Accounts:
         return self._session(account)
 
     def invite(self, name: str, role: Role, by: str) -> str:
-        """Create an account and return its one-time password, which is not stored.
-
-        Raises:
-            Taken: an account has this name.
-        """
+        """Create an account and return its one-time password, which is not stored."""
         password = new_code(16)
         self.staff.invite(_checked_name(name), self.hasher.hash(password), role, by)
         return password
 
     def reset(self, key: int, by: str) -> tuple[str, str]:
-        """Reset an account's password, end its sessions, and return name and new password.
-
-        Raises:
-            Missing: the account does not exist.
-        """
+        """Reset an account's password, end its sessions, and return name and new password."""
         password = new_code(16)
         after = self.staff.set_password(key, self.hasher.hash(password), by, one_time=True)
         self.account_throttle.clear(_throttle_key(after.name))

@@ -10,13 +10,15 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
+from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.laboratory.audit import Detail
 from cheaptalk.web.laboratory.staff import Account, Login, Role
 from cheaptalk.web.posted import Limit, asker, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
@@ -57,14 +59,10 @@ class PasswordChangeRequired(Exception):
 
 
 class Visit:
-    """An HTTP request with the login session that it belongs to.
+    """An HTTP request with its login session; ``login`` is None without a login.
 
-    Attributes:
-        request: the HTTP request.
-        login: the session; None without a login.
-        token: the session token.
-        form: the posted fields without the verified CSRF token; empty for GET.
-        pairs: the posted fields in order, for fields with several values.
+    ``form`` contains the posted fields without the verified CSRF token; it is empty for GET.
+    ``pairs`` contains them in order, for fields with several values.
     """
 
     def __init__(
@@ -116,12 +114,22 @@ class Visit:
             HTMLResponse(self.authentication.page(self, template, values), status)
         )
 
+    def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
+        """Render the page of a rejected form, with the error as ``problem``."""
+        return self.render(template, status_of(error), problem=sentence(error), **values)
+
+    def record(self, action: str, study: str, **details: Detail) -> None:
+        audit = self.authentication.accounts.database.audit
+        audit.enter(self.account.name, action, study, **details)
+
+    def download(self, file: str, text: str) -> Response:
+        headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+        return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
+
     def go(self, path: str, notice: str = "") -> Response:
         """Redirect to a page of the console after an action.
 
-        Args:
-            path: for example ``/accounts``; never user input.
-            notice: a sentence about the result, shown on that page.
+        ``path`` must not be user input. The page shows ``notice``, a sentence about the result.
         """
         signer = self.authentication.signer
         query = f"?said={signer.dumps(notice, salt=self.csrf)}" if notice else ""
@@ -176,22 +184,9 @@ class Visit:
 class Authentication:
     """Registry of pages and the roles that they require; all other routes are forbidden.
 
-    A module adds its pages in a function that you pass to ``make_console``::
-
-        def add_pay(authentication: Authentication) -> None:
-            authentication.add_page("/studies/{name}/pay", pay, Role.VIEWER)
-            authentication.add_action("/studies/{name}/pay", approve, Role.RESEARCHER)
-
-        def pay(visit: CurrentVisit, name: str) -> Response:
-            return visit.render("pay.html.jinja")
-
-        def approve(visit: CurrentVisit, name: str) -> Response:
-            ...  # visit.form holds the posted fields, visit.account the sender
-            return visit.go(f"/studies/{name}/pay", "3 payments were approved.")
-
-    Each of these functions runs in its own thread, so it may read a database; an ``async`` function
-    must not. A study's tab appears as soon as its page is registered. Errors of the package become
-    error pages.
+    A page or action, such as one of :class:`.PayPages`, gets the :class:`Visit` and the parameters
+    in its path. It runs in its own thread, so it may read a database, unless it is ``async``. A
+    study's tab appears as soon as its page is registered. Errors of the package become error pages.
     """
 
     def __init__(self, accounts: Accounts, title: str) -> None:
@@ -214,11 +209,9 @@ class Authentication:
         self.templates.globals |= {"Role": Role, "style": STYLE}
 
     def add_page(self, path: str, page: Callable[..., Any], minimum: Role | None) -> None:
-        """Register a page and the role that it requires.
+        """Register a FastAPI endpoint and the role that it requires; None if it needs no login.
 
-        Args:
-            page: a FastAPI endpoint; a parameter of type ``CurrentVisit`` receives the visit.
-            minimum: the role required; None if no login is required.
+        A parameter of type ``CurrentVisit`` receives the visit.
         """
         self._add("GET", path, page, minimum)
 
@@ -227,8 +220,7 @@ class Authentication:
     ) -> None:
         """Register a handler for posted forms, and the role that it requires.
 
-        Args:
-            repeating: whether fields may have several values, available in ``visit.pairs``.
+        If ``repeating``, fields may have several values, available in ``visit.pairs``.
         """
         self._add("POST", path, action, minimum)
         if repeating:
@@ -244,13 +236,7 @@ class Authentication:
         return [tab for tab in TABS if ("GET", f"{STUDY}/{tab}") in self.roles]
 
     async def admit(self, request: Request) -> None:
-        """Check a request's access to its route; this is the only access check.
-
-        Raises:
-            LoginRequired: the route requires a login.
-            PasswordChangeRequired: the one-time password must be replaced first.
-            HTTPException: the role does not suffice, or the posted form is rejected.
-        """
+        """Check a request's access to its route; this is the only access check."""
         route = (request.method, request.scope["route"].path)
         token = request.cookies.get(COOKIE)
         login = await run_in_threadpool(self.accounts.login, token) if token else None

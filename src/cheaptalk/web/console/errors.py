@@ -7,34 +7,23 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
 
 from cheaptalk.rules import CheaptalkError, UnknownName
-from cheaptalk.web.console.accounts import BadAccount, TooManyLogins, WrongPassword
-from cheaptalk.web.laboratory.drafts import BadName, Conflict, Missing, Taken
-from cheaptalk.web.laboratory.staff import LastOwner
 from cheaptalk.web.problems import without_folders
 
 NOT_SAID = ("Not Found", "Method Not Allowed")
 """Framework messages that the pages replace."""
 STATUSES: dict[type[Exception], int] = {
-    BadAccount: 400,
-    BadName: 400,
-    Conflict: 409,
-    LastOwner: 409,
-    Missing: 404,
     OperationalError: 503,
     RequestValidationError: 400,
-    Taken: 409,
-    TooManyLogins: 429,
     UnknownName: 404,
-    WrongPassword: 403,
 }
+"""Statuses of errors that have no attribute ``status_code``."""
 
 
 def status_of(error: Exception) -> int:
     """Return the HTTP status for an error; 500 for unexpected errors."""
-    if isinstance(error, HTTPException):
-        return error.status_code
     default = 400 if isinstance(error, CheaptalkError) else 500
-    return STATUSES.get(type(error), getattr(error, "status_code", default))
+    status: int = getattr(error, "status_code", STATUSES.get(type(error), default))
+    return status
 
 
 def sentence(error: Exception) -> str:

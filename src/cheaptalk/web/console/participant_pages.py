@@ -30,15 +30,7 @@ MAX_MESSAGE_LENGTH = 2_000
 
 
 class StepCounts(NamedTuple):
-    """Counts of the participants who reached, failed or ended at a step of the experiment.
-
-    Attributes:
-        step: name of the step.
-        reached: participants who reached the step.
-        wrong: participants who gave a wrong answer at the step.
-        ended: participants whose visit ended at the step without completing the study.
-        current: participants who are at the step now.
-    """
+    """Numbers of participants who reached a step, failed it, ended at it or are at it now."""
 
     step: str
     reached: int
@@ -60,7 +52,6 @@ class ParticipantPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
-        self.audit = laboratory.database.audit
 
     def add(self, authentication: Authentication) -> None:
         authentication.add_page(PARTICIPANTS, self.listing, Role.VIEWER)
@@ -121,7 +112,7 @@ class ParticipantPages:
         source = experiment.protocol.recruitment.source
         find, known_by = experiment.identities.code_of, visit.form.get("known_by", "").strip()
         code = await asyncio.to_thread(find, name, source, known_by)
-        self.audit.enter(visit.account.name, "looked up a participant by ID", name)
+        visit.record("looked up a participant by ID", name)
         if code is None or code not in experiment.people:
             return visit.go(f"/studies/{name}/participants", "No participant has this ID.")
         return visit.go(f"/studies/{name}/participants/{code}")
@@ -134,7 +125,7 @@ class ParticipantPages:
     async def recruit(self, visit: CurrentVisit, name: str) -> Response:
         state = visit.form.get("state", "")
         await self.laboratory.supervisor(name).recruit(state)
-        self.audit.enter(visit.account.name, f"set recruitment to {state}", name)
+        visit.record(f"set recruitment to {state}", name)
         return visit.go(f"/studies/{name}/participants", f"Recruitment is now {state}.")
 
     async def message_all(self, visit: CurrentVisit, name: str) -> Response:
@@ -143,9 +134,7 @@ class ParticipantPages:
         active = [participant for participant in people if participant.ending is None]
         for participant in active:
             await supervisor.send_message(participant, text)
-        self.audit.enter(
-            visit.account.name, "sent a message to all participants", name, people=len(active)
-        )
+        visit.record("sent a message to all participants", name, people=len(active))
         return visit.go(
             f"/studies/{name}/participants",
             f"The message was sent to {counted(len(active), 'participant')}.",
@@ -212,8 +201,8 @@ class ParticipantPages:
     async def erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
         supervisor, participant = self._participant(name, code)
         done = await supervisor.erase(participant)
-        self.audit.forget(code)
-        self.audit.enter(visit.account.name, "deleted a participant", name)
+        self.laboratory.database.audit.forget(code)
+        visit.record("deleted a participant", name)
         notice = "The participant was deleted. Create existing reports and exports again."
         if not done:
             notice = "The participant will be deleted when their match ends."
@@ -222,7 +211,7 @@ class ParticipantPages:
     def _record(
         self, visit: CurrentVisit, name: str, code: str, action: str, notice: str
     ) -> Response:
-        self.audit.enter(visit.account.name, action, name, participant=code)
+        visit.record(action, name, participant=code)
         return visit.go(f"/studies/{name}/participants/{code}", notice)
 
 

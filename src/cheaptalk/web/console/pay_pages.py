@@ -3,19 +3,10 @@
 import asyncio
 
 from fastapi import HTTPException
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import Response
 
-from cheaptalk.records.people.payouts import (
-    FORMS,
-    Payout,
-    PayoutLine,
-    balance_of,
-    dollars_text,
-    lines_of,
-    pay_out,
-    payout_file,
-    payouts_of,
-)
+from cheaptalk.records.people import payouts
+from cheaptalk.records.people.payouts import Payout, PayoutLine
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
@@ -28,7 +19,6 @@ class PayPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
-        self.audit = laboratory.database.audit
 
     def add(self, authentication: Authentication) -> None:
         authentication.add_page(PAY, self.pay, Role.VIEWER)
@@ -43,14 +33,14 @@ class PayPages:
         store, study_id = experiment.room_manager.store, experiment.study_id
         return visit.render(
             "pay.html.jinja",
-            balance=balance_of(store, study_id),
-            lines=lines_of(store, study_id, None),
+            balance=payouts.balance_of(store, study_id),
+            lines=payouts.lines_of(store, study_id, None),
             payouts=[
-                (payout, _in_file(payout, lines_of(store, study_id, payout.number)))
-                for payout in payouts_of(store, study_id)
+                (payout, _in_file(payout, payouts.lines_of(store, study_id, payout.number)))
+                for payout in payouts.payouts_of(store, study_id)
             ],
-            forms=FORMS,
-            dollars=dollars_text,
+            forms=payouts.FORMS,
+            dollars=payouts.dollars_text,
             currency=experiment.protocol.pay.currency,
             source=experiment.protocol.recruitment.source,
             people=experiment.people,
@@ -59,13 +49,15 @@ class PayPages:
     async def pay_out(self, visit: CurrentVisit, name: str) -> Response:
         """Create a payout of all open payments without changing earlier payouts."""
         form = visit.form.get("form", "")
-        if form not in FORMS:
+        if form not in payouts.FORMS:
             raise HTTPException(400, "Choose a payment platform.")
         experiment = self.laboratory.supervisor(name).experiment
-        number = await experiment.write(pay_out(experiment.study_id, form, visit.account.name))
+        number = await experiment.write(
+            payouts.pay_out(experiment.study_id, form, visit.account.name)
+        )
         if number is None:
             return visit.go(f"/studies/{name}/pay", "There are no open payments.")
-        self.audit.enter(visit.account.name, "paid out", name, payout=number)
+        visit.record("paid out", name, payout=number)
         return visit.go(
             f"/studies/{name}/pay", f"Payout {number} was created. Download its file below."
         )
@@ -75,17 +67,16 @@ class PayPages:
         experiment = self.laboratory.supervisor(name).experiment
         store, study_id = experiment.room_manager.store, experiment.study_id
         payout = next(
-            (payout for payout in payouts_of(store, study_id) if payout.number == number), None
+            (payout for payout in payouts.payouts_of(store, study_id) if payout.number == number),
+            None,
         )
         if payout is None:
             raise HTTPException(404, "This payout does not exist.")
         ids = await asyncio.to_thread(experiment.identities.of_study, name)
-        lines = lines_of(store, study_id, number)
-        text = payout_file(payout.form, name, number, lines, ids)
-        self.audit.enter(visit.account.name, "downloaded a payout file", name, payout=number)
-        disposition = f'attachment; filename="{name}-payout-{number}.csv"'
-        headers = {"Content-Disposition": disposition}
-        return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
+        lines = payouts.lines_of(store, study_id, number)
+        text = payouts.payout_file(payout.form, name, number, lines, ids)
+        visit.record("downloaded a payout file", name, payout=number)
+        return visit.download(f"{name}-payout-{number}.csv", text)
 
 
 def _in_file(payout: Payout, lines: list[PayoutLine]) -> int:

@@ -4,14 +4,13 @@ import asyncio
 from urllib.parse import quote
 
 from fastapi import HTTPException
-from fastapi.responses import FileResponse, PlainTextResponse, Response
+from fastapi.responses import FileResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import identities_file
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.study import Study
 from cheaptalk.styles.writing import PLAIN
 from cheaptalk.text import capital
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
@@ -19,6 +18,7 @@ from cheaptalk.web.console.study_pages import check_design
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.rooms.rooms import Stage
 from cheaptalk.web.typed_numbers import plain_number
 from cheaptalk.web.viewer.viewer import make_viewer
 
@@ -43,7 +43,6 @@ class StudyRunPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
-        self.audit = laboratory.database.audit
 
     def add(self, authentication: Authentication) -> None:
         authentication.add_action(f"{STUDY}/launch", self.launch, Role.RESEARCHER)
@@ -63,25 +62,17 @@ class StudyRunPages:
     async def launch(self, visit: CurrentVisit, name: str) -> Response:
         draft = self.laboratory.database.drafts.read(name)
         study = await self.laboratory.launch(draft.name, draft.text)
-        self.audit.enter(visit.account.name, "launched", draft.name, version=draft.version)
+        visit.record("launched", draft.name, version=draft.version)
         tab = "matches" if study.people is None else "participants"
         return visit.go(f"/studies/{draft.name}/{tab}", "The study was launched.")
 
     async def matches(self, visit: CurrentVisit, name: str) -> Response:
-        """Show the progress and cost of a study."""
         draft = self.laboratory.database.drafts.read(name)
         launched = self.laboratory.launched(draft.name)
         standing = None if launched is None else await self.laboratory.runs.status(draft.name)
         opened = self.laboratory.open.get(draft.name)
-        live = (
-            []
-            if opened is None
-            else [
-                room
-                for room in opened.supervisor.experiment.room_manager.rooms.values()
-                if room.stage.value in ("playing", "broken", "waiting")
-            ]
-        )
+        rooms = opened.supervisor.experiment.room_manager.rooms.values() if opened else ()
+        live = [room for room in rooms if room.stage is not Stage.OVER]
         study = check_design(draft.name, draft.text).study
         return visit.render(
             "matches.html.jinja",
@@ -91,7 +82,8 @@ class StudyRunPages:
             live=live,
             changed=launched is not None and launched != draft.text,
             ready=study is not None,
-            models=study is not None and _has_models(study),
+            models=study is not None
+            and any(isinstance(entry.form, ModelSeat) for entry in study.players.values()),
         )
 
     async def run(self, visit: CurrentVisit, name: str) -> Response:
@@ -102,13 +94,13 @@ class StudyRunPages:
         if name in self.laboratory.open:
             raise HTTPException(409, "This study is played by people, so it has no run to control.")
         await getattr(runs, action)(name)
-        self.audit.enter(visit.account.name, f"requested to {action} the run", name)
+        visit.record(f"requested to {action} the run", name)
         return visit.go(f"/studies/{name}/matches")
 
     async def budget(self, visit: CurrentVisit, name: str) -> Response:
         dollars = _dollars(visit.form.get("dollars", ""))
         await self.laboratory.runs.set(name, budget={"dollars": dollars})
-        self.audit.enter(visit.account.name, "changed the run budget", name, dollars=dollars)
+        visit.record("changed the run budget", name, dollars=dollars)
         return visit.go(f"/studies/{name}/matches", f"The run budget is now ${dollars:,.2f}.")
 
     async def open_transcripts(self, visit: CurrentVisit, name: str) -> Response:
@@ -153,14 +145,14 @@ class StudyRunPages:
             await outputs.report(name, visit.form.get("recipe") or None)
         else:
             await outputs.export(name)
-        self.audit.enter(visit.account.name, f"requested: {kind}", name)
+        visit.record(f"requested: {kind}", name)
         return visit.go(
             f"/studies/{name}/data", "The file is being created. It will appear on this page."
         )
 
     async def delete_output(self, visit: CurrentVisit, name: str, file: str) -> Response:
         output = await self.laboratory.outputs.delete(name, file)
-        self.audit.enter(visit.account.name, f"deleted: {output.title}", name)
+        visit.record(f"deleted: {output.title}", name)
         return visit.go(f"/studies/{name}/data", f"{output.title} was deleted.")
 
     async def identities(self, visit: CurrentVisit, name: str) -> Response:
@@ -172,13 +164,8 @@ class StudyRunPages:
             code: " ".join(completion_codes(links, protocol, participant))
             for code, participant in experiment.people.items()
         }
-        self.audit.enter(visit.account.name, "downloaded participant IDs", name)
-        headers = {"Content-Disposition": f'attachment; filename="{name}-identities.csv"'}
-        return PlainTextResponse(
-            identities_file(ids.values(), codes),
-            headers=headers,
-            media_type="text/csv; charset=utf-8",
-        )
+        visit.record("downloaded participant IDs", name)
+        return visit.download(f"{name}-identities.csv", identities_file(ids.values(), codes))
 
     async def output(self, visit: CurrentVisit, name: str, file: str) -> Response:
         """Return a report for display or an export for download."""
@@ -201,7 +188,3 @@ def _dollars(text: str) -> float:
             "1,250 or 12.50.",
         )
     return dollars
-
-
-def _has_models(study: Study) -> bool:
-    return any(isinstance(entry.form, ModelSeat) for entry in study.players.values())

@@ -1,9 +1,8 @@
 """Console pages: list of studies, and a study's Overview, Design and Log tabs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple
 
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
@@ -15,11 +14,10 @@ from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.account_pages import MAX_ID, Before
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
-from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.audit import PAGE as LOG_PAGE
-from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.drafts import PAGE, BadName, Conflict, Draft, Taken
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.problems import problem_of
 from cheaptalk.yaml_files import parse_yaml
@@ -40,17 +38,10 @@ players:
 """Design of a new study."""
 
 
-RemoveData: TypeAlias = Callable[[str], Awaitable[None]]
-ReadStanding: TypeAlias = Callable[[str], Awaitable[StudyStatus | None]]
-
-
 class CheckedDesign(NamedTuple):
-    """A study design after parsing, with the study's plan or an error.
+    """A study design after parsing, with its plan or an error.
 
-    Attributes:
-        study: the study; None if the design is invalid.
-        planned: the plan; None if the design is invalid, or uses another study's instances.
-        problem: the error; empty if there is none.
+    ``planned`` is None if the design is invalid, or uses another study's instances.
     """
 
     study: Study | None
@@ -59,13 +50,7 @@ class CheckedDesign(NamedTuple):
 
 
 class DesignSummary(NamedTuple):
-    """Summary of a study design for the list of studies.
-
-    Attributes:
-        games: their titles.
-        players: number of players.
-        problem: the error in the design; empty if there is none.
-    """
+    """A study design in the list of studies: titles of its games, and number of players."""
 
     games: str
     players: int
@@ -106,26 +91,12 @@ def games_of(study: Study) -> str:
 
 
 class StudyPages:
-    """Pages for the list of studies and for a study's Overview, Design and Log tabs.
+    """Pages for the list of studies and for a study's Overview, Design and Log tabs."""
 
-    Args:
-        remove: deletes the other data of a study before its design is deleted.
-        read_standing: returns the status of a study; None before its launch.
-        launched_text: returns the launched design text; None before the launch.
-    """
-
-    def __init__(
-        self,
-        database: LaboratoryDatabase,
-        remove: RemoveData,
-        read_standing: ReadStanding,
-        launched_text: Callable[[str], str | None],
-    ) -> None:
-        self.drafts = database.drafts
-        self.remove = remove
-        self.read_standing = read_standing
-        self.launched_text = launched_text
-        self.audit = database.audit
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+        self.drafts = laboratory.database.drafts
+        self.audit = laboratory.database.audit
         self._summaries = lru_cache(MAX_SUMMARIES)(summarize_design)
 
     def add(self, authentication: Authentication) -> None:
@@ -167,13 +138,7 @@ class StudyPages:
                 name, text if text.strip() else DEFAULT_DESIGN.format(name=name), visit.account.name
             )
         except (BadName, Taken) as error:
-            return visit.render(
-                "new_study.html.jinja",
-                status_of(error),
-                name=name,
-                text=text,
-                problem=sentence(error),
-            )
+            return visit.reject("new_study.html.jinja", error, name=name, text=text)
         return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:
@@ -192,12 +157,12 @@ class StudyPages:
         )
 
     async def _changed(self, draft: Draft) -> bool:
-        launched = await asyncio.to_thread(self.launched_text, draft.name)
+        launched = await asyncio.to_thread(self.laboratory.launched, draft.name)
         return launched is not None and launched != draft.text
 
     async def _standing(self, name: str) -> StudyStatus | None:
         try:
-            return await self.read_standing(name)
+            return await self.laboratory.status(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             why = problem_of(error, f"the store of {name}")
             return StudyStatus(name, Stage.UNREADABLE, why)
@@ -244,7 +209,7 @@ class StudyPages:
         try:
             if draft.version != version:
                 raise Conflict("", draft)
-            await self.remove(draft.name)
+            await self.laboratory.remove(draft.name)
             await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
         except Conflict as conflict:
             return _delete_page(visit, conflict.current, await self._standing(name), 409)

@@ -19,14 +19,7 @@ Detail: TypeAlias = "str | float | bool | list[Detail] | dict[str, Detail] | Non
 
 
 class Entry(NamedTuple):
-    """An entry of the audit log.
-
-    Attributes:
-        id: number of the entry, which increases over time.
-        at: time in seconds since 1970.
-        account: account name; empty without a login.
-        study: name of the study, or "".
-    """
+    """An entry of the audit log; ``account`` and ``study`` are empty if there is none."""
 
     id: int
     at: float
@@ -37,11 +30,7 @@ class Entry(NamedTuple):
 
 
 class Audit:
-    """The audit log in a laboratory's database.
-
-    Args:
-        now: clock, in seconds since 1970.
-    """
+    """The audit log in a laboratory's database; ``now`` is a clock in seconds since 1970."""
 
     def __init__(self, file: SqliteFile, now: Callable[[], float] = time.time) -> None:
         self.file = file

@@ -30,11 +30,7 @@ class Command:
 
     The command ends with the server: :meth:`stop` interrupts it, and if the server is killed, the
     command stops when nothing reads its output. API keys come from the server's environment.
-
-    Attributes:
-        status: exit status; None while the command is running.
-        interrupted: whether the command was asked to stop.
-        error: the error message of a failed command; otherwise empty.
+    ``status`` is the exit status, or None while the command is running.
     """
 
     def __init__(self, process: Process) -> None:
@@ -72,7 +68,6 @@ class Command:
 
     @property
     def stopped(self) -> bool:
-        """Whether the command ended because it was stopped."""
         return self.status in HALTS
 
     @property

@@ -15,13 +15,8 @@ FILES = (".yaml", ".yml")
 def read_design(name: str, text: str) -> Study:
     """Parse a study design that was submitted from a browser.
 
-    No error says whether a file exists on the server, or what the file contains.
-
-    Args:
-        name: the study's name in the laboratory, which the design must contain.
-
-    Raises:
-        StudyError: the design is not a valid study; the message is one sentence.
+    No error says whether a file exists on the server, or what the file contains. The design must
+    contain the study's name in the laboratory.
     """
     try:
         data = parse_yaml(text)
@@ -37,11 +32,7 @@ def read_design(name: str, text: str) -> Study:
 
 
 def check_references(data: Mapping[str, Any]) -> None:
-    """Check that a design refers to no roster file, and only to policies that can be loaded.
-
-    Raises:
-        StudyError: it refers to others; the message reveals no details about files.
-    """
+    """Check that a design refers to no roster file, and only to policies that can be loaded."""
     written = data.get("roster")
     for roster in written if isinstance(written, list) else [written]:
         if isinstance(roster, str) and roster.partition(":")[0].endswith(FILES):

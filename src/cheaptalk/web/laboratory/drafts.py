@@ -22,20 +22,17 @@ class BadName(CheaptalkError):
 class Taken(CheaptalkError):
     """A name that is already in use."""
 
+    status_code = 409
+
 
 class Missing(CheaptalkError):
     """A study or account that does not exist."""
 
+    status_code = 404
+
 
 class Draft(NamedTuple):
-    """A study file that is being edited, with its version and authors.
-
-    Attributes:
-        text: study file.
-        version: number of changes plus 1.
-        made_by, changed_by: account names.
-        made, changed: times in seconds since 1970.
-    """
+    """A study file that is being edited; ``version`` is the number of changes plus 1."""
 
     name: str
     text: str
@@ -47,12 +44,9 @@ class Draft(NamedTuple):
 
 
 class Conflict(CheaptalkError):
-    """Raised if another researcher has changed a draft since it was opened.
+    """Raised with the unsaved text if another researcher has changed a draft meanwhile."""
 
-    Attributes:
-        submitted: text that was not saved.
-        current: current draft.
-    """
+    status_code = 409
 
     def __init__(self, submitted: str, current: Draft) -> None:
         super().__init__(
@@ -74,12 +68,7 @@ class Drafts:
         self.audit = audit
 
     def create(self, name: str, text: str, by: str) -> Draft:
-        """Create a draft of a new study.
-
-        Raises:
-            BadName: the name is invalid.
-            Taken: a study has this name, ignoring case.
-        """
+        """Create a draft of a new study, whose name must be valid and new, ignoring case."""
         if not NAME.fullmatch(name):
             raise BadName(
                 f'"{name}" is not a valid study name; use up to 80 letters (a to z), digits, dots, '
@@ -125,12 +114,7 @@ class Drafts:
         self.file.clean()
 
     def page(self, words: str = "", after: int = 0) -> list[Draft]:
-        """Return a page of drafts, most recently changed first.
-
-        Args:
-            words: words that a draft's name or text must contain.
-            after: number of drafts to skip.
-        """
+        """Return the drafts that contain all words, most recently changed first."""
         query = sa.select(drafts).order_by(drafts.c.changed.desc(), drafts.c.name)
         for word in words.split():
             query = query.where(

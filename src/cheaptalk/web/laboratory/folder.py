@@ -42,11 +42,9 @@ class Folder:
         return self._path(name, f"{name}.yaml")
 
     def store(self, name: str) -> Path:
-        """Return the path of a study's store, which may be missing."""
         return self._path(name, f"{name}.sqlite")
 
     def outputs(self, name: str) -> Path:
-        """Return the folder of a study's outputs, which may be missing."""
         return self._path(name, "outputs") / name
 
     def files(self, name: str) -> list[Path]:

@@ -90,10 +90,6 @@ class Laboratory:
         """Launch a study: open it to participants, and allow runs.
 
         A study that is already open is reopened if the change does not affect its participants.
-
-        Raises:
-            StudyError: the design is not a valid study.
-            CheaptalkError: the change affects participants or a run in progress.
         """
         async with self._launching:
             study = read_design(name, text)
@@ -156,11 +152,7 @@ class Laboratory:
         return self.open[name].supervisor
 
     async def status(self, name: str) -> StudyStatus | None:
-        """Return the status of a study; None if the study was not launched.
-
-        Raises:
-            CheaptalkError: the store cannot be read.
-        """
+        """Return the status of a study; None if the study was not launched."""
         if self.launched(name) is None:
             return None
         if name in self.broken:
@@ -173,11 +165,7 @@ class Laboratory:
         return replace(status, stage=stage, people=turnout(experiment))
 
     async def remove(self, name: str) -> None:
-        """Delete a launched study with its store and outputs.
-
-        Raises:
-            CheaptalkError: the study has active participants or a run in progress.
-        """
+        """Delete a launched study, unless it has active participants or a run in progress."""
         opened = self.open.get(name)
         if opened is not None:
             active = [

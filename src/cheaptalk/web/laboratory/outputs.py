@@ -34,13 +34,9 @@ VIEWER = ("--viewer", "../transcripts")
 class Output(NamedTuple):
     """A report, comparison or export of a study.
 
-    Attributes:
-        file: file name.
-        made: start time in seconds since 1970.
-        matches: number of ended matches at that time.
-        stale: whether the results of a source study have changed since.
-        policy: content security policy of a page; "" for other files.
-        problem: reason why the state of the output is unknown, or "".
+    ``made`` and ``matches`` are the time and the number of ended matches when it was started, and
+    ``stale`` says whether results have changed since. ``policy`` is the content security policy of
+    a page, and ``problem`` the reason why the state is unknown.
     """
 
     file: str
@@ -49,20 +45,6 @@ class Output(NamedTuple):
     matches: int
     stale: bool
     policy: str
-    problem: str = ""
-
-
-class Making(NamedTuple):
-    """Progress of the current or latest output of a study.
-
-    Attributes:
-        under_way: whether the output is in progress.
-        problem: reason why the output failed, or "".
-    """
-
-    file: str
-    title: str
-    under_way: bool
     problem: str = ""
 
 
@@ -75,6 +57,24 @@ class _Order(NamedTuple):
     studies: tuple[str, ...]
 
 
+class Making(NamedTuple):
+    """The current or latest output of a study, and the task that creates it.
+
+    The task returns the reason why it failed, or "".
+    """
+
+    order: _Order
+    task: asyncio.Task[str]
+
+    @property
+    def under_way(self) -> bool:
+        return not self.task.done()
+
+    @property
+    def problem(self) -> str:
+        return "" if self.under_way else self.task.result()
+
+
 class _Note(BaseModel):
     """Stored description of an output, including the state of its source studies."""
 
@@ -83,13 +83,6 @@ class _Note(BaseModel):
     matches: int
     policy: str
     seen: dict[str, list[Any] | None]
-
-
-class _Work(NamedTuple):
-    """A requested output and the task that creates it, which returns an error message or ""."""
-
-    order: _Order
-    task: asyncio.Task[str]
 
 
 class Outputs(Commands):
@@ -104,7 +97,7 @@ class Outputs(Commands):
         super().__init__()
         self.statuses = statuses
         self.folder = statuses.folder
-        self._works: dict[str, _Work] = {}
+        self._works: dict[str, Making] = {}
 
     async def close(self) -> None:
         await super().close()
@@ -156,15 +149,9 @@ class Outputs(Commands):
     def making(self, name: str) -> Making | None:
         """Return the latest output that this server has started for a study, or None."""
         self.folder.text(name)
-        work = self._works.get(name)
-        if work is None:
-            return None
-        file, title, *_ = work.order
-        ended = work.task.done()
-        return Making(file, title, not ended, work.task.result() if ended else "")
+        return self._works.get(name)
 
     async def listed(self, name: str) -> list[Output]:
-        """Return the outputs of a study, newest first."""
         return await asyncio.to_thread(self._listed, name)
 
     async def output(self, name: str, file: str) -> tuple[Path, Output]:
@@ -203,7 +190,7 @@ class Outputs(Commands):
     async def _begin(self, name: str, order: _Order) -> None:
         async with self.starting(name):
             work = self._works.get(name)
-            if work is not None and not work.task.done():
+            if work is not None and work.under_way:
                 raise ControlError(
                     f"{work.order.title} of {name} is in progress; wait until it is complete"
                 )
@@ -226,7 +213,7 @@ class Outputs(Commands):
                 name, *order.arguments, "--store", str(self.folder.store(name)), "--out", str(half)
             )
             task = asyncio.create_task(_finish(command, half, folder / order.file, note))
-            self._works[name] = _Work(order, task)
+            self._works[name] = Making(order, task)
 
 
 def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[object]]:

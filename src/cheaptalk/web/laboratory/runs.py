@@ -32,11 +32,8 @@ HALTS = MappingProxyType({STOPPED: "the run was stopped on request", INTERRUPTED
 class Runs(Commands):
     """The runs of a laboratory's studies, which can be stopped and resumed.
 
-    Methods raise :class:`.UnknownName` if the study does not exist. ``pause``, ``resume`` and
-    ``stop`` also raise the errors of :meth:`set`, and ``resume`` those of :meth:`start`.
-
-    Args:
-        workers: number of processes per run for matches between scripts.
+    Methods raise :class:`.UnknownName` if the study does not exist, and :class:`.ControlError` if
+    the run is not in a state that permits the action.
     """
 
     def __init__(self, folder: Folder, workers: int = WORKERS) -> None:
@@ -46,13 +43,7 @@ class Runs(Commands):
         self.workers = workers
 
     async def start(self, name: str) -> None:
-        """Start a study's run, or resume a stopped or failed one.
-
-        Raises:
-            StudyError: the study file is invalid or has another name.
-            ControlError: the run is in progress, or the server is stopping.
-            CheaptalkError: the store cannot be used.
-        """
+        """Start a study's run, or resume a stopped or failed one."""
         text, store = self.folder.text(name), self.folder.store(name)
         async with self.starting(name):
             if (await self.status(name)).stage.under_way:
@@ -67,7 +58,6 @@ class Runs(Commands):
         await self._order(name, "pause")
 
     async def resume(self, name: str) -> None:
-        """Resume a paused, stopped or failed run."""
         if (await self.status(name)).stage.under_way:
             await self._order(name, "resume")
         else:
@@ -91,13 +81,8 @@ class Runs(Commands):
     ) -> None:
         """Change the settings of a run in progress.
 
-        Args:
-            concurrency: number of concurrent matches with models.
-            budget: limits by unit: calls, tokens, dollars or per_match; None removes a limit.
-            limits: concurrent calls by model or label; None sets the limit automatically.
-
-        Raises:
-            ControlError: the study is not running or rejects the order.
+        Budgets are limits by unit: calls, tokens, dollars or per_match; None removes a limit.
+        ``limits`` are concurrent calls by model or label; None sets the limit automatically.
         """
         changes = {"concurrency": concurrency, "budget": budget, "limits": limits}
         await self._order(
@@ -105,11 +90,7 @@ class Runs(Commands):
         )
 
     async def status(self, name: str) -> StudyStatus:
-        """Return the status of a study and its run, even if another process started it.
-
-        Raises:
-            CheaptalkError: the store cannot be read.
-        """
+        """Return the status of a study and its run, even if another process started it."""
         command, store = self.latest.get(name), self.folder.store(name)
         pid = command.pid if command is not None and command.status is None else None
         return _status(await asyncio.to_thread(self._read, name, store, pid), command)

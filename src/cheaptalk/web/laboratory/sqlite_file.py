@@ -5,18 +5,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-)
 
 from cheaptalk.rules import CheaptalkError
 
@@ -24,51 +12,51 @@ VERSION = 1
 """Schema version; files of later versions are rejected."""
 
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-accounts: Table = Table(
+accounts: sa.Table = sa.Table(
     "accounts",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String(collation="NOCASE"), nullable=False, unique=True),
-    Column("password", String, nullable=False, comment="hash"),
-    Column("one_time", Boolean, nullable=False, comment="whether it must be changed at login"),
-    Column("role", String, nullable=False, comment="owner, researcher or viewer"),
-    Column("made", Float, nullable=False, comment="seconds since 1970"),
-    Column("disabled", Float, comment="time since when, or null"),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(collation="NOCASE"), nullable=False, unique=True),
+    sa.Column("password", sa.String, nullable=False, comment="hash"),
+    sa.Column("one_time", sa.Boolean, nullable=False, comment="whether to change it at login"),
+    sa.Column("role", sa.String, nullable=False, comment="owner, researcher or viewer"),
+    sa.Column("made", sa.Float, nullable=False, comment="seconds since 1970"),
+    sa.Column("disabled", sa.Float, comment="time since when, or null"),
 )
 
-logins: Table = Table(
+logins: sa.Table = sa.Table(
     "logins",
     metadata,
-    Column("token_digest", String, primary_key=True),
-    Column("account_id", ForeignKey("accounts.id"), nullable=False, index=True),
-    Column("made", Float, nullable=False),
-    Column("seen", Float, nullable=False, comment="time of the last use, to the minute"),
-    Column("expires", Float, nullable=False, comment="latest end of the session"),
+    sa.Column("token_digest", sa.String, primary_key=True),
+    sa.Column("account_id", sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column("made", sa.Float, nullable=False),
+    sa.Column("seen", sa.Float, nullable=False, comment="time of the last use, to the minute"),
+    sa.Column("expires", sa.Float, nullable=False, comment="latest end of the session"),
 )
 
-drafts: Table = Table(
+drafts: sa.Table = sa.Table(
     "drafts",
     metadata,
-    Column("name", String(collation="NOCASE"), primary_key=True),
-    Column("text", Text, nullable=False, comment="the study file"),
-    Column("version", Integer, nullable=False, comment="number of changes plus 1"),
-    Column("made_by", String, nullable=False, comment="name of an account"),
-    Column("changed_by", String, nullable=False),
-    Column("made", Float, nullable=False),
-    Column("changed", Float, nullable=False, index=True),
+    sa.Column("name", sa.String(collation="NOCASE"), primary_key=True),
+    sa.Column("text", sa.Text, nullable=False, comment="the study file"),
+    sa.Column("version", sa.Integer, nullable=False, comment="number of changes plus 1"),
+    sa.Column("made_by", sa.String, nullable=False, comment="name of an account"),
+    sa.Column("changed_by", sa.String, nullable=False),
+    sa.Column("made", sa.Float, nullable=False),
+    sa.Column("changed", sa.Float, nullable=False, index=True),
 )
 
-audit: Table = Table(
+audit: sa.Table = sa.Table(
     "audit",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("account", String, nullable=False, comment="account name, or empty"),
-    Column("study", String(collation="NOCASE"), nullable=False, index=True),
-    Column("deed", String, nullable=False),
-    Column("details", JSON, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("account", sa.String, nullable=False, comment="account name, or empty"),
+    sa.Column("study", sa.String(collation="NOCASE"), nullable=False, index=True),
+    sa.Column("deed", sa.String, nullable=False),
+    sa.Column("details", sa.JSON, nullable=False),
     sqlite_autoincrement=True,
 )
 

@@ -30,19 +30,14 @@ class Role(StrEnum):
 class LastOwner(CheaptalkError):
     """Raised if an action would leave the laboratory without an active owner."""
 
+    status_code = 409
+
     def __init__(self) -> None:
         super().__init__("this is the only active owner; make another account an owner first")
 
 
 class Account(NamedTuple):
-    """An account of a laboratory.
-
-    Attributes:
-        password: hash of the password.
-        one_time: whether the password must be changed at the next login.
-        made: creation time in seconds since 1970.
-        disabled: time since when the account is disabled, or None.
-    """
+    """An account of a laboratory; ``password`` is a hash, and times are in seconds since 1970."""
 
     id: int
     name: str
@@ -54,12 +49,7 @@ class Account(NamedTuple):
 
 
 class Login(NamedTuple):
-    """A login session.
-
-    Attributes:
-        seen: time of the last use, to the minute, in seconds since 1970.
-        expires: latest end of the session in seconds since 1970.
-    """
+    """A login session; ``seen`` is the time of the last use, to the minute."""
 
     account: Account
     seen: float

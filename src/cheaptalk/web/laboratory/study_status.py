@@ -17,16 +17,9 @@ class StudyStatuses:
         self._known: dict[str, tuple[object, StudyStatus]] = {}
 
     async def get(self, name: str) -> StudyStatus:
-        """Return the status of a study, as far as its store contains it.
-
-        Raises:
-            UnknownName: the study does not exist.
-            CheaptalkError: the store cannot be read.
-        """
         return await asyncio.to_thread(self.read, name)
 
     def read(self, name: str) -> StudyStatus:
-        """Return the status of a study synchronously."""
         try:
             with Store.open(self.folder.store(name)) as store:
                 return self.count(name, store)
@@ -34,7 +27,6 @@ class StudyStatuses:
             return StudyStatus(name)
 
     def count(self, name: str, store: Store) -> StudyStatus:
-        """Return the status of a study from an open store."""
         stamp = store.backend.stamp()
         cached = self._known.get(name)
         if cached is None or cached[0] != stamp:

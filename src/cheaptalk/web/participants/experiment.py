@@ -47,19 +47,12 @@ T = TypeVar("T")
 
 
 class Experiment:
-    """A running experiment with its participants.
-
-    Args:
-        study: study with a protocol under ``people``.
+    """A running experiment with its participants; the study must have a protocol.
 
     Attributes:
         state: recruitment state: ``open``, ``paused`` or ``closed``.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
         orphaned: codes of participants whose steps the study no longer has.
-        quotas: the number of participants in each treatment.
-
-    Raises:
-        StudyError: the study has no protocol, or needs a quiz that does not exist.
     """
 
     def __init__(self, room_manager: RoomManager, study: Study, identities: Identities) -> None:
@@ -103,14 +96,8 @@ class Experiment:
     ) -> Participant:
         """Admit a new participant, or return one who has already been admitted.
 
-        Args:
-            known_by: platform ID, if any.
-            other_ids: other parameters of the link, such as session IDs.
-            code: code for a new participant, by default a random one; a second request with the
-                same code returns the same participant.
-
-        Raises:
-            Refused: the person cannot take part.
+        ``known_by`` is the platform ID, and ``other_ids`` are the link's other parameters. A second
+        request with the same ``code`` returns the same participant.
         """
         recruitment, cohorts = self.protocol.recruitment, self.protocol.cohorts
         if recruitment.parameters and not known_by:
@@ -136,7 +123,6 @@ class Experiment:
             return await self._new(code, cohort or cohorts[0], language)
 
     def expect_open(self) -> None:
-        """Raise :class:`Refused` if the study does not accept new participants."""
         if self.state == "closed":
             raise Refused(
                 "This study no longer accepts new participants. Thank you for your interest.", 410
@@ -192,13 +178,9 @@ class Experiment:
     ) -> bool:
         """Process the answer to a participant's current page.
 
-        Answers to other pages are ignored, and incomplete answers are requested again.
-
-        Args:
-            number: number of the participant's responses when the page was rendered.
-
-        Returns:
-            Whether to delete the data of the visit now.
+        Answers to other pages are ignored, by the ``number`` of responses when the page was
+        rendered, and incomplete answers are requested again. Return whether to delete the data of
+        the visit now.
         """
         async with person.lock:
             stop = person.journey.stop
@@ -232,10 +214,7 @@ class Experiment:
         return isinstance(page.step, Quiz) and correct is False and page.step.erase
 
     def may_start_visit(self, person: Participant) -> bool | float:
-        """Return whether a participant may start another visit, or the earliest time when they may.
-
-        The time is in seconds since 1970.
-        """
+        """Return whether a participant may start another visit, or the time from which they may."""
         stop = person.journey.stop
         limits = self.protocol.limits
         ended = isinstance(stop, End) and stop.ending == "complete" and self.state == "open"
@@ -258,10 +237,8 @@ class Experiment:
     ) -> None:
         """Save an answer and go to the next step; the caller must hold the participant's lock.
 
-        Args:
-            changes: further columns of the participant's row.
-            step: name of the answered step, by default the current one.
-            play: changed columns of a game, with its number.
+        ``changes`` are further columns of the participant's row, and ``play`` contains the changed
+        columns of a game, with its number. By default, ``step`` is the current one.
         """
         stop, responses = person.journey.stop, person.journey.responses
         response = Response(
@@ -468,9 +445,8 @@ class Experiment:
     ) -> None:
         """Record the result of a participant's current game; the caller must hold their lock.
 
-        Args:
-            waited: whether the participant waited for a match that never started.
-            stood_in: whether a substitute answered for the participant.
+        The participant may have ``waited`` for a match that never started, or a substitute may have
+        ``stood_in`` for them.
         """
         number = person.journey.stop.game
         answer: dict[str, Any] = {"state": state, "payoff": payoff, "cents": amount}

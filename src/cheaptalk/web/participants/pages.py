@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-import jinja2
 from babel.dates import format_datetime
 from babel.units import format_unit
 from fastapi import HTTPException, Request
@@ -64,6 +64,7 @@ class ParticipantPages(RoomPages):
     """The web pages of an experiment's participants."""
 
     folders = (FOLDER / "templates",)
+    style = PAGE_STYLE
 
     def __init__(self, supervisor: Supervisor, links: Links, address: Address, title: str) -> None:
         self.supervisor = supervisor
@@ -71,13 +72,6 @@ class ParticipantPages(RoomPages):
         self.protocol = self.experiment.protocol
         self.guesses = LoginThrottle(GUESSES, GUESS_SECONDS, time.monotonic)
         super().__init__(self.experiment.room_manager, links, address, title)
-
-    def environment(self, language: Language) -> jinja2.Environment:
-        templates, code = super().environment(language), language.code
-        templates.filters["words"] = lambda text: self.localized(text, code)
-        templates.filters["clock"] = lambda moment: clock(moment, code)
-        templates.globals["style"] = PAGE_STYLE
-        return templates
 
     def localized(self, words: Words, code: str) -> str:
         """Return a text in a language, with amounts, waiting times and deadlines filled in."""
@@ -102,10 +96,14 @@ class ParticipantPages(RoomPages):
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
     ) -> HTMLResponse:
-        language = self.language(request)
-        title = in_language(self.protocol.title, language.code) or self.title
-        values = {"contact": self.protocol.contact, "title": title} | values
-        return super().render(request, template, status, me, **values)
+        code = self.language(request).code
+        common = {
+            "contact": self.protocol.contact,
+            "title": in_language(self.protocol.title, code) or self.title,
+            "words": partial(self.localized, code=code),
+            "clock": partial(clock, code=code),
+        }
+        return super().render(request, template, status, me, **common | values)
 
     async def refused(self, request: Request, error: Exception) -> Response:
         if not isinstance(error, Refused):

@@ -21,13 +21,7 @@ class Refused(CheaptalkError):
 
 @dataclass
 class Notice:
-    """A stored message or attention check for a participant.
-
-    Attributes:
-        expected: the word that an attention check asks for; None for messages.
-        due: deadline in seconds since 1970, or None.
-        rejected: the last wrong answer.
-    """
+    """A stored message, or an attention check that expects a word until it is due."""
 
     COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered", "correct")
 
@@ -46,19 +40,14 @@ class Participant:
     """A participant of an experiment.
 
     Attributes:
-        id: row number in the store.
         visitor: the participant in rooms; the visitor's name is the participant's code.
-        journey: completed steps and current step.
         plays: rows of the participant's games by number.
-        notices: messages and attention checks, oldest first.
         flags: observations for researchers, such as missed prompts.
         shown_at: time at which the current page was first shown.
         entered, problems: values and problems of an incomplete form.
         prompt_due: time of the attention check in the current game, or None.
-        begun: time of admission in seconds since 1970.
         went_on: time of the last step before the server's start; 0 for later participants.
         waits_since: start of uninterrupted waiting for other players.
-        quiz: page of the last quiz.
         counted: contribution to the quotas: treatments, whether completed, and whether active.
     """
 

@@ -21,10 +21,8 @@ STATES = ("assigned", "playing", "finished")
 class Quotas:
     """Counts of participants in each treatment, compared with the required numbers.
 
-    Attributes:
-        treatments: treatments to which participants can be assigned.
-        filled: number of participants by treatment, without those who dropped out. If all games
-            of a visit have the same treatment, a participant counts once per visit.
+    ``filled`` excludes those who dropped out. If all games of a visit have the same treatment, a
+    participant counts once per visit.
     """
 
     def __init__(
@@ -47,7 +45,6 @@ class Quotas:
 
     @property
     def full(self) -> bool:
-        """Whether the study needs no more participants."""
         maximum = self.protocol.recruitment.places
         if maximum is not None and self._completed + self._active >= maximum:
             return True

@@ -31,14 +31,9 @@ def identities_path(store: str) -> Path:
 async def open_experiment(
     study: Study, store: Store | Path | str, identities: Path, models: Models | None = None
 ) -> AsyncIterator[Supervisor]:
-    """Open an experiment, and restore its participants.
+    """Open a study to participants, and resume its unfinished matches.
 
-    Args:
-        identities: file of platform IDs, which is created if it does not exist.
-
-    Raises:
-        StudyError: the study has no participants, or its protocol cannot be carried out.
-        StoreError: the store is in use or cannot be written.
+    The file of platform IDs is created if it does not exist.
     """
     check_protocol(study)
     async with open_room_manager(study, store, models) as room_manager:
@@ -55,11 +50,7 @@ async def open_experiment(
 def make_experiment(
     supervisor: Supervisor, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """Return an experiment's pages as a web application that can be mounted below a path.
-
-    Args:
-        title: title of the pages if the study has none.
-    """
+    """Return an experiment's pages as a web application that can be mounted below a path."""
 
     pages = ParticipantPages(supervisor, links, address, title)
     app = bare_app(pages, PAGE_STYLE, address, title)

@@ -122,10 +122,7 @@ class Supervisor:
     ) -> None:
         """Record a participant's answer to a message or an attention check.
 
-        A wrong answer can be corrected until the deadline.
-
-        Args:
-            late: whether the deadline has passed without an answer.
+        A wrong answer can be corrected until the deadline; ``late`` says that it has passed.
         """
         notice = next((item for item in person.notices if item.id == number), None)
         if notice is None or notice.answered is not None:
@@ -151,7 +148,6 @@ class Supervisor:
 
     @property
     def ends_on_failure(self) -> bool:
-        """Whether a failed attention check ends the visit."""
         attention = self.protocol.games.attention
         return attention is None or attention.on_fail == "failed_attention"
 
@@ -179,7 +175,6 @@ class Supervisor:
             await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
 
     def has_waited(self, person: Participant) -> bool:
-        """Return whether a participant has waited long enough to leave with pay."""
         return time.time() >= self.may_leave_at(person)
 
     def may_leave_at(self, person: Participant) -> float:
@@ -227,11 +222,7 @@ class Supervisor:
         self.experiment.state, self.experiment.keep_until = state, until
 
     async def move(self, person: Participant, cohort: str) -> None:
-        """Move a participant to another cohort, where they wait for new players.
-
-        Raises:
-            CheaptalkError: the cohort does not exist, or the participant's match is in progress.
-        """
+        """Move a participant to another cohort, where they wait for new players."""
         if cohort not in self.protocol.cohorts:
             raise CheaptalkError(
                 f'"{cohort}" is not a cohort of this study; expected one of '

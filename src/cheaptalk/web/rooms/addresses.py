@@ -15,13 +15,7 @@ UNASSIGNED = ("192.0.2.1", 9)
 
 
 class Address(NamedTuple):
-    """The address of the server.
-
-    Attributes:
-        url: the base URL of all links, without a trailing slash.
-        hosts: accepted values of the ``Host`` header.
-        proxied: whether a local proxy sets the client address and the scheme.
-    """
+    """The server's base URL, accepted ``Host`` headers, and whether it is behind a local proxy."""
 
     url: str
     hosts: tuple[str, ...]

@@ -39,7 +39,6 @@ class Streams:
         self.open: Counter[tuple[str, str]] = Counter()
 
     def have_room(self, visitor: str, address: str) -> bool:
-        """Return whether the limits allow another event stream."""
         return all(self.open[key] < self.caps[key[0]] for key in _keys(visitor, address))
 
     @contextmanager
@@ -83,9 +82,7 @@ class CountedStream(StreamingResponse):
 class Connections:
     """A factory of uvicorn protocols that limits connections per client address.
 
-    Args:
-        proxy: host of a proxy, whose connections are not limited.
-        of_address: maximum number of connections of any other address.
+    The connections of a proxy are not limited.
     """
 
     def __init__(self, proxy: str = "", of_address: int = CONNECTIONS_OF_ADDRESS) -> None:

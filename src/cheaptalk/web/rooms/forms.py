@@ -16,15 +16,8 @@ NOT_FINITE = re.compile("[-+]?(nan|inf|infinity)", re.IGNORECASE)
 class Field(NamedTuple):
     """An input field of an action's form.
 
-    Attributes:
-        name: key in the answer.
-        label: displayed name.
-        kind: ``choice``, ``whole``, ``amount``, ``words``, ``truth``, ``list`` or ``mapping``.
-        optional: whether the field may stay empty.
-        about: explanation for the player.
-        options: values of a choice, in order.
-        low, high: bounds of a number, or None if only the rules limit it.
-        max_length: maximum number of characters.
+    ``kind`` is ``choice``, ``whole``, ``amount``, ``words``, ``truth``, ``list`` or ``mapping``.
+    The bounds ``low`` and ``high`` are None if only the rules limit a number.
     """
 
     name: str

@@ -70,12 +70,7 @@ def plural(value: float) -> int:
 class Language:
     """A language of web pages.
 
-    Attributes:
-        code: language code, such as ``de``, as in ``<html lang>``.
-        name: name of the language in the language itself, such as Deutsch.
-        style: prompt style of the games in this language, such as ``german``.
-        writing: format of numbers, amounts and names.
-        words: translations.
+    ``style`` is the prompt style of the games in this language, such as ``german``.
     """
 
     def __init__(self, code: str, currency: str = DOLLARS) -> None:

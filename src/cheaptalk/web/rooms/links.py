@@ -85,12 +85,7 @@ class Links:
         ).hexdigest()
 
     def visitor(self, token: str) -> str:
-        """Return the visitor whose link contains a token.
-
-        Raises:
-            BadLink: the token is not signed with this key.
-            ExpiredLink: the token is older than the lifetime.
-        """
+        """Return the visitor whose link contains a token; raise BadLink or ExpiredLink."""
         try:
             return self.signer.unsign(token, max_age=self.lifetime).decode()
         except SignatureExpired as error:

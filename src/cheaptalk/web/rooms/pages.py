@@ -5,7 +5,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -51,8 +51,12 @@ STYLE = Markup((STATIC / "rooms.css").read_text(encoding="utf-8"))  # noqa: S704
 DEFAULT_DETAIL = "Not Found"
 
 
+@cache
 def templates(language: Language, *folders: Path) -> jinja2.Environment:
-    """Return the page templates in a language; templates in ``folders`` take precedence."""
+    """Return the page templates in a language; templates in ``folders`` take precedence.
+
+    The compiled templates are shared by all studies of a server.
+    """
     environment = language.templates(*folders, FOLDER / "templates")
     environment.filters |= {"about": about, "gist": gist}
     environment.globals["introduced"] = partial(introduced, language)
@@ -60,7 +64,6 @@ def templates(language: Language, *folders: Path) -> jinja2.Environment:
         "fields": fields,
         "Stage": Stage,
         "script": static_path(STATIC / "rooms.js"),
-        "style": STYLE,
         "languages": list(languages().values()),
     }
     return environment
@@ -85,6 +88,7 @@ class RoomPages:
     """Web pages of rooms; templates in ``folders`` replace the built-in ones."""
 
     folders: ClassVar[tuple[Path, ...]] = ()
+    style: ClassVar[Markup] = STYLE
 
     def __init__(
         self, room_manager: RoomManager, links: Links, address: Address, title: str
@@ -94,9 +98,6 @@ class RoomPages:
         self.address = address
         self.title = title
         self.languages = languages(room_manager.currency)
-        self.templates = {
-            language.code: self.environment(language) for language in self.languages.values()
-        }
         self.table_templates = {
             links.table_template(name): table_template
             for name, table_template in room_manager.table_templates.items()
@@ -107,11 +108,6 @@ class RoomPages:
         self.streams = Streams()
         self.openings = Limit(*OPENINGS)
 
-    def environment(self, language: Language) -> jinja2.Environment:
-        environment = templates(language, *self.folders)
-        environment.filters["called"] = lambda item: self.links.table_template(item.name)
-        return environment
-
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
     ) -> HTMLResponse:
@@ -119,19 +115,17 @@ class RoomPages:
         chosen = request.query_params.get("lang")
         language = self.language(request)
         root = root_of(request)
-        values = (
-            {"title": self.title}
-            | values
-            | {
-                "me": me,
-                "root": root,
-                "here": request.url.path if request.method == "GET" else f"{root}/",
-                "besides": _other_parameters(request),
-                "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
-            }
-        )
-        text = self.templates[language.code].get_template(template).render(values)
-        return HTMLResponse(text, status)
+        common = {
+            "me": me,
+            "root": root,
+            "here": request.url.path if request.method == "GET" else f"{root}/",
+            "besides": _other_parameters(request),
+            "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
+            "style": self.style,
+            "called": lambda item: self.links.table_template(item.name),
+        }
+        page = templates(language, *self.folders).get_template(template)
+        return HTMLResponse(page.render({"title": self.title} | values | common), status)
 
     def language(self, request: Request) -> Language:
         """Return the language that the visitor chose or, by default, their browser's."""
@@ -276,7 +270,6 @@ class RoomPages:
         return self.to_page_of(request, visitor, token)
 
     def visitor_of(self, request: Request, token: str) -> Visitor:
-        """Return the visitor whom a link identifies; raise BadLink or ExpiredLink otherwise."""
         return self.record_visit(request, self.room_manager.visitor(self.links.visitor(token)))
 
     def record_visit(self, request: Request, visitor: Visitor) -> Visitor:
@@ -294,7 +287,6 @@ class RoomPages:
         return self.record_visit(request, self.room_manager.visitor())
 
     def room(self, code: str) -> Room:
-        """Return the room with an invitation code, ignoring case."""
         room = self.room_manager.rooms.get(code.upper())
         if room is None:
             raise HTTPException(

@@ -42,11 +42,7 @@ async def _no_callback(_room: Room) -> None:
 
 
 class RoomManager:
-    """Manager of the rooms in which people play a study's matches.
-
-    Attributes:
-        on_begin, on_end: called when a room's match starts, and when it ends or fails.
-    """
+    """Manager of the rooms in which people play a study's matches."""
 
     def __init__(
         self, host: Host, table_templates: Mapping[str, TableTemplate], currency: str = DOLLARS
@@ -86,18 +82,13 @@ class RoomManager:
                 self._begin(room)
 
     def visitor(self, name: str | None = None) -> Visitor:
-        """Return the visitor with the given name; create one if necessary."""
         name = name or new_name()
         return self.visitors.setdefault(name, Visitor(name))
 
     async def open(
         self, table_template: TableTemplate, visitor: Visitor, seat: str | None = None
     ) -> Room:
-        """Open a room; its match starts when all seats are taken.
-
-        Raises:
-            RoomUnavailable: the visitor's match is not over, or the seat is not for people.
-        """
+        """Open a room; its match starts when all seats are taken."""
         self._expect_free(visitor)
         seat = seat or table_template.human_seats[0]
         if seat not in table_template.human_seats:
@@ -109,11 +100,7 @@ class RoomManager:
         return room
 
     async def join(self, room: Room, visitor: Visitor, seat: str | None = None) -> None:
-        """Give a visitor a free seat, by default the first.
-
-        Raises:
-            RoomUnavailable: no seat is free, or the visitor's match is not over.
-        """
+        """Give a visitor a free seat, by default the first."""
         if visitor.room is room:
             return
         self._expect_free(visitor)
@@ -123,11 +110,7 @@ class RoomManager:
         await self._sit(room, seat if seat in room.free else room.free[0], visitor)
 
     async def fill(self, room: Room) -> None:
-        """Start a match with substitutes in the free seats.
-
-        Raises:
-            RoomUnavailable: the match has started, or the study has no substitutes.
-        """
+        """Start a match with substitutes in the free seats."""
         self.sweep(room)
         if room.stage is not Stage.WAITING:
             raise RoomUnavailable("the game has already started")

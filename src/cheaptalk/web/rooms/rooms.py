@@ -38,12 +38,7 @@ class Stage(StrEnum):
 class Visitor:
     """A person who plays in the browser, identified only by their link.
 
-    Attributes:
-        name: signed name in the link.
-        known_as: name shown to others at a table; None for the seat's usual name.
-        language: code of their language; empty if they have not opened a page yet.
-        room: current room, if any.
-        seen: time of the last request in seconds since 1970.
+    ``known_as`` is the name that others see; by default the seat's usual name.
     """
 
     name: str
@@ -63,15 +58,10 @@ class Visitor:
 
 @dataclass
 class Room:
-    """A game table and the visitors who sit at it.
+    """A game table and the visitors who sit at it; None marks a free seat.
 
-    Attributes:
-        code: invitation code.
-        visitors: the visitor in each human seat; None for a free seat.
-        substituted: seats that were still free at the start, which substitutes play.
-        instance, repeat: numbers of the instance and the repeat, set when the match starts.
-        seat_languages: language codes by seat at the start of the match.
-        since: time of opening, or of the server's start, in seconds since 1970.
+    ``substituted`` are the seats that were still free at the start, and ``seat_languages`` the
+    language codes by seat at that time. ``since`` is the time of opening, or of the server's start.
     """
 
     code: str
@@ -96,7 +86,6 @@ class Room:
 
     @property
     def lobby_timed_out(self) -> bool:
-        """Whether visitors have waited for others longer than :data:`LOBBY_TIMEOUT`."""
         return self.stage is Stage.WAITING and time.time() - self.since >= LOBBY_TIMEOUT
 
     @property
@@ -125,7 +114,6 @@ class Room:
         return [game.called(seats[actor]) for actor in self.table.pending if actor in seats]
 
     def with_names(self, game: Game) -> Game:
-        """Return the game with the display names that people have chosen."""
         chosen = {
             seat: visitor.known_as
             for seat, visitor in self.visitors.items()

@@ -23,12 +23,9 @@ class Screen:
 
     The template may contain a block ``board`` for the state of the game, a block for the form of
     each action, named after its class as in prompt styles, and a block ``earned`` for the result.
-    Missing blocks are replaced by defaults. A block ``talks`` keeps earlier messages visible.
-
-    Args:
-        events: the actor's observations, oldest first, and the pending request.
-        pays: function from the fields of an answer to the actor's payoff; None if the match does
-            not end with this answer.
+    Missing blocks are replaced by defaults. A block ``talks`` keeps earlier messages visible. The
+    template's function ``pays`` returns the actor's payoff for the fields of an answer, or None if
+    the match does not end with this answer.
     """
 
     def __init__(
@@ -73,15 +70,10 @@ class Screen:
 
     @property
     def talks(self) -> bool:
-        """Whether the page keeps showing earlier messages."""
         return self._render("talks", {}) is not None
 
     def form(self, fields: Sequence[Field], **values: Any) -> Markup | None:
-        """Render the game's own form for an action; None if the game defines none.
-
-        Args:
-            fields: fields of the action, for a block of the action's class or a base class.
-        """
+        """Render the game's own form for an action; None if the game defines none."""
         values = {"fields": {field.name: field for field in fields}} | values
         for kind in (self._action or object).__mro__:
             form = self._render(block_name(kind), values)
@@ -96,9 +88,8 @@ class Screen:
 def introduced(language: Language, game: Game, block: str, seat: str = "") -> Markup | None:
     """Render a block of a game's introduction; None if the game does not define it.
 
-    Args:
-        block: ``gist`` for a one-line summary, ``about`` for the rules, or ``part`` for the role of
-            a seat. The block must not use private parameters of the game.
+    ``gist`` is a one-line summary, ``about`` the rules, and ``part`` the role of a seat. The block
+    must not use private parameters of the game.
     """
     return _render(game, language, block, {"game": game, "seat": seat})
 

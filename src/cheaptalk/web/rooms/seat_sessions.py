@@ -41,11 +41,9 @@ class ChangeNotifier:
 
 @dataclass
 class PendingRequest:
-    """A decision request that is waiting for a person's answer.
+    """A decision request that is waiting for a person's answer, possibly until it is due.
 
-    Attributes:
-        key: identifier that is the same after a restart; answers with other keys are ignored.
-        due: deadline in seconds since 1970, or None.
+    The key is the same after a restart; answers with other keys are ignored.
     """
 
     key: str
@@ -58,10 +56,8 @@ class SeatSession:
     """A person's seat in a match.
 
     Attributes:
-        code: invitation code of the room.
         open: pending requests by actor; a seat can have several actors.
         away: whether an answer timed out, so that a substitute plays until the person returns.
-        has_left: whether the person has left the match permanently.
         rejected: form fields of the answer that was rejected last.
         unclear_number: ambiguous number in these fields; such an answer is not submitted.
     """
@@ -79,7 +75,6 @@ class SeatSession:
         self._due: dict[str, tuple[int, float]] = {}
 
     async def ask(self, call: PersonCall, table: Table) -> Reply:
-        """Ask the person for a decision; raise Halted if the server is stopping."""
         if self.halted:
             raise Halted(self.halted)
         if self.has_left or self.away:
@@ -111,7 +106,6 @@ class SeatSession:
         return next((request for request in pending if request.key == key), None)
 
     def answer(self, request: PendingRequest, text: str, fields: dict[str, str]) -> None:
-        """Answer a request, and keep the form fields in case the answer is rejected."""
         self.rejected, self.unclear_number = fields, ""
         request.answer.set_result(text)
 

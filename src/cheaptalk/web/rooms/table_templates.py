@@ -29,12 +29,8 @@ MEDIUM = "browser"
 class TableTemplate:
     """A game configuration and the players in its seats, from which tables are opened.
 
-    Attributes:
-        configuration: the game and its parameters.
-        instances: the study's instances; further ones are drawn when these are used up.
-        seating: players by seat, in order.
-        localised: labels of human players whose prompt style depends on their language.
-        planned_matches: number of matches in the study's plan.
+    Further instances are drawn when the study's are used up. ``localized`` contains the labels of
+    human players whose prompt style depends on their language.
     """
 
     configuration: Configuration
@@ -111,11 +107,7 @@ def is_browser_player(seated: Seated) -> bool:
 
 
 def table_templates_of(planned: Plan) -> dict[str, TableTemplate]:
-    """Return the table templates of a plan by name, in the plan's order.
-
-    Raises:
-        StudyError: no player is a person in the browser, or a person plays elsewhere.
-    """
+    """Return the table templates of a plan by name, in the plan's order."""
     for player in planned.players().values():
         if isinstance(player.spec, PersonSeat) and not is_browser_player(player):
             raise StudyError.at(

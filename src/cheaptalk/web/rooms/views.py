@@ -23,11 +23,7 @@ MAX_NAME_LENGTH = 200
 
 
 def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``.
-
-    Args:
-        names: display names by actor and by seat.
-    """
+    """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``."""
     filled = [
         (field, value)
         for field in fields(type(action).model_json_schema())
@@ -70,12 +66,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Entry(NamedTuple):
-    """An event or request as the actor observed it, with the actor's answer, if any.
-
-    Attributes:
-        text: description of the event or request.
-        answer: the actor's answer, if any.
-    """
+    """An event or request as the actor observed it, with the actor's answer, if any."""
 
     text: str
     answer: str | None = None
@@ -85,23 +76,15 @@ class TableView(NamedTuple):
     """A table from the perspective of one person.
 
     Attributes:
-        me: the person's name in the game.
         briefing: the first observation, which stays available.
         log: later observations, oldest first.
         news: number of entries at the end of the log since the last answer.
-        pending: pending decision request, if any.
         asking, how: text of the request, and the answer format unless it is obvious.
         problem: why the previous answer was rejected; empty if it was not.
-        screen: the game's own page.
-        waits_for: names of the other players from which answers are pending.
         until: latest deadline of pending answers in seconds since 1970, or None.
         replaced: names of people whom substitutes have replaced.
         replaceable: whether a substitute would replace this person if they left.
-        over: whether the match has ended.
         payoff: the person's payoff; None if the match was not finished.
-        unit: unit of the payoff.
-        away, has_left: whether an answer of the person timed out, and whether they have left.
-        forfeited: names of the players who forfeited.
     """
 
     me: str

@@ -23,17 +23,8 @@ from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
 from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_of
 from cheaptalk.records.judgements import judges_of, read_judgements
-from cheaptalk.records.store import schema
-from cheaptalk.records.store.queries import (
-    MatchFilter,
-    PlayedPairing,
-    count,
-    match,
-    overview,
-    page,
-    studies_of,
-    united,
-)
+from cheaptalk.records.store import queries, schema
+from cheaptalk.records.store.queries import MatchFilter, PlayedPairing
 from cheaptalk.records.store.store import set_aside
 from cheaptalk.reports.pages import PORT, environment, policy, source, viewer_path
 from cheaptalk.reports.transcripts import talk
@@ -129,7 +120,7 @@ class _Pages:
         cached = self.overviews.get(study)
         if cached is None or cached.stamp != stamp:
             summary = self.store.study(study, counted=False)
-            counts = overview(self.store, study)
+            counts = queries.overview(self.store, study)
             ended = {status for pairing in counts.pairings for status in pairing.counts}
             well = ended <= {Status.FINISHED.value}
             cached = _Overview(
@@ -157,7 +148,7 @@ class _Pages:
             excluded=study_overview.excluded,
             superseded=len(study_overview.superseded),
             seats={
-                game: list(united([pairing.players for pairing in pairings]))
+                game: list(queries.united([pairing.players for pairing in pairings]))
                 for game, pairings in by_game.items()
             },
         )
@@ -171,7 +162,7 @@ class _Pages:
         played = [pairing for pairing in study_overview.pairings if pairing.game == game]
         players = _players_by_seat(played, labels)
         filters = _match_filter(game, labels, parameters)
-        matches_page = page(self.store, study, filters, after=parameters.get("after"))
+        matches_page = queries.page(self.store, study, filters, after=parameters.get("after"))
         return self.render(
             request,
             "matches.html.jinja",
@@ -183,7 +174,7 @@ class _Pages:
             query=parameters,
             hidden_players=_hidden_players(labels, parameters),
             page=matches_page,
-            total=count(self.store, study, filters),
+            total=queries.count(self.store, study, filters),
             varying=_varying(matches_page.records),
             policies=policies_of(study_overview.summary.spec),
             statuses=[status.value for status in Status],
@@ -191,11 +182,11 @@ class _Pages:
         )
 
     def match(self, request: Request, match_id: str, study: str | None = None) -> HTMLResponse:
-        studies = studies_of(self.store, match_id)
+        studies = queries.studies_of(self.store, match_id)
         if study is not None and study not in studies:
             raise StoreError(f'no match "{match_id}" in {study}')
         study = study or next(iter(studies), None)
-        record = match(self.store, match_id, study)
+        record = queries.match(self.store, match_id, study)
         dialogue = talk(record, self.store.open_calls(record.id))
         judges = {} if study is None else judges_of(self.store, study)
         standing = None if study is None else Standing(self.store, study).of(record)

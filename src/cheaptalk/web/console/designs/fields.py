@@ -55,14 +55,7 @@ class Problems(dict[str, str]):
 class Field(NamedTuple):
     """The form field of a setting or of a game's parameter.
 
-    Attributes:
-        name: key of the setting.
-        kind: notation of its value.
-        meaning: description from the source.
-        legal: legal values, in words.
-        default: default value as YAML.
-        options: possible values of a choice, as YAML.
-        fields: the fields of a group.
+    ``default`` and ``options`` are YAML, and ``legal`` describes legal values in words.
     """
 
     name: str
@@ -80,11 +73,7 @@ class Field(NamedTuple):
         return self.default if self.default not in EMPTY else ""
 
     def value(self, text: str) -> Any:
-        """Parse the entered value; a blank field yields None.
-
-        Raises:
-            ValueError: the text cannot be parsed.
-        """
+        """Parse the entered value; a blank field yields None."""
         text = text.strip()
         if not text:
             return None

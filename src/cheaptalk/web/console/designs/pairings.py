@@ -62,13 +62,8 @@ def with_seatings(data: Mapping[str, Any], choices: Sequence[str]) -> dict[str, 
     """Return a study file's data with the seatings of the pairings ``people`` and ``self``.
 
     The seatings are listed for the whole study if all games with its pairing have the same ones.
-
-    Args:
-        choices: the form's pairing of each game, with the study's pairing at the end; a game's
-            pairing may be empty.
-
-    Raises:
-        ValueError: a pairing needs people or other players who are missing.
+    ``choices`` contains each game's pairing, which may be empty, and then the study's. A ValueError
+    is raised if a pairing needs people or other players who are missing.
     """
     *own_choices, shared_choice = choices
     rows = list(zip(own_choices, data["games"], strict=True))

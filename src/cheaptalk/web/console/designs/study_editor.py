@@ -9,9 +9,11 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.estimates.estimate import Estimate
 from cheaptalk.studies.presets import preset_text
 from cheaptalk.studies.study import StudyError
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
+from cheaptalk.web.console.designs import study_form_page
 from cheaptalk.web.console.designs.study_forecast import (
     CostEstimator,
     no_estimate_reason,
@@ -24,7 +26,6 @@ from cheaptalk.web.console.designs.study_form import (
     check_form,
     filled_form,
 )
-from cheaptalk.web.console.designs.study_form_page import SCRIPT, Addresses, FormPage
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.study_pages import check_design, conflict_page
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -62,7 +63,6 @@ class StudyEditor:
 
     def __init__(self, database: LaboratoryDatabase) -> None:
         self.drafts = database.drafts
-        self.form_page = FormPage()
         self.estimator = CostEstimator()
 
     def add(self, authentication: Authentication) -> None:
@@ -75,7 +75,9 @@ class StudyEditor:
 
     def start(self, visit: CurrentVisit) -> Response:
         copies = [draft.name for draft in self.drafts.page()]
-        return self._page(visit, self.form_page.start(visit.link(FORM), copies), "New study")
+        return self._page(
+            visit, study_form_page.render_start(visit.link(FORM), copies), "New study"
+        )
 
     def form(
         self, visit: CurrentVisit, preset: str = "", copy: str = "", change: str = ""
@@ -129,7 +131,9 @@ class StudyEditor:
 
     async def counts(self, visit: CurrentVisit) -> Response:
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
-        return HTMLResponse(self.form_page.counts(checked), 422 if checked.problems else 200)
+        return HTMLResponse(
+            study_form_page.render_counts(checked), 422 if checked.problems else 200
+        )
 
     async def cost(self, visit: CurrentVisit) -> Response:
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
@@ -139,14 +143,15 @@ class StudyEditor:
 
     async def _cost(self, checked: CheckedForm) -> Markup:
         assert checked.plan is not None
+        estimate: Estimate | str | None
         try:
             estimate = await self.estimator.wait_for(checked.plan, COST_TIMEOUT)
         except CheaptalkError as error:
-            return self.form_page.cost(checked.plan.study, sentence(error))
-        return self.form_page.cost(checked.plan.study, estimate)
+            estimate = sentence(error)
+        return study_form_page.render_cost(checked.plan.study, estimate)
 
     def script(self, visit: CurrentVisit) -> Response:
-        return FileResponse(SCRIPT, media_type="text/javascript")
+        return FileResponse(study_form_page.SCRIPT, media_type="text/javascript")
 
     def _form(
         self,
@@ -157,11 +162,11 @@ class StudyEditor:
         focus: str = "",
         cost: Markup | None = None,
     ) -> Response:
-        address = visit.link(FORM)
-        addresses = Addresses(address, f"{address}/counts", f"{address}/cost")
         token = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
         hidden = token if origin is None else token + origin.hidden
-        form = self.form_page.form(checked, addresses, hidden, focus, cost or Markup())
+        form = study_form_page.render_form(
+            checked, visit.link(FORM), hidden, focus, cost or Markup()
+        )
         heading = "New study" if origin is None else f"Edit {origin.name}"
         return self._page(visit, form, heading, status, script=visit.link("/study_form.js"))
 

@@ -53,12 +53,14 @@ class Size(NamedTuple):
     @property
     def players(self) -> str:
         kinds = (("person", self.people), ("model", self.models), ("script", self.scripts))
-        counts = [_headcount(len(labels), kind) for kind, labels in kinds if labels]
+        counts = [
+            f"{len(labels):,} people"
+            if kind == "person" and len(labels) > 1
+            else counted(len(labels), kind)
+            for kind, labels in kinds
+            if labels
+        ]
         return ", ".join(counts)
-
-
-def _headcount(number: int, kind: str) -> str:
-    return f"{number:,} people" if kind == "person" and number > 1 else counted(number, kind)
 
 
 def size_of(planned: Plan) -> Size:
@@ -113,9 +115,6 @@ class CostEstimator:
         pending = self.start(planned)
         ended, _ = await asyncio.wait([asyncio.wrap_future(pending)], timeout=seconds)
         return pending.result() if ended and not pending.cancelled() else None
-
-    def close(self) -> None:
-        self._worker.shutdown(wait=False, cancel_futures=True)
 
 
 def cost_digest(study: Study) -> str:

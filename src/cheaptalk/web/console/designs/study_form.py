@@ -58,13 +58,10 @@ class NotExpressible(CheaptalkError):
 
 
 class CheckedForm(NamedTuple):
-    """A study form with the resulting study, or with error messages if it is invalid.
+    """A study form with its data, and the resulting study or error messages by field name.
 
-    Attributes:
-        data: data of the study file; incomplete if the form is invalid.
-        study: the form's study; None if the form is invalid.
-        plan: its plan; None without a study, or if it uses another study's instances.
-        problems: error messages by field name; the empty name collects the other errors.
+    ``study`` and ``plan`` are None if the form is invalid, and ``plan`` also if the study uses
+    another study's instances. The empty name collects errors without a field.
     """
 
     form: "StudyForm"
@@ -97,12 +94,7 @@ def check_form(form: "StudyForm") -> CheckedForm:
 
 
 def filled_form(data: Mapping[str, Any]) -> "StudyForm":
-    """Return the form of a study file's data.
-
-    Raises:
-        StudyError: the study is invalid.
-        NotExpressible: the form cannot express the study.
-    """
+    """Return the form of a study file's data; raise NotExpressible if there is none."""
     study = Study.model_validate(data)
     form = form_of(data)
     rebuilt = check_form(form).study
@@ -160,9 +152,7 @@ def _can_fill(entry: RosterEntry, game: Game, seat: str) -> bool:
 class StudyForm:
     """The texts of the study form, exactly as typed.
 
-    Attributes:
-        texts: texts by field name; several if a parameter has check boxes.
-        rows: games, players and steps; each row has texts by field name.
+    ``texts`` are those outside ``rows``, which contain the games, players and steps.
     """
 
     def __init__(self, texts: Row | None = None, **rows: list[Row]) -> None:
@@ -214,12 +204,9 @@ class StudyForm:
     def apply(self, action: str, game: str = "", step: str = "") -> str:
         """Add, move or remove a row, as the pressed button requests; ignore other buttons.
 
-        Args:
-            action: such as ``add-players``, ``remove-games.0`` or ``up-people.path.1``.
-            game, step: name of the game or kind of the step to add.
-
-        Returns:
-            The row or field to focus; empty for none.
+        ``action`` is for example ``add-players``, ``remove-games.0`` or ``up-people.path.1``;
+        ``game`` and ``step`` are the game or kind of step to add. Return the row or field to focus,
+        or "".
         """
         match = ACTION.fullmatch(action)
         if match is None:
@@ -276,12 +263,7 @@ def _fill(form: StudyForm, prefix: str, fields: Iterable[Field], data: Any) -> N
 
 
 class FormReader:
-    """Reader that extracts the data of a study file from the form, and collects errors by field.
-
-    Attributes:
-        data: the study file's data; incomplete if there are problems.
-        problems: error messages by field name.
-    """
+    """Reader that extracts the data of a study file from the form, with errors by field."""
 
     def __init__(self, form: StudyForm) -> None:
         self.form = form

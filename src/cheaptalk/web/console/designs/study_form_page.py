@@ -1,11 +1,13 @@
 """The study form as HTML fragments."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jinja2 import Environment
 from markupsafe import Markup
 
 from cheaptalk.learning.policy import policy_names
@@ -56,82 +58,74 @@ KINDS = {
 """Display texts of kinds of players; by default their name."""
 
 
-class Addresses(NamedTuple):
-    """URLs of the study form and of its size and cost fragments."""
+def render_form(
+    checked: CheckedForm,
+    address: str,
+    hidden: Markup = EMPTY,
+    focus: str = "",
+    cost: Markup = EMPTY,
+) -> Markup:
+    """Render the study form with the study's size; ``focus`` names a field or row.
 
-    form: str
-    counts: str
-    cost: str
+    Its size and cost fragments are below its address.
+    """
+    return _render(
+        "study_form.html.jinja",
+        sections=sections(),
+        address=address,
+        hidden=hidden,
+        focus=focus,
+        pairings=PAIRINGS,
+        own_pairings={"": "as for the whole study"} | PAIRINGS,
+        kinds={kind: KINDS.get(kind, kind) for kind in SEATS},
+        all_games=list(games()),
+        known=known_names(checked.form),
+        person_fields=PERSON_FIELDS,
+        grid_fields=GRID_FIELDS,
+        step_kinds=list(STEP_TEMPLATES),
+        **counted(checked, cost),
+    )
 
 
-class FormPage:
-    """Renderer of the study form as HTML fragments."""
+def render_counts(checked: CheckedForm) -> Markup:
+    """Render the study's size or, if the form is invalid, the list of errors."""
+    return _render("study_form_counts.html.jinja", **counted(checked))
 
-    def __init__(self) -> None:
-        self.templates = environment(HERE / "templates")
-        self.templates.filters |= {
-            "sentence": sentence,
-            "shown": shown,
-            "dollars": dollars_shown,
-            "lines": lambda text: text.count("\n") + 1,
-            "thousands": "{:,}".format,
-            "field_title": field_title,
-            "about_step": about_step,
-            "about_game": about_game,
-            "parameters": parameters,
-            "last_text": last_text,
-        }
 
-    def form(
-        self,
-        checked: CheckedForm,
-        addresses: Addresses,
-        hidden: Markup = EMPTY,
-        focus: str = "",
-        cost: Markup = EMPTY,
-    ) -> Markup:
-        """Render the study form with the study's size.
+def render_cost(study: Study, estimate: Estimate | str | None) -> Markup:
+    """Render a cost estimate, the reason why it is missing, or a note that it is pending."""
+    warnings: list[str] = []
+    if isinstance(estimate, Estimate):
+        warnings += doubts(estimate, study.budget, Cost())
+    return _render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
-        Args:
-            hidden: hidden fields of the page, such as a CSRF token.
-            focus: the field or row to focus.
-        """
-        return self.render(
-            "study_form.html.jinja",
-            sections=sections(),
-            addresses=addresses,
-            hidden=hidden,
-            focus=focus,
-            pairings=PAIRINGS,
-            own_pairings={"": "as for the whole study"} | PAIRINGS,
-            kinds={kind: KINDS.get(kind, kind) for kind in SEATS},
-            all_games=list(games()),
-            known=known_names(checked.form),
-            person_fields=PERSON_FIELDS,
-            grid_fields=GRID_FIELDS,
-            step_kinds=list(STEP_TEMPLATES),
-            **counted(checked, cost),
-        )
 
-    def counts(self, checked: CheckedForm) -> Markup:
-        """Render the study's size or, if the form is invalid, the list of errors."""
-        return self.render("study_form_counts.html.jinja", **counted(checked))
+def render_start(address: str, copies: Sequence[str]) -> Markup:
+    """Render the presets and studies from which a new study can start."""
+    return _render("study_form_start.html.jinja", starts=starts(), address=address, copies=copies)
 
-    def cost(self, study: Study, estimate: Estimate | str | None) -> Markup:
-        """Render a cost estimate, the reason why it is missing, or a note that it is pending."""
-        warnings = []
-        if isinstance(estimate, Estimate):
-            warnings = list(doubts(estimate, study.budget, Cost()))
-        return self.render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
-    def start(self, address: str, copies: Sequence[str] = ()) -> Markup:
-        return self.render(
-            "study_form_start.html.jinja", starts=starts(), address=address, copies=copies
-        )
+def _render(template: str, **values: object) -> Markup:
+    text = _templates().get_template(template).render(**values)
+    return Markup(text)  # noqa: S704 - escaped in the template
 
-    def render(self, template: str, **values: object) -> Markup:
-        text = self.templates.get_template(template).render(**values)
-        return Markup(text)  # noqa: S704 - escaped in the template
+
+@cache
+def _templates() -> Environment:
+    templates = environment(HERE / "templates")
+    templates.filters |= {
+        "sentence": sentence,
+        "shown": shown,
+        "dollars": dollars_shown,
+        "lines": lambda text: text.count("\n") + 1,
+        "thousands": "{:,}".format,
+        "field_title": field_title,
+        "about_step": about_step,
+        "about_game": about_game,
+        "parameters": parameters,
+        "last_text": last_text,
+    }
+    return templates
 
 
 def sections() -> dict[str, list[Field]]:
@@ -228,12 +222,10 @@ def known_names(form: StudyForm) -> dict[str, str]:
 def _models() -> dict[str, str]:
     names: dict[str, str] = {}
     for name in roster_names():
-        try:
+        with suppress(CheaptalkError, ValueError):  # a broken roster of another package
             entries: Mapping[str, Mapping[str, Any]] = roster(name).entries()
-        except (CheaptalkError, ValueError):
-            continue  # a broken roster of another package is reported when it is used
-        models = (entry.get("model") for entry in entries.values())
-        names |= {model: f"model in the roster {name}" for model in models if model}
+            models = (entry.get("model") for entry in entries.values())
+            names |= {model: f"model in the roster {name}" for model in models if model}
     return names | {f"{provider}/": f"prefix of {provider} models" for provider in OURS}
 
 
@@ -248,13 +240,9 @@ class StartOption(NamedTuple):
 @cache
 def starts() -> list[StartOption]:
     """Return all presets from which a new study can start."""
-    return list(_starts())
-
-
-def _starts() -> Iterator[StartOption]:
+    options = []
     for name in preset_names():
-        try:
+        with suppress(CheaptalkError):  # a broken preset of another package
             study = study_of(name)
-            yield StartOption(study, name, size_of(plan(study)))
-        except CheaptalkError:
-            continue  # a broken preset of another package is reported when it is used
+            options.append(StartOption(study, name, size_of(plan(study))))
+    return options
