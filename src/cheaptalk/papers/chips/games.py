@@ -30,13 +30,10 @@ DECISION = MOVE | {"part": pl.String, "regret": pl.String}
 
 
 class Variant(NamedTuple):
-    """A variant of the chip-trading game: all configurations with the same parameters.
+    """All configurations with the same parameters.
 
-    Attributes:
-        name: the number of colours, and other parameters that distinguish variants.
-        colours: the number of colours.
-        seats: the seats of the variant's matches.
-        configurations: digests of the variant's configurations.
+    ``name`` is the number of colours, with other parameters that distinguish variants;
+    ``configurations`` are digests.
     """
 
     name: str
@@ -177,7 +174,7 @@ def outcome_of(record: MatchRecord) -> Trading:
 
 
 def _population(labels: Sequence[str | None]) -> str:
-    """Return the label that all players share, or all labels joined if they differ."""
+    """The label that all players share, or all labels joined if they differ."""
     players = sorted(label for label in labels if label is not None)
     return players[0] if len(set(players)) == 1 else line_up(players)
 

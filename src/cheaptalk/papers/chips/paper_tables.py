@@ -34,29 +34,17 @@ def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
 
 
 def name(population: str) -> str:
-    """Return the paper's name of a population.
-
-    >>> name("bayesian"), name("mine")
-    ('Bayesian agent', 'mine')
-    """
+    """Return the paper's name of a population, such as "Bayesian agent"."""
     return POPULATIONS.get(population, population)
 
 
 def game(variant: str) -> str:
-    """Return the paper's name of a game.
-
-    >>> game("3 colours"), game("3 colours, rounds 5")
-    ('3-chip', '3-chip, rounds 5')
-    """
+    """Return the paper's name of a game, such as "3-chip"."""
     return variant.replace(" colours", "-chip")
 
 
 def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 3, with a row per population and a column per game.
-
-    Args:
-        wide: one row per population, with a column per variant and its standard error.
-    """
+    """Yield Table 3; ``wide`` has one row per population, with a column per variant and its error."""
     if populations := shown(evidence, data.populations):
         variants = {each.name: game(each.name) for each in data.variants}
         rows = _in_order(wide, populations)
@@ -74,11 +62,7 @@ def _in_order(
 
 
 def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 4: p-values of pairs of populations, with ↑ if the column has the larger surplus.
-
-    Args:
-        pairs: one row per variant and pair of populations, from :func:`.compared`.
-    """
+    """Yield Table 4: p-values of pairs of populations, with ↑ if the column has the larger surplus."""
     populations = shown(evidence, data.populations)
     if len(populations) < 2:
         return
@@ -106,18 +90,14 @@ def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterato
 
 
 def arrow(difference: float | None) -> str | None:
-    """Return an arrow for the sign of a difference; None if the difference is unknown."""
+    """Return an arrow for the sign of a difference."""
     if difference is None:
         return None
     return "↑" if difference > 0 else "↓" if difference < 0 else "="
 
 
 def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 5: gains and chip ratios of proposals by game, player and acceptance.
-
-    Args:
-        moments: one row per variant, player and ``outcome``, with means, ``gain_sd`` and so on.
-    """
+    """Yield Table 5: gains and chip ratios of proposals by game, player and acceptance."""
     players = shown(evidence, data.players)
     if not players:
         return
@@ -136,12 +116,7 @@ def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterato
 
 
 def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
-    """Return Table 1, with a row per game and a column per survey scale.
-
-    Args:
-        answers: one row per variant and ``metric``, with ``mean``, ``error`` and the scale's
-            ``title``, ordered by variant.
-    """
+    """Return Table 1; ``answers`` has one row per variant and scale, ordered by variant."""
     rows: dict[str, dict[str, Any]] = {}
     for row in answers.iter_rows(named=True):
         cells = rows.setdefault(row["variant"], {"variant": game(row["variant"])})

@@ -38,12 +38,9 @@ KINDS = {
 
 
 class BarScale(NamedTuple):
-    """The bars of a histogram.
+    """The bars of a histogram, from index ``low`` to ``high``.
 
-    Attributes:
-        low, high: the indices of the first and the last bar.
-        width: the width of a bar, in units of the axis.
-        centred: whether an index marks the middle of a bar instead of the left end.
+    If ``centred``, an index marks the middle of a bar, and otherwise the left end.
     """
 
     low: int
@@ -174,7 +171,7 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axi
 
 
 def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Boxes:
-    """Return the bars of accepted proposals, which point upwards, or of rejected proposals."""
+    """Bars of accepted proposals point upwards, and bars of rejected proposals downwards."""
     outcome, sign = ("accepted", -1) if accepted else ("rejected", 1)
     boxes = []
     for index, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():

@@ -188,8 +188,7 @@ def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
 def player_path(outcome: Trading, size: int, seat: str, judged: Sequence[Decision]) -> PlayerPath:
     """Return the value of a player's chips by turn, and the counterfactual values by decision.
 
-    Args:
-        size: each player's initial number of chips of each colour.
+    ``size`` is each player's initial number of chips of each colour.
     """
 
     def dollars(stocks: Sequence[Stock]) -> ValuePath:

@@ -65,12 +65,7 @@ class Survey:
 
 
 def survey(evidence: Evidence) -> Survey:
-    """Return the survey answers of participants, or those in the file of the option ``survey``.
-
-    Raises:
-        NoData: the study has no participants, and the option is not set.
-        CheaptalkError: the file cannot be read, or does not match the study.
-    """
+    """Return participants' answers, or those in the file of the option ``survey``."""
     path = evidence.options.get(OPTION)
     if path is not None:
         data, answers = evidence.once(games), _answers(Path(path))
@@ -100,7 +95,7 @@ def survey(evidence: Evidence) -> Survey:
 
 
 def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return participants' themes, coded for each rubric by the judge with the most verdicts."""
+    """Participants' themes, coded for each rubric by the judge with the most verdicts."""
     coded = verdicts.filter(pl.col("rubric").str.starts_with(RUBRIC)).drop_nulls("score")
     counts = coded.group_by("rubric", "judge", maintain_order=True).len()
     ordered = counts.sort("len", maintain_order=True)
@@ -115,7 +110,7 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, answers: pl.DataFrame) -> Survey:
-    """Return a survey: participants' numeric answers, and their seats in chronological order."""
+    """Participants' numeric answers, and their seats in chronological order."""
     scored = evidence.scored(GAME).select("match_id", pl.col("^payoff_.*$"))
     paid = scored.rename(lambda name: name.removeprefix("payoff_")).unpivot(
         index="match_id", variable_name="seat", value_name="gain"
@@ -174,7 +169,7 @@ def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
 
 
 def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
-    """Return survey answers as numbers; None if they are free text or all missing."""
+    """Survey answers as numbers; None if they are free text or all missing."""
     if answers.null_count() == len(answers):
         return None
     if answers.name.startswith(THEME):
@@ -192,11 +187,7 @@ def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
 
 
 def title(name: str) -> str:
-    """Return a readable name for a survey scale or theme.
-
-    >>> title("theme.profit_maximisation")
-    'Profit maximisation'
-    """
+    """Return a readable name, such as "Profit maximisation" for ``theme.profit_maximisation``."""
     return name.removeprefix(THEME).replace("_", " ").capitalize()
 
 

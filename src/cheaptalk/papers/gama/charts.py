@@ -20,11 +20,7 @@ def mean_text(row: Row, value: str = "score", decimals: int = 1) -> str:
 
 
 def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
-    """Plot the mean scores of players, in the given order from the top.
-
-    Args:
-        rows: rows with ``player`` and ``score``, from :func:`.scores`.
-    """
+    """Plot the mean scores of players, in the given order from the top."""
     sorted_rows = sorted(rows, key=lambda row: order.index(row["player"]))
     names = [row["player"] for row in sorted_rows]
     percent = all(0 <= row["score"] <= 100 for row in rows)
@@ -51,13 +47,7 @@ def line(
     prefix: str = "round ",
     whiskers: bool = False,
 ) -> Line:
-    """Return a chart line that connects mean values, in the colour with the given index.
-
-    Args:
-        x: the column of the horizontal axis.
-        prefix: the text before the horizontal value in hover texts.
-        whiskers: whether to draw confidence intervals.
-    """
+    """Return a line through the means of ``value`` by ``x``, with intervals if ``whiskers`` is set."""
     marks = [
         Mark(
             row[x],

@@ -55,11 +55,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def lineup(players: Mapping[str, str | None]) -> str:
-    """Return the labels of a match's players with their counts, the most frequent first.
-
-    >>> lineup({"player_1": "rider", "player_2": "fair", "player_3": "fair"})
-    'fair x 2, rider'
-    """
+    """Return the labels of a match's players with their counts, such as "fair x 2, rider"."""
     counts = Counter(label for label in players.values() if label is not None)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(label if count == 1 else f"{label} x {count}" for label, count in ordered)

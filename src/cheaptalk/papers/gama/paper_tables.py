@@ -45,12 +45,10 @@ RUNS = 5
 
 
 class PaperModel(NamedTuple):
-    """A model of Table 1.
+    """A model of Table 1, with the two headings of its column.
 
-    Attributes:
-        key: the label in the roster ``gama``, which identifies columns and rows.
-        family, version: the two headings of the column.
-        further: the offset of table numbers from GPT-3.5's; None if the model has no other tables.
+    ``key`` is the label in the roster ``gama``; ``further`` is the offset of its table numbers from
+    GPT-3.5's, or None if it has no other tables.
     """
 
     key: str
@@ -111,12 +109,7 @@ def shown(evidence: Evidence, labels: Sequence[str]) -> dict[str, PaperModel | N
 def leaderboard(
     evidence: Evidence, means: pl.DataFrame, order: Sequence[str]
 ) -> Iterator[ReportTable]:
-    """Yield Table 1, with a row per game and a column per model, the paper's models first.
-
-    Args:
-        means: from :func:`.scores`.
-        order: the players, from the best.
-    """
+    """Yield Table 1, with a row per game and a column per model, the paper's models first."""
     players = shown(evidence, order)
     if not players:
         return
@@ -138,7 +131,7 @@ def leaderboard(
 
 
 def _rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows in the paper's order, with the paper's titles."""
+    """The rows in the paper's order, with the paper's titles."""
     position = pl.col("game").replace_strict(list(GAMES), range(len(GAMES)))
     return frame.sort(position).select(
         pl.col("game").replace_strict(GAMES).alias("title"), pl.all()
@@ -146,14 +139,10 @@ def _rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Table 2 for each player: a row per ballot and a column per pirate.
+    """Yield Table 2 for each player ``who``: a row per ballot and a column per pirate.
 
     Pirates who have been thrown overboard have a dash. Voyages are random, so cells can't be
     compared with the printed values.
-
-    Args:
-        ballots: one row per ballot of a player ``who``: its number, a text for each remaining
-            ``pirate``, ``plan_distance`` in coins and ``vote_accuracy`` (a share).
     """
     pirates = {
         name: name.removeprefix("pirate ") for name in ballots.columns if name.startswith("pirate ")
@@ -170,12 +159,7 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
 
 
 def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Iterator[ReportTable]:
-    """Yield Tables 4, 10, 14 and 18: each player's scores by game and run, with mean and spread.
-
-    Args:
-        means: from :func:`.scores`.
-        by_run: one row per player, game and ``run``.
-    """
+    """Yield Tables 4, 10, 14 and 18: each player's scores by game and run, with mean and spread."""
     ranked = means.filter(game=OVERALL)["player"].to_list()
     for label, model in shown(evidence, ranked).items():
         scores = by_run.filter(player=label)
@@ -202,12 +186,7 @@ def treatments(
     """Return one of Tables 5 to 7: a column per value of a setting, then mean and spread.
 
     As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
-
-    Args:
-        setting: the setting in which the players differ.
-        name: the model that all players share.
-        frame: one row per game, with a column for each value, ``mean`` and ``spread``.
-        values: the headings of the columns for values, by column.
+    All players have the model ``name``; ``values`` are headings by column.
     """
     reasoning = setting == "reasoning strategy"
     rows = frame if setting != "prompt version" else frame.filter(pl.col("game") != OVERALL)
@@ -246,7 +225,7 @@ def _numbered(
     columns: Mapping[str, Columns],
     facts: Mapping[str, object] = NOTHING,
 ) -> ReportTable:
-    """Return a model's table, with GPT-3.5's number if the paper has none of this model."""
+    """A model's table, with GPT-3.5's number if the paper has none of this model."""
     number, further = FIRST_TABLES[kind], model.further if model else None
     if further is None or (further and kind in ONLY_GPT):
         name = f"table-{number}-{anchor(player)}".lower()
@@ -267,13 +246,7 @@ def _rates(values: Sequence[float]) -> str:
 
 
 class PaperSetting(NamedTuple):
-    """The parameters that Table 8 varies in a game.
-
-    Attributes:
-        symbol: the heading of the columns.
-        parameters: the parameters that vary.
-        title: a function that returns the heading of a column for values of the parameters.
-    """
+    """The parameters that Table 8 varies in a game, and the headings of their values' columns."""
 
     symbol: str
     parameters: tuple[str, ...]
@@ -301,9 +274,6 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
 
     Only configurations that differ in the parameters of the paper count. There is no table with
     fewer than two settings.
-
-    Args:
-        means: one row per player and ``configuration``, in the order of settings.
     """
     setting = SETTINGS[game]
     titles = _setting_titles(evidence, game)
@@ -341,7 +311,7 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
 
 
 def _setting_titles(evidence: Evidence, game: str) -> dict[str, str]:
-    """Return the paper's titles of configurations with defaults except for the varied setting."""
+    """Titles of the configurations that have defaults except for the varied setting."""
     setting, defaults = SETTINGS[game], get_game(game).rules().model_dump(mode="json")
     configurations = parameters_in(evidence.scored(game))
     fixed_names = [name for name in varying(configurations) if name not in setting.parameters]

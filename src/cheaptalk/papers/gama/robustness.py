@@ -47,12 +47,9 @@ ROSTER = " (see the roster gama-treatments)"
 
 
 class SettingFamily(NamedTuple):
-    """Players who differ in exactly one setting.
+    """Players of the same model or strategy, ``name``, who differ in exactly one setting.
 
-    Attributes:
-        setting: the setting.
-        name: the common model or strategy of the players.
-        values: the readable value of the setting by label, in order.
+    ``values`` are the readable values of the setting by label, in order.
     """
 
     setting: str
@@ -68,7 +65,7 @@ class SettingFamily(NamedTuple):
 
     @property
     def game(self) -> str | None:
-        """The game that the setting affects; None if the setting affects several games."""
+        """The game that the setting affects; None if it affects several games."""
         first, _, rest = self.setting.partition(".")
         return rest.partition(".")[0] if first == "strategies" else None
 
@@ -162,7 +159,7 @@ def _shown(
 
 
 def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """Return a family's matches; if a setting affects only one game, only matches of that game."""
+    """A family's matches; if a setting affects only one game, only matches of that game."""
     matches = runs.filter(pl.col("player").is_in(list(family.values)))
     return matches.filter(pl.col("game") == family.game) if family.game else matches
 
@@ -174,7 +171,7 @@ def _name(family: SettingFamily) -> str:
 def _table(
     evidence: Evidence, family: SettingFamily, means: pl.DataFrame, default: str | None
 ) -> ReportTable:
-    """Return a table of scores by setting value; default settings count as ``default``."""
+    """A table of scores by setting value; default settings count as ``default``."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
     renamed = means.with_columns(
@@ -317,7 +314,7 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _several(evidence: Evidence) -> pl.DataFrame:
-    """Return the matches of players who played a game with several settings."""
+    """The matches of players who played a game with several settings."""
     runs = scored(evidence)
     for game, name in VARIANTS.items():
         if evidence.played([game]):

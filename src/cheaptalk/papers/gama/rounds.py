@@ -86,15 +86,10 @@ def choices(evidence: Evidence, game: str) -> pl.DataFrame:
 
 
 def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
-    """Return mean choices by round, with confidence intervals and standard deviations.
+    """Return the mean ``choice`` of each combination of ``by`` and round, with its interval.
 
-    Args:
-        frame: choices, from :func:`choices`.
-        by: further columns that distinguish lines.
-
-    Returns:
-        ``by``, ``round``, ``choice`` with its confidence interval (clustered by instance within
-        configurations), and ``choice.spread``, the standard deviation over seats and matches.
+    Intervals are clustered by instance within configurations; ``choice.spread`` is the standard
+    deviation over seats and matches.
     """
     cells, choice = [*by, "round"], pl.col("choice")
     keys = [*cells, "match_id", "configuration", "instance"]
@@ -168,7 +163,7 @@ def _ends(
 
 
 def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
-    """Return the best choice for a player's score; None if it depends on the configuration."""
+    """The best choice for a player's score; None if it depends on the configuration."""
     if game not in AIMS:
         return None
     configurations = parameters_in(evidence.scored(game))

@@ -21,10 +21,8 @@ RUN_KEYS = ("player", "variant")
 class RoundView(NamedTuple):
     """A plot of one run, round by round.
 
-    Attributes:
-        title, unit: the title, and the unit of values.
-        agent: the value of each agent, drawn as one line per agent; None for no lines.
-        together: values that combine all agents of a round, by name.
+    Each agent has a line with its value ``agent``, if there is one. The named values ``together``
+    combine all agents of a round.
     """
 
     title: str

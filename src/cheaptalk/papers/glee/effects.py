@@ -95,7 +95,7 @@ def _reference_market(fits: Fits) -> str:
 
 
 def _beside(fits: Fits) -> pl.DataFrame:
-    """Return the effects of each market on the metrics; empty if there is only one market."""
+    """The effects of each market on the metrics; empty if there is only one market."""
     return fits.beside(MARKET, {name: name for name in SHOWN})
 
 
@@ -188,7 +188,7 @@ def _name(fits: Fits, role: str) -> str:
 
 
 def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.DataFrame:
-    """Return one row per player, by decreasing gain in the first column."""
+    """One row per player, by decreasing gain in the first column."""
     joined = pl.DataFrame({"player": []}, schema={"player": pl.String})
     for fits, role in sides:
         effects = fits.beside(ROLES[role], {GAINS[role]: _name(fits, role)}).drop("reference")

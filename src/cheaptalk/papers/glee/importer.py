@@ -256,11 +256,7 @@ FAMILIES: dict[str, type[Config]] = {
 
 
 def read_config(data: object) -> Config:
-    """Return a game's validated configuration.
-
-    Raises:
-        Unfit: the data are not a configuration of GLEE, or contain unknown settings.
-    """
+    """Return a game's validated configuration; raise Unfit for unknown games and settings."""
     if not isinstance(data, dict):
         raise Unfit("config.json: must be a JSON object")
     kind = data.get("game_type")

@@ -205,11 +205,7 @@ MISTAKES = tuple(MISTAKE_RADAR.axes.values())
 
 
 def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return a model or strategy and the number of its prompt; None if the prompt has no number.
-
-    >>> circled({"model": "openai/o3-mini", "style": "circle_2"})
-    ('openai/o3-mini', 2)
-    """
+    """Return a model or strategy and the number of its prompt; None if the prompt has no number."""
     style = spec.get("style")
     style = style.get(GAME) if isinstance(style, dict) else style
     match = CIRCLE.fullmatch(style or "")

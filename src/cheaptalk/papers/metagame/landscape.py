@@ -123,7 +123,7 @@ def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
 
 
 def _by_agents(evidence: Evidence) -> dict[str, tuple[Analysis, ...]]:
-    """Return the analyses for the paper's tables: of language models only, and of all players."""
+    """The analyses for the paper's tables: of language models only, and of all players."""
     shown = selected_labels(evidence, evidence.labels)
     models = [label for label in shown if "model" in evidence.players.get(label, {})]
     groups = {}

@@ -57,13 +57,7 @@ STARS_NOTE = (
 
 
 def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
-    """Return Table 1: the games, each with the number of settings that were played.
-
-    A setting is an instance for a pair of agents in either order.
-
-    Args:
-        frame: the matches, with the names of games.
-    """
+    """Return Table 1: the games with their numbers of instances for a pair of agents in any order."""
     pair = pl.concat_list("player_player_1", "player_player_2").list.sort().list.join("\n")
     games = frame.group_by(NAME, maintain_order=True).agg(
         pl.struct("instance", pair).n_unique().alias("settings"),
@@ -83,11 +77,7 @@ def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
 
 
 def _pool(quantities: Any) -> tuple[str, str]:
-    """Return the number of kinds of items, and the number of items of each kind, as text.
-
-    >>> _pool([7, 4, 1]), _pool({"kinds": 5, "mean": 4})
-    (('3', '(7, 4, 1)'), ('5', 'Poisson(4) each'))
-    """
+    """The number of kinds of items, and the number of items of each kind, as text."""
     if isinstance(quantities, Mapping):
         return str(quantities["kinds"]), f"Poisson({readable(quantities['mean'])}) each"
     return str(len(quantities)), f"({readable(quantities)})"
@@ -96,11 +86,7 @@ def _pool(quantities: Any) -> tuple[str, str]:
 def landscapes(
     evidence: Evidence, analyses: Mapping[str, Sequence[Analysis]]
 ) -> Iterator[ReportTable]:
-    """Yield Tables 2 to 5 and 15 and the tables of Figure 1, for games that were played.
-
-    Args:
-        analyses: the analyses of the games, by set of agents.
-    """
+    """Yield Tables 2 to 5 and 15 and the tables of Figure 1, for games that were played."""
     tables = pl.read_csv(Path(__file__).with_name("landscapes.csv"))
     for name, number, agents, stars, included in tables.iter_rows():
         games = [
@@ -144,7 +130,7 @@ def _parameters(analysis: Analysis) -> str:
 
 
 def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
-    """Return each agent's mean and error of a metric; the best mean is bold and can have stars."""
+    """Each agent's mean and error of a metric; the best mean is bold and can have stars."""
     title, _ = METRICS[metric]
     name = metric if metric == REGRET else title
     if metric == "uw" and analysis.name in SMALL:
@@ -168,10 +154,9 @@ def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[s
 def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTable]:
     """Yield Table 12: how often agents accept less than their outside options, by opponent.
 
-    Args:
-        shares: one row per agent and kind of opponent, ``against``. ``turn`` is the percentage of
-            accepted low offers; ``game`` is the percentage of matches with low offers in which an
-            agent accepts one.
+    ``shares`` has one row per agent and kind of opponent, ``against``. ``turn`` is the percentage
+    of accepted low offers; ``game`` is the percentage of matches with low offers in which an agent
+    accepts one.
     """
     rates = shares.filter(pl.col("player").is_in(selected_labels(evidence, evidence.labels)))
     kinds = [kind for kind in OPPONENTS if kind in set(rates["against"])]
@@ -187,11 +172,7 @@ def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTabl
 
 
 def providers(evidence: Evidence, analysis: Analysis) -> Iterator[ReportTable]:
-    """Yield Tables 13 and 14 (appendix K.1): the values that providers give, and best responses.
-
-    Args:
-        analysis: the analysis of all configurations with equal weight.
-    """
+    """Yield Tables 13 and 14 (appendix K.1): the values that providers give, and best responses."""
     shown = analysis.providers
     for reading in shown.readings if shown else ():
         if shown is None or reading.name != "mixtures":

@@ -13,15 +13,7 @@ from cheaptalk.text import capital, fixed
 
 
 class ShownNumber(NamedTuple):
-    """A number shown on a chart's axis, with its column, title, decimals and unit.
-
-    Attributes:
-        key: the column of the frame.
-        title: the title of the axis.
-        decimals: the number of decimals in hover texts.
-        unit: the unit of observation, such as a match.
-        zero: whether the axis begins at 0.
-    """
+    """A column of numbers with the title of its axis; ``unit`` is that of observations."""
 
     key: str
     title: str
@@ -37,14 +29,10 @@ class ShownNumber(NamedTuple):
 def panels(
     frame: pl.DataFrame, number: ShownNumber, *, staged: bool, by: str = "objective"
 ) -> list[Chart]:
-    """Return charts of one column of numbers, with one chart per objective.
+    """Return charts of one column of numbers, with one chart for each value of the column ``by``.
 
-    Args:
-        frame: one row per objective, player and series, with ``objective``, ``player``,
-            ``iteration``, ``series`` (the name of the line) and the number with its interval.
-        staged: whether the axis shows iterations, with other players as dashed horizontal lines,
-            instead of one row per player.
-        by: the column that defines panels.
+    If ``staged``, the axis shows iterations, with other players as dashed horizontal lines, instead
+    of one row per player.
     """
     groups = frame.drop_nulls(number.key).group_by(by, maintain_order=True)
     make = _over_iterations if staged else _by_player

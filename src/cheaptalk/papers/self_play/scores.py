@@ -48,7 +48,7 @@ GROUP = ("weight", "objective", "lineage", "partner")
 
 
 def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
-    """Return the report's first sentence: how self-play scores changed, or the highest score."""
+    """The report's first sentence: how self-play scores changed, or the highest score."""
     rows = frame.filter(partner=ITSELF).drop_nulls(number.key)
     play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
     if sides.staged and (changes := _changes(sides, rows, number)):
@@ -65,7 +65,7 @@ def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Ans
 
 
 def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
-    """Return how scores changed from the first to the last iteration; empty without changes."""
+    """How scores changed from the first to the last iteration; empty without changes."""
     changes, fewest = [], FEW_INSTANCES
     for names, part in cells.group_by("objective", "lineage", maintain_order=True):
         rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
@@ -190,12 +190,7 @@ PRINTED_PLAY = {WITH[ITSELF]: "Self-Play", WITH[PEOPLE]: "Human"}
 def _rate_table(
     evidence: Evidence, ends: pl.DataFrame, shares: pl.DataFrame
 ) -> Iterator[ReportTable]:
-    """Yield Table 2, with a row before and a row after the training of each lineage.
-
-    Args:
-        ends: the matches of first and last iterations.
-        shares: one row per rate, objective, kind of play, lineage and end.
-    """
+    """Yield Table 2, with a row before and a row after the training of each lineage."""
     shown = selected_labels(evidence, ends["player"].unique().sort().to_list())
     hidden = ends.filter(~pl.col("player").is_in(shown))["lineage"].unique().to_list()
     selected = shares.filter(
@@ -296,7 +291,7 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
-    """Return the correlations over all matches and over agreements; append failures to notes."""
+    """The correlations over all matches and over agreements; append failures to notes."""
     result: dict[str, Any] = {}
     groups = {"all": part, "agreed": part.filter(pl.col("agreement") == 100)}
     for key, rows in groups.items():

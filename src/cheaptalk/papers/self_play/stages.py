@@ -45,12 +45,7 @@ table = partial(paper_table, "self_play")
 
 
 class Stage(NamedTuple):
-    """A player that is an iteration of a self-play lineage.
-
-    Attributes:
-        lineage: the name of the lineage, or the label of a player that is not an iteration.
-        iteration: the number of the iteration; None if the player is not an iteration.
-    """
+    """The lineage and number of an iteration, or another player's label and None."""
 
     lineage: str
     iteration: int | None
@@ -68,11 +63,7 @@ Stage(lineage='gpt-4', iteration=None))
 
 
 def objective_name(weight: float) -> str:
-    """Return the name of an objective.
-
-    >>> objective_name(1), objective_name(0.5)
-    ('cooperative', 'lambda 0.5')
-    """
+    """Return the name of an objective, such as "cooperative" or "lambda 0.5"."""
     return OBJECTIVES.get(weight, f"lambda {weight:g}")
 
 
@@ -158,7 +149,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
-    """Return the bounds of both players' mean payoffs by objective and seats per player."""
+    """The bounds of both players' mean payoffs by objective and seats per player."""
     rows = []
     for weight in weights:
         game = DealOrNoDeal(objective=weight)
@@ -191,14 +182,7 @@ def cells(
     bounds: Mapping[str, Bounds | BoundsColumns],
     by: str = "partner",
 ) -> pl.DataFrame:
-    """Return the mean and interval of each value by objective, iteration, player and column ``by``.
-
-    Args:
-        frame: one row per observation.
-        values: columns to average.
-        bounds: the bounds of the values.
-        by: a further column that identifies cells.
-    """
+    """Return the mean and interval of each value by objective, iteration, player and column ``by``."""
     averages = means(frame, values, [*CELL, by], bounds=bounds)
     return ordered(sides, averages, by)
 

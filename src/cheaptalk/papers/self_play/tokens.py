@@ -60,22 +60,14 @@ class Dialogues:
 
 
 def turn_text(action: Mapping[str, Any]) -> str:
-    """Return a turn in the format of the paper's models.
-
-    >>> turn_text({"message": "Hi!"}), turn_text({"books": 1, "hats": 0, "balls": 2})
-    ('[message] Hi!', '[propose] (1 books, 0 hats, 2 balls)')
-    """
+    """Return a turn in the format of the paper's models."""
     if action.get("books") is None:
         return MESSAGE_PREFIX + (action.get("message") or "")
     return PROPOSAL.format(*(action[item] for item in ITEMS))
 
 
 def read_merges(file: Path) -> dict[tuple[str, str], int]:
-    """Return the rank of each pair of word parts; pairs with lower ranks are joined first.
-
-    Raises:
-        CheaptalkError: the file cannot be read, or is not a merges file.
-    """
+    """Return the rank of each pair of word parts; pairs with lower ranks are joined first."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -87,11 +79,7 @@ def read_merges(file: Path) -> dict[tuple[str, str], int]:
 
 
 def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
-    """Return the number of tokens of a piece of text.
-
-    >>> part_count("low", {("l", "o"): 0, ("lo", "w"): 1}), part_count("low", {("o", "w"): 0})
-    (1, 2)
-    """
+    """Return the number of tokens of a piece of text."""
     parts = [LETTERS[byte] for byte in piece.encode()]
     while len(parts) > 1:
         first = min(pairwise(parts), key=lambda pair: merges.get(pair, inf))

@@ -27,7 +27,7 @@ class GamaModel(BaseModel):
 
 
 class Meta(GamaModel):
-    """Settings that the files of all GAMA-Bench games share."""
+    """Settings in the files of all games."""
 
     name_exp: str
     player_num: int
@@ -92,13 +92,10 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         return {}
 
     def models(self, named: str | None) -> list[str]:
-        """Return the players' recorded models.
+        """Return the players' recorded models, or that in the file name, ``named``.
 
         A player's model takes precedence over that of the settings if it is more exact, or not a
-        model. If both are missing, the model in the file name, ``named``, is used.
-
-        Raises:
-            Unfit: a model is missing.
+        model.
         """
         recorded = []
         for number, player in enumerate(self.player_data):
@@ -135,12 +132,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
             agree(f"player_data.{number}.id", player.id, f"player_{number}")
 
     def seat_of(self, id_: str, field: str) -> str:
-        """Return the seat of a player, given as ``NUMBER`` or ``player_NUMBER``.
-
-        Args:
-            id_: GAMA's name of the player.
-            field: the name of the field, for the error.
-        """
+        """Return the seat of a player, given as ``NUMBER`` or ``player_NUMBER``."""
         number = id_.removeprefix("player_")
         if number not in map(str, range(len(self.player_data))):
             raise Unfit(f'"{field}": there is no player "{id_}"')

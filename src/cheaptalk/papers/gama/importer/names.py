@@ -44,12 +44,8 @@ VERSION = re.compile(r"-\d{4}$")
 class FileName(NamedTuple):
     """The parts of a file name; missing parts are None.
 
-    Attributes:
-        model: the model's name.
-        game: the game, one of :data:`SETTINGS`.
-        mode: the feedback of the bar.
-        version: the version of the prompts.
-        tag: the run, or the experiment.
+    ``mode`` is the feedback of the bar, ``version`` that of the prompts, and ``tag`` the run or the
+    experiment.
     """
 
     model: str | None = None
@@ -72,9 +68,7 @@ class FileName(NamedTuple):
     def treatment(self, version: str) -> Treatment:
         """Return the players' settings that differ from the paper's defaults.
 
-        Args:
-            version: the recorded version of the prompts. A file name with a version but without a
-                run is the default run in Table 6.
+        A file name with a version of the prompts but without a run is the default run in Table 6.
         """
         settings: Treatment = {}
         if version != "v1" or (self.version and self.tag is None):
