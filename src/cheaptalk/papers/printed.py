@@ -195,3 +195,12 @@ def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
         if not f"{name}.".startswith(known) and not name.endswith(BESIDES):
             title = f"{name}, printed"
             yield Header(f"{name}.printed", title, last.unit, last.decimals, about)
+
+
+def position(column: str, order: Iterable[Any]) -> pl.Expr:
+    """Return a sort key: the position of a column's value in an order, with unknown values last."""
+    values = list(order)
+    positions = range(len(values))
+    return pl.col(column).replace_strict(
+        values, positions, default=len(values), return_dtype=pl.Int64
+    )

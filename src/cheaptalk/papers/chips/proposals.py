@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.chips import paper_tables
-from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.papers.chips.paper_tables import table
+from cheaptalk.papers.chips.games import Games, games, paper_rows, shown, table
 from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts
-from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Shown
+from cheaptalk.reports.recipes.tables import ERROR, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics.columns import with_matching
 
@@ -54,7 +52,7 @@ class BarScale(NamedTuple):
         return [(index + shift) * self.width for index in range(self.low, self.high + 1)]
 
 
-def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def table_5(evidence: Evidence) -> Iterator[Shown]:
     """Report gains and chip ratios of accepted and rejected proposals.
     The gain is the value of the trade to the proposer; the ratio is the number of chips given per
     chip requested. Intervals of means are clustered by instance. As in the paper, standard
@@ -82,8 +80,21 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         for name, rows in (("proposals", frame), ("kinds-of-proposals", shares))
     )
     yield first
-    yield from paper_tables.proposals(evidence, data, frame)
+    if players := shown(evidence, data.players):
+        rows = paper_rows(frame, players, "player")
+        yield _table_5(evidence, rows.sort(*data.order("variant"), maintain_order=True))
     yield last
+
+
+def _table_5(evidence: Evidence, rows: pl.DataFrame) -> ReportTable:
+    numbers = (
+        column
+        for key in ("gain", "ratio")
+        for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
+    )
+    variant = pl.col("variant").str.replace_all(" colours", "-chip", literal=True)
+    outcome = pl.col("outcome").str.to_titlecase()
+    return table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:

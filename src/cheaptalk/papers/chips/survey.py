@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 from scipy import stats
@@ -12,16 +12,14 @@ from scipy import stats
 from cheaptalk.atomic_files import read_whole
 from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges import answer_verdicts
-from cheaptalk.papers.chips import paper_tables
-from cheaptalk.papers.chips.games import GAME, Games, games
-from cheaptalk.papers.chips.paper_tables import table
+from cheaptalk.papers.chips.games import GAME, Games, games, paper_game, table
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.people import with_people
-from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
+from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
 from cheaptalk.statistics.columns import with_matching
@@ -191,7 +189,7 @@ def title(name: str) -> str:
     return name.removeprefix(THEME).replace("_", " ").capitalize()
 
 
-def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def figure_11(evidence: Evidence) -> Iterator[Shown]:
     """Compare the first and the second game of participants who played two games of the same kind.
     The table shows the share of the bound, the participant's payment, and the difference between
     the second and the first game. Intervals are clustered by first game. p is the p-value of a
@@ -273,8 +271,13 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     frame = with_matching(tested, wide, "metric").drop("metric")
     variants = {name: name for name in cells["variant"].unique(maintain_order=True)}
     yield table(evidence, "survey", frame, columns={"variants": variants})
-    titles = pl.col("metric").replace_strict(list(scales), list(map(title, scales)))
-    yield paper_tables.survey(evidence, cells.with_columns(title=titles))
+    rows: dict[str, dict[str, Any]] = {}
+    for row in cells.iter_rows(named=True):
+        means_of_game = rows.setdefault(row["variant"], {"variant": paper_game(row["variant"])})
+        means_of_game |= {row["metric"]: row["mean"], f"{row['metric']}{ERROR}": row["error"]}
+    by_game = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    titles = {name: title(name) for name in scales}
+    yield table(evidence, "table-1", by_game, columns={"scales": titles})
 
 
 def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
@@ -285,7 +288,7 @@ def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
     return finite(float(stats.kruskal(*groups).pvalue))
 
 
-def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def figure_9(evidence: Evidence) -> Iterator[Shown]:
     """Count the participants who mention each theme when they describe their strategy.
     An answer can have several themes, so shares can add up to more than 1.
     """

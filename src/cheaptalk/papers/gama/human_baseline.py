@@ -5,13 +5,12 @@ from fractions import Fraction
 
 import polars as pl
 
-from cheaptalk.papers.gama import charts as drawing
-from cheaptalk.papers.gama.rounds import choices, lines
+from cheaptalk.papers.gama.rounds import choices, lines, mean_line
 from cheaptalk.papers.gama.scores import lead, single_player_runs, table
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
@@ -84,7 +83,7 @@ def _single_player_matches(evidence: Evidence) -> pl.DataFrame:
     return scored.join(runs, on="match_id", maintain_order="left", validate="1:1")
 
 
-def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def told(evidence: Evidence) -> Iterator[Shown]:
     """Report the numbers that players choose if prompts describe the other players (appendix G).
 
     The prompt states, truthfully or not, that the other players always choose the equilibrium (a),
@@ -128,7 +127,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     panels, across = [], Axis("round", integer=True)
     for (player, ratio), part in line.group_by("player", "ratio", maintain_order=True):
         layers = [
-            drawing.line(key, part.filter(told=key).to_dicts(), index)
+            mean_line(key, part.filter(told=key).to_dicts(), index)
             for index, key in enumerate(TOLD)
             if key in set(part["told"])
         ]

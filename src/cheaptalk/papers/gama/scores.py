@@ -202,7 +202,7 @@ def ranked(runs: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, lis
     return ranks, leads
 
 
-def scores(runs: pl.DataFrame) -> pl.DataFrame:
+def mean_scores(runs: pl.DataFrame) -> pl.DataFrame:
     """Return the mean scores of all players, with one row per game and one row overall.
 
     Confidence intervals are those of :func:`.mean_intervals`, clustered by instance within

@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.gama import paper_tables
+from cheaptalk.papers.gama.paper_tables import numbered as numbered_table
+from cheaptalk.papers.gama.paper_tables import shown
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import (
     default_players,
@@ -18,7 +19,7 @@ from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Point
 from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import SHARE, get_game, numbered
 from cheaptalk.statistics import STRATA
@@ -35,7 +36,7 @@ MAX_PIRATES = 20
 """The maximum number of pirates in a table of ballots."""
 
 
-def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def battles(evidence: Evidence) -> Iterator[Shown]:
     """Report how battle royales end if one player fills all seats, and plot one run per player.
 
     In the figures, time runs to the right; each row is a player, with the best shot on top. Grey
@@ -53,7 +54,7 @@ def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield Charts("battles", "One battle per player", panels)
 
 
-def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def pirates(evidence: Evidence) -> Iterator[Shown]:
     """Report the plans and votes in pirate games in which one player fills all seats.
 
     For each ballot, the bar above the line is the mean distance of plans from the optimal plan, as
@@ -85,7 +86,7 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )
     ballots_shown = _sample_ballots(evidence, frame, runs)
     yield ballots_shown
-    yield from paper_tables.voyages(evidence, ballots_shown.frame)
+    yield from _voyages(evidence, ballots_shown.frame)
 
 
 def _single_player_matches(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
@@ -230,3 +231,23 @@ def _sample_ballots(
         notes=[note] * (len(pirates) > MAX_PIRATES),
         leads=lambda row: lead(runs, PIRATES, row["who"]),
     )
+
+
+def _voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield Table 2 for each player ``who``: a row per ballot and a column per pirate.
+
+    Pirates who have been thrown overboard have a dash. Voyages are random, so cells can't be
+    compared with the printed values.
+    """
+    pirates = {
+        name: name.removeprefix("pirate ") for name in ballots.columns if name.startswith("pirate ")
+    }
+    players = ballots["who"].unique(maintain_order=True).to_list()
+    for label, model in shown(evidence, players).items():
+        frame = ballots.filter(who=label).select(
+            pl.format("Round {}", "ballot").alias("ballot"),
+            pl.col(list(pirates)).str.replace("\u00a0", "").fill_null("-"),
+            "plan_distance",
+            "vote_accuracy",
+        )
+        yield numbered_table(evidence, "voyage", model, label, frame, columns={"pirates": pirates})

@@ -53,7 +53,7 @@ def number_text(row: Row, key: str) -> str:
 
 
 def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Chart:
-    """Plot a heat map of pairs, with Alice in rows, Bob in columns, and the mean of all pairs as 0."""
+    """Plot a heat map with Alice in rows, Bob in columns, and the mean of all pairs as 0."""
     down, across = (sorted({row[name] for row in rows}) for name in ("Alice", "Bob"))
     by_pair = {(row["Alice"], row["Bob"]): row for row in rows}
     maximum = max((abs(row[key]) for row in rows if row[key] is not None), default=0.0)

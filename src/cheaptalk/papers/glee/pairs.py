@@ -27,7 +27,7 @@ from cheaptalk.papers.glee.regressions import (
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.statistics.covariances import cluster_scores
 from cheaptalk.statistics.design_matrix import confounding_note, level_texts
@@ -88,7 +88,7 @@ def pairs_of(evidence: Evidence) -> list[Pairs]:
     return families
 
 
-def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def pair_maps(evidence: Evidence) -> Iterator[Shown]:
     """Report how metrics depend on the pair of players, relative to the mean of all pairs.
 
     The regressions are those of the market's effects, with the pair of players as one factor (GLEE,

@@ -10,8 +10,8 @@ from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import Cell, cells
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import ReportTable, estimate
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
+from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
@@ -19,7 +19,7 @@ from cheaptalk.text import capital, fixed
 MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met", "opponent")
 
 
-def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def cross_play(evidence: Evidence) -> Iterator[Shown]:
     """Report each iteration's score and share of agreements with other iterations.
 
     A lineage that develops its own language agrees with itself, but less with earlier iterations or

@@ -14,7 +14,7 @@ from cheaptalk.papers.self_play.tokens import MERGES, Dialogues, dialogue_tokens
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import COUNT, Header, ReportTable
 from cheaptalk.reports.study.judges import JudgeSection, judge_sections
 from cheaptalk.rules import counted
@@ -32,7 +32,7 @@ LENGTHS = ("gpt2", "length", "words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
 
 
-def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def lengths(evidence: Evidence) -> Iterator[Shown]:
     """Report the mean length of self-play dialogues.
 
     The paper counts the GPT-2 tokens of both players' turns, including prefixes such as
@@ -63,7 +63,7 @@ CORPUS_PARTS = {part: end for part, end in PARTS.items() if part not in ("wanted
 """The statistics of metrics that combine all dialogues, with the suffixes of columns."""
 
 
-def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def diversity(evidence: Evidence) -> Iterator[Shown]:
     """Report the diversity of language in self-play dialogues.
 
     The vocabulary is the number of distinct words, in lower case and without punctuation. The
@@ -150,7 +150,7 @@ SHARES = ("alike", "same", "precision", "recall")
 """The shares of judges' verdicts that agree with a reference; see :class:`.Agreement`."""
 
 
-def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def inconsistency(evidence: Evidence) -> Iterator[Shown]:
     """Report the share of inconsistent messages and proposals in self-play.
 
     A judge with the rubric ``hallucination`` examines each move for impossible counts, false claims

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
-from cheaptalk.papers.printed import Columns, selected_labels
+from cheaptalk.papers.printed import Columns, position, selected_labels
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
     ITSELF,
@@ -24,14 +24,13 @@ from cheaptalk.papers.self_play.stages import (
     cells,
     leads,
     ordered,
-    position,
     table,
 )
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import FEW_INSTANCES, Margin, margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
@@ -101,7 +100,7 @@ def _change(
     return f"{direction} by {size} from {ends[0]} to {ends[1]}{unsure}"
 
 
-def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
+def scores(evidence: Evidence) -> Iterator[Shown]:
     """Report players' mean scores in self-play, with people, and with other players.
 
     The score of a match without an agreement is 0. In self-play, the score is the mean of both
@@ -129,7 +128,7 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     yield table(evidence, "scores", frame, leads=leads(sides.frame))
 
 
-def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def agreements(evidence: Evidence) -> Iterator[Shown]:
     """Report the shares of matches with an agreement, and with a Pareto-optimal agreement.
 
     Matches without an agreement count as not optimal. A division is Pareto-optimal if no other
@@ -246,7 +245,7 @@ def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
     )
 
 
-def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def faults(evidence: Evidence) -> Iterator[Shown]:
     """Report the shares of matches with an invalid answer, and of matches aborted by one.
 
     Scripted negotiators make no such errors. Figures without errors are omitted. 95 % confidence
@@ -332,7 +331,7 @@ def _competition_charts(
         yield Charts(name, title, charts)
 
 
-def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def competition(evidence: Evidence) -> Iterator[Shown]:
     """Report play with the strictly competitive objective: own points minus the opponent's points.
 
     The score is 0 without an agreement. In self-play the mean score is always 0, so only agreements

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
-from cheaptalk.papers.printed import paper_table
+from cheaptalk.papers.printed import paper_table, position
 from cheaptalk.players import Kind
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
@@ -182,7 +182,7 @@ def cells(
     bounds: Mapping[str, Bounds | BoundsColumns],
     by: str = "partner",
 ) -> pl.DataFrame:
-    """Return the mean and interval of each value by objective, iteration, player and column ``by``."""
+    """Return the mean and interval of each value by :data:`CELL` and the column ``by``."""
     averages = means(frame, values, [*CELL, by], bounds=bounds)
     return ordered(sides, averages, by)
 
@@ -211,13 +211,6 @@ def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFr
         nulls_last=True,
         maintain_order=True,
     )
-
-
-def position(column: str, order: Iterable[Any]) -> pl.Expr:
-    """Return a sort key: the position of a column's value in an order, with unknown values last."""
-    values = list(order)
-    positions = range(len(values))
-    return pl.col(column).replace_strict(values, positions, default=99, return_dtype=pl.Int64)
 
 
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:
