@@ -1,6 +1,6 @@
-"""Tables of results by iteration: scores, agreements, errors, correlations and competition."""
+"""Results by iteration: scores, agreements, errors, correlations, competition and cross-play."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -9,8 +9,8 @@ import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
 from cheaptalk.papers.printed import Columns, position, selected_labels
-from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
+    GAME,
     ITSELF,
     OBJECTIVES,
     ONE_ITERATION,
@@ -20,13 +20,17 @@ from cheaptalk.papers.self_play.stages import (
     PERCENT,
     THEIRS,
     WITH,
+    ShownNumber,
     Sides,
     cells,
     leads,
     ordered,
+    panels,
     table,
 )
-from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.charts.chart import Chart, Lead
+from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell
+from cheaptalk.reports.charts.kinds import cells as heat_map
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import FEW_INSTANCES, Margin, margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
@@ -34,7 +38,7 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
-from cheaptalk.statistics.limits import BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
@@ -356,3 +360,56 @@ def competition(evidence: Evidence) -> Iterator[Shown]:
             part = others if number == SCORED else averages
             yield from _competition_charts(name, title, part, number, sides)
     yield table(evidence, "competition", averages, leads=leads(frame, "against"))
+
+
+MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met", "opponent")
+
+
+def cross_play(evidence: Evidence) -> Iterator[Shown]:
+    """Report each iteration's score and share of agreements with other iterations.
+
+    A lineage that develops its own language agrees with itself, but less with earlier iterations or
+    with a lineage of another seed. The score is that of the row's player, with 0 for matches
+    without an agreement. 95 % confidence intervals are clustered by instance.
+    """
+    sides = evidence.once(Sides)
+    if sides.kin.is_empty():
+        raise NoData("no two iterations met; add pairings such as [iteration-0, iteration-5]")
+    limits: dict[str, Bounds | BoundsColumns] = {"own": OWN, "agreement": PERCENT}
+    frame = means(sides.kin, ["own", "agreement"], MET, bounds=limits)
+    frame = ordered(sides, frame.with_columns(partner=pl.lit("")))
+    frame = frame.sort("weight", "lineage", "iteration", "family", "met", maintain_order=True)
+    panels = []
+    within = frame.filter(pl.col("family") == pl.col("lineage")).filter(
+        (pl.col("met") != pl.col("iteration")).any().over("objective", "lineage")
+    )
+    for (objective, lineage), part in within.group_by("objective", "lineage", maintain_order=True):
+        title = ", ".join(filter(None, (capital(str(objective)), str(lineage))))
+        panels.append(_map(title, part))
+    if panels:
+        yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
+    yield table(evidence, "cross-play", frame, leads=_cross_lead)
+
+
+def _map(title: str, frame: pl.DataFrame) -> Chart:
+    rows = {(str(row["iteration"]), str(row["met"])): row for row in frame.iter_rows(named=True)}
+    names = [str(number) for number in sorted({*frame["iteration"], *frame["met"]})]
+
+    def cell(iteration: str, opponent: str) -> Cell | None:
+        row = rows.get((iteration, opponent))
+        if row is None:
+            return None
+        agreement, score = estimate(row, "agreement"), estimate(row, "own")
+        text = (
+            f"iteration {iteration} with {opponent}\n{fixed(row['agreement'], 1)} % agree"
+            f"{agreement.within(1)}\nscore {fixed(row['own'], 2)}{score.within(2)}\n"
+            f"{counted(row['own.n'], 'match')}"
+        )
+        return Cell(row["agreement"], text, _cross_lead(row))
+
+    return heat_map(title, "", ("iteration", names), ("opponent", names), cell, decimals=0)
+
+
+def _cross_lead(row: Mapping[str, Any]) -> Lead:
+    query = {"status": "finished", "player": row["player"]}
+    return Lead(GAME, query | {"player_player": row["opponent"]})
