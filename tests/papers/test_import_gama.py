@@ -1,13 +1,12 @@
 """Import of GAMA's recorded games as matches; others are skipped with file, field and reason."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from cheaptalk.records import Store, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 from cheaptalk.rules import CheaptalkError, get_game
 from tests.conftest import Command
+from tests.papers.faults import put, read_faults
 from tests.papers.gama_folders import (
     KINDS,
     Data,
@@ -417,20 +417,6 @@ def test_folders_distinguish_games_with_same_name(games: Path) -> None:
 # Invalid files
 
 
-def put(*path: str | int) -> Callable[[Data, Any], None]:
-    """Return a function that sets the value at a path in a file; ``...`` deletes it."""
-
-    def change(data: Any, value: Any) -> None:
-        for step in path[:-1]:
-            data = data[step]
-        if value is ...:
-            del data[path[-1]]
-        else:
-            data[path[-1]] = value
-
-    return change
-
-
 def one_player(data: Data, _: Any) -> None:
     data["meta"]["player_num"] = 1
     del data["player_data"][1:]
@@ -451,8 +437,7 @@ CHANGES = {"one_player": one_player, "extra_player": extra_player, "taxed_rounds
 
 def test_invalid_file_error_names_field(games: Path) -> None:
     """Without a value, the path of a fault is deleted."""
-    faults = yaml.safe_load(Path(__file__).with_name("gama_faults.yaml").read_text("utf-8"))
-    for name, fault in faults.items():
+    for name, fault in read_faults("gama").items():
         data = KINDS[fault["kind"]]()
         change = CHANGES[fault["change"]] if "change" in fault else put(*fault["path"])
         change(data, fault.get("value", ...))

@@ -9,8 +9,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
-from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.papers.self_play.language import part_count, read_merges, token_counts
+from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
