@@ -17,7 +17,6 @@ from cheaptalk.reports.charts.chart import Box, Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
 from tests.papers.chip_games import compute_findings, play, records, turns
-from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, boxes, named, up
 
 MIXED = "bayes / bayes / zero"
@@ -466,28 +465,3 @@ def test_variant_names_show_differing_parameters(tmp_path: Path) -> None:
         "2 colours, colours green, red, rounds 3",
         "3 colours, colours green, red, blue, rounds 1",
     ]
-
-
-@pytest.mark.browser
-def test_page_draws_charts_and_opens_match_by_keyboard(chips_path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "chips.html"
-    with ct.Store.open(chips_path) as store:
-        write_findings(ct.reports.findings(store, "chips", "chips", draws=100), out)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        plots = "document.querySelectorAll('.plot')"
-        await tab.until(f"[...{plots}].every((one) => one.querySelector('svg'))")
-        assert await tab.run(f"{plots}.length") > 15
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        empty = "[...document.querySelectorAll('tbody')].filter((one) => !one.rows.length).length"
-        assert await tab.run(empty) == 0
-        link = "document.querySelector('[data-name=final-surplus] tbody a')"
-        await tab.run(f"{link}.focus()")
-        await tab.press("Enter")
-        reader = "document.getElementById('reader')"
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert tab.complaints == []
-        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
-
-    browse(tmp_path / "profile", visit)

@@ -26,7 +26,6 @@ from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports.charts.chart import Line, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
-from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, boxes, named, up
 
 NAME = "gama-scripted"
@@ -563,35 +562,3 @@ def test_figure_11_shows_mixed_and_self_play_lines(
     apart = lines["adaptive, alone"]
     assert isinstance(apart, Line)
     assert apart.dash
-
-
-# The page
-
-
-@pytest.mark.browser
-def test_page_fits_phone_and_opens_matches(path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    with ct.Store.open(path) as store:
-        write_findings(findings(store, NAME, "gama", draws=100), out)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        await tab.until(
-            "[...document.querySelectorAll('.plot')].every(one => one.querySelector('svg'))"
-        )
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        assert await tab.run("document.querySelectorAll('.plot').length") > 40
-        assert await tab.run("[...document.querySelectorAll('tbody')].every(b => b.rows.length)")
-        scroll = "document.querySelector('[data-name=scores-by-run] .scroll')"
-        assert await tab.run(f"{scroll}.tabIndex") == 0
-        await tab.run(f"""[...{scroll}.querySelectorAll('a')]
-            .find(link => link.textContent == 'Pirate game').focus()""")
-        await tab.press("Enter")
-        reader = "document.getElementById('reader')"
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 3")
-        await tab.press("Escape")
-        await tab.until(f"!{reader}.open")
-        assert tab.complaints == []
-        assert [url for url in tab.fetched if not url.startswith("data:")] == [out.as_uri()]
-
-    browse(tmp_path / "profile", visit)

@@ -22,10 +22,9 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of, write_findings
+from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
-from tests.reports.browser import Tab, browse
 
 GAMES = ("bargaining", "negotiation", "persuasion")
 
@@ -556,37 +555,3 @@ def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
         results = compute_findings(store)
     assert list(results.tables) == ["played", "played-by-player"]
     assert all("run the preset glee" in why for why in results.lacking.values())
-
-
-@pytest.mark.browser
-def test_page_draws_charts_and_opens_matches_in_browser(
-    glee_results: Findings, tmp_path: Path
-) -> None:
-    out = tmp_path / "glee.html"
-    write_findings(glee_results, out)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        plots = len([panel for group in glee_results.charts.values() for panel in group.panels])
-        await tab.until(f"document.querySelectorAll('.plot svg').length >= {plots}")
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        rows = "[...document.querySelectorAll('.tabular')].map((one) => [one.dataset.name,"
-        rows += " one.querySelectorAll('tbody tr').length])"
-        assert dict(await tab.run(rows)) == {
-            name: table.frame.height for name, table in glee_results.tables.items()
-        }
-        reader = "document.getElementById('reader')"
-        await tab.run("document.querySelector('[data-name=market-bargaining] tbody a').focus()")
-        await tab.press("Enter")
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        await tab.run(f"{reader}.close()")
-        cell = (
-            "[data-name^=pairs-negotiation-figures] a.mark[href*='alice=fair'][href*='bob=tough']"
-        )
-        await tab.run(f'document.querySelector("{cell}").focus()')
-        await tab.press("Enter")
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert "Alice fair, Bob tough" in await tab.run(f"{reader}.querySelector('h2').textContent")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)

@@ -13,10 +13,9 @@ from cheaptalk.models import ModelCall, Reply
 from cheaptalk.papers.metagame.behaviour import circled
 from cheaptalk.papers.metagame.landscape import providers
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import findings, write_findings
+from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.reports.recipes.parts import Drawing
 from cheaptalk.reports.recipes.tables import ReportTable
-from tests.reports.browser import Tab, browse
 
 STRATEGIES = ("tough", "soft", "walk", "aspire")
 STUDY: dict[str, Any] = {
@@ -259,22 +258,3 @@ def test_circles_are_parsed_from_style() -> None:
     ]
     for spec, expected in cases:
         assert circled(spec) == expected
-
-
-@pytest.mark.browser
-def test_page_shows_landscape_in_browser(store_path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    with ct.Store.open(store_path) as store:
-        write_findings(findings(store, "table", "metagame", draws=100), out)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        await tab.until(
-            "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))"
-        )
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        assert await tab.run("document.querySelectorAll('.drawing svg').length") == 3
-        assert await tab.run("[...document.querySelectorAll('tbody')].every(b => b.rows.length)")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)

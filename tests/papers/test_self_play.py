@@ -15,7 +15,6 @@ from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.games.language import ngram_entropy, vocabulary
 from cheaptalk.models import ModelCall
-from cheaptalk.papers.self_play.stages import stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
@@ -26,7 +25,6 @@ from cheaptalk.statistics import mean_intervals
 from cheaptalk.web.viewer.viewer import _match_filter
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
-from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
@@ -561,35 +559,3 @@ def test_other_game_is_explained(tmp_path: Path) -> None:
     assert set(results.lacking.values()) == {
         "no match of deal_or_no_deal has finished; run the preset self-play"
     }
-
-
-@pytest.mark.browser
-def test_preset_page_draws_charts_and_opens_matches(tmp_path: Path) -> None:
-    preset = ct.studies.preset("self-play")
-    assert preset is not None
-    assert [stage_of(label).iteration for label in preset.players] == [*range(11), None]
-    with Store.open(tmp_path / "preset.sqlite", create=True) as store:
-        ct.run(preset.model_copy(update={"instances": 3}), store)
-        results = findings(store, "self-play", "self-play", draws=100)
-        page = tmp_path / "page.html"
-        write_findings(results, page)
-    assert list(results.lacking) == ["Cross-play", "Judges"]
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(page.as_uri(), width=375)
-        await tab.until("document.querySelectorAll('.plot svg').length > 20")
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        names = await tab.run(
-            "[...document.querySelectorAll('.tabular')].map((t) => t.dataset.name)"
-        )
-        assert set(results.tables) == set(names)
-        empty = "[...document.querySelectorAll('.tabular tbody')].filter((b) => !b.rows.length)"
-        assert await tab.run(f"{empty}.length") == 0
-        await tab.run("document.querySelector('[data-name=scores] tbody a').focus()")
-        await tab.press("Enter")
-        reader = "document.getElementById('reader')"
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert "iteration-0" in await tab.run(f"{reader}.querySelector('h2').textContent")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)

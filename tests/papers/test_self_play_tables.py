@@ -148,3 +148,6 @@ def test_stage_is_parsed_from_label() -> None:
     assert stage_of("llama 3, iteration 12") == Stage("llama 3,", 12)
     assert stage_of("gpt.Iteration_07") == Stage("gpt", 7)
     assert stage_of("iterations-3") == Stage("iterations-3", None)
+    preset = ct.studies.preset("self-play")
+    assert preset is not None
+    assert [stage_of(label).iteration for label in preset.players] == [*range(11), None]
