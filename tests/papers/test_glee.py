@@ -21,7 +21,7 @@ from cheaptalk.papers.glee.outcomes import reweighted
 from cheaptalk.papers.glee.pairs import PlayerChoice, gains, notes_of, pairs_of
 from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
-from cheaptalk.reports.metagame import parts
+from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
 from tests.papers.glee_folders import write_all
