@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cheaptalk.judges.answers import label
 from cheaptalk.judges.items import move_name
 from cheaptalk.judges.rubrics import Rubric
+from cheaptalk.judges.verdicts import valid_verdicts
 from cheaptalk.records import Store
-from cheaptalk.records.judgements import instances_of, judges_of, read_judgements
+from cheaptalk.records.judgements import instances_of, judges_of
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.rules import counted, get_game
 from cheaptalk.rules.display import brief, html_table
@@ -159,15 +159,6 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
             agreement = compare(second, first, rubrics[first], verdicts[second], verdicts[first])
             results += [agreement] if agreement.items else []
     return results
-
-
-def valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
-    """Return the valid verdicts of a judge, by match and item."""
-    verdicts: dict[str, dict[str, str]] = {}
-    for judgement in read_judgements(store, study=study, judge=judge):
-        if judgement.verdict is not None:
-            verdicts.setdefault(judgement.match_id, {})[judgement.item] = label(judgement.verdict)
-    return verdicts
 
 
 def _checked(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cheaptalk.judges.answers import subjects
+from cheaptalk.judges.items import subjects
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, create_model
 
-from cheaptalk.judges.answers import people_for, subjects
-from cheaptalk.judges.items import Item, quote
+from cheaptalk.judges.items import Item, people_for, quote, subjects
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
