@@ -20,14 +20,7 @@ from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.studies import Cap, control_run, watch
 from tests.fakes import Canned, broken
-from tests.judges.judged import (
-    STUDY,
-    always,
-    check_verdicts,
-    judge_of,
-    play,
-    verdict_text,
-)
+from tests.judges.judged import STUDY, always, check_verdicts, judge_of, play, verdict_text
 
 
 def count_calls(store: Store) -> int:

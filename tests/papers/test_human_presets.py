@@ -121,12 +121,7 @@ def test_quiz_asks_about_briefing() -> None:
     )
     cases: list[tuple[MakeQuiz, Event, str, list[str]]] = [
         (quizzes.bargaining, BARGAINING, "10%", losses),
-        (
-            quizzes.bargaining,
-            briefing(BargainingBriefing, discount=0.85),
-            "15%",
-            [*losses, "15%"],
-        ),
+        (quizzes.bargaining, briefing(BargainingBriefing, discount=0.85), "15%", [*losses, "15%"]),
         (quizzes.negotiation, worth, "$8,000", DOLLARS),
         (
             quizzes.negotiation,

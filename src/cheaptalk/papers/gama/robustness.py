@@ -70,10 +70,7 @@ class SettingFamily(NamedTuple):
     def title(self) -> str:
         if self.game is None:
             return capital(self.setting)
-        game, setting = (
-            GAMES.get(self.game, capital(self.game)),
-            self.setting.rpartition(".")[2],
-        )
+        game, setting = (GAMES.get(self.game, capital(self.game)), self.setting.rpartition(".")[2])
         return f"{game}, {plain(setting)}"
 
     @property
