@@ -30,7 +30,6 @@ ENOUGH = 10
 VerdictTables = NDArray[np.int64]
 """Counts by instance, reference verdict (rows) and judge's verdict (columns)."""
 Cells = NDArray[np.bool_]
-"""A mask that selects cells of a table."""
 TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 """A function that returns a number for each table; NaN if undefined."""
 CHECK = "exact check"

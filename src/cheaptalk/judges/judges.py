@@ -23,9 +23,7 @@ from cheaptalk.styles import IllegalMove, Unparsable
 from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
-"""Default number of attempts per item."""
 SETTINGS = ("model", "tries", "deadline", "refusals", *ModelSettings.model_fields)
-"""The settings of a judge's model."""
 CUT_OFF = "the reply was cut off before its answer"
 BRIEFING = """\
 You are an impartial judge of what is said and done in recorded games. You read a record and \

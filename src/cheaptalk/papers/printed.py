@@ -28,7 +28,6 @@ BESIDES = (ERROR, STARS, ".half")
 PRINTED_NOTE = "Printed values come from the paper's own players and matches."
 HERE = Path(__file__).parent
 Columns: TypeAlias = Mapping[str, str] | Iterable[Header]
-"""The columns of a declared group: their titles by key, or headers."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

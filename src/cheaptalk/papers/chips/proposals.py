@@ -20,7 +20,6 @@ BINS = 40
 STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Possible bar widths in dollars; the narrowest that fits is used."""
 OCTAVE = 4
-"""The number of bars per doubling of a ratio."""
 TAIL = 0.005
 """The minimum share of proposals in the outermost bar on each side."""
 GAIN, RATIO = pl.col("gain"), pl.col("ratio")
@@ -32,7 +31,6 @@ KINDS = {
     "single": (RATIO == 1) & (pl.col("chips") == 2),
     "giving": RATIO > 1,
 }
-"""The condition for each kind of proposals."""
 
 
 class BarScale(NamedTuple):

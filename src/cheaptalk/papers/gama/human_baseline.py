@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import polars as pl
 
@@ -16,21 +17,7 @@ from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
 
-NAGEL = (
-    "Nagel (1995), Unraveling in Guessing Games, American Economic Review 85(5); 15 to 18 subjects"
-)
-RUBINSTEIN = (
-    "Rubinstein (2007), Instinctive and Cognitive Reasoning, Economic Journal 117(523); "
-    "2,423 subjects"
-)
-PEOPLE = pl.DataFrame(
-    {
-        "ratio": ["1/2", "2/3", "4/3", "2/3"],
-        "first_round": [27.05, 36.73, 60.12, 36.2],
-        "source": [NAGEL, NAGEL, NAGEL, RUBINSTEIN],
-        "player": ["people"] * 4,
-    }
-)
+PEOPLE = pl.read_csv(Path(__file__).with_name("people.csv")).with_columns(player=pl.lit("people"))
 """People's mean number in the first round, from 0 to 100, as cited by GAMA-Bench (section 4.3)."""
 GAME = "guess_the_average"
 NUMBERS = ("first_round", "mean_number")

@@ -41,8 +41,7 @@ RANKS = (
     Header("first", "Best", "of draws", 2, "The share of draws in which the player is best."),
     Header("sure", "Simultaneous ranks", "95 %", about=SIMULTANEOUS),
 )
-SHOWN_RUNS = 10
-"""The maximum number of columns for runs."""
+MAX_RUN_COLUMNS = 10
 
 
 def leaderboard(evidence: Evidence) -> Iterator[Shown]:
@@ -174,13 +173,15 @@ def runs_apart(evidence: Evidence) -> Iterator[Shown]:
         .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )
-    note = f"The first {SHOWN_RUNS} of {len(numbers)} runs; the exported files contain all runs."
+    note = (
+        f"The first {MAX_RUN_COLUMNS} of {len(numbers)} runs; the exported files contain all runs."
+    )
     yield table(
         evidence,
         "scores-by-run",
         frame,
-        columns={"runs": {name: name.capitalize() for name in numbers[:SHOWN_RUNS]}},
-        notes=[note] * (len(numbers) > SHOWN_RUNS),
+        columns={"runs": {name: name.capitalize() for name in numbers[:MAX_RUN_COLUMNS]}},
+        notes=[note] * (len(numbers) > MAX_RUN_COLUMNS),
         leads=lambda row: lead(runs, row["game"], row["player"]),
     )
     yield from _tables_of_runs(evidence, means, single)

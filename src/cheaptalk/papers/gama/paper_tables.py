@@ -32,11 +32,9 @@ FIRST_TABLES = {
     "prompt version": 6,
     "reasoning strategy": 7,
 }
-"""The numbers of GPT-3.5's tables by content."""
 ONLY_GPT = ("voyage", "reasoning strategy")
 """Contents of tables that the paper has only for GPT-3.5."""
 RUNS = 5
-"""The number of runs in the paper's Table 4."""
 
 
 class PaperModel(NamedTuple):

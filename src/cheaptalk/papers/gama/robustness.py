@@ -52,7 +52,6 @@ IDENTITY = ("model", "strategy", "person", "recorded", "experiment")
 PAPER = {TEMPERATURE: "1", VERSION: "v1"}
 """The settings of imported players without a treatment."""
 UNTREATED = "default"
-"""The text for a setting without a value."""
 ROSTER = " (see the roster gama-treatments)"
 
 
@@ -329,7 +328,6 @@ def _common(settings: Mapping[str, str]) -> str:
 
 
 MAX_NUMBERS = 4
-"""The maximum length of a list of numbers that is shown in full."""
 
 
 def settings(evidence: Evidence) -> Iterator[Shown]:
@@ -469,7 +467,6 @@ SETTINGS = {
     "battle_royale": PaperSetting("Range", ("hit_rates",), _rates),
     "pirate_game": PaperSetting("G", ("gold",), readable),
 }
-"""Table 8's parameters by game."""
 
 
 def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[ReportTable]:

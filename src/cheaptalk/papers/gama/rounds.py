@@ -30,13 +30,10 @@ from cheaptalk.text import capital, fixed, plain
 
 BATTLES = ("target", "hit", "strongest", "living")
 PIRATES = ("coins", "accepted", "plan_distance", "vote_accuracy")
-"""The series of the games with alternating turns."""
 GAINS = ("distance", "gain", "valuation", "bid")
 """Series of the results of choices, and of private values."""
 LINE = ("player", "variant")
-"""The columns that distinguish lines."""
 MAX_PANELS = 16
-"""The maximum number of panels per game, in the order of names."""
 
 
 def _best_guess(values: Row) -> float | None:
@@ -227,7 +224,6 @@ def mean_line(
 
 
 MAX_RUNS = 12
-"""The maximum number of plotted runs per game, in the order of player names."""
 
 
 class RoundView(NamedTuple):
@@ -281,7 +277,6 @@ VIEWS = {
         _agents("bids", "a round", BID),
     ),
 }
-"""The plots of each game."""
 
 
 def single_runs(evidence: Evidence) -> Iterator[Charts]:

@@ -27,13 +27,9 @@ from cheaptalk.text import plain
 
 BATTLE, PIRATES = "battle_royale", "pirate_game"
 ENDS = ("rounds", "survivors", "misses_on_purpose")
-"""Metrics of the end of battles."""
 BALLOTS = ("plan_distance", "vote_accuracy", "optimal_votes", "ballots", "overboard")
-"""Metrics of plans and votes."""
 MAX_PANELS = 12
-"""The maximum number of players with a plotted match, in the order of names."""
 MAX_PIRATES = 20
-"""The maximum number of pirates in a table of ballots."""
 
 
 def battles(evidence: Evidence) -> Iterator[Shown]:

@@ -35,15 +35,11 @@ ROLES = {"alice": "Alice", "bob": "Bob"}
 REFERENCE = "gemini-1.5-flash"
 """The paper's reference player."""
 GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
-"""The gain metric of each role."""
 CHOSEN = "reference"
-"""The option for the reference player."""
 COMPOSITE = "composite"
 """The option for a parameter with terms to join."""
 NAMES = "names"
-"""The parameter with the players' names."""
 MAX_LINKED = 600
-"""The maximum number of configurations in a link."""
 
 
 def kind_of(spec: Mapping[str, object]) -> str:

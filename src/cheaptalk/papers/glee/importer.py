@@ -54,7 +54,6 @@ SYSTEM = "glee"
 HIDDEN_ABOVE = 20
 """The maximum number of rounds that GLEE discloses in bargaining and negotiation."""
 PEOPLE = ("otree", "terminal")
-"""Player types of people."""
 STUDY_MODEL = "gemini-1.5-flash"
 """The model behind ``otree_LLM``, the opponent in the human study (GLEE section 4)."""
 JOHN = {
@@ -64,7 +63,6 @@ JOHN = {
 }
 REPLIES = {"AcceptOffer": "accept", "RejectOffer": "reject"} | JOHN
 MARKS = {"config.json", "game.csv", "failure_report.txt"}
-"""Files that identify the folder of a game."""
 ABSENT = {"", "None", "nan", "NaN"}
 QUALITIES = {"high-quality": True, "low-quality": False}
 NATURE = "Nature"

@@ -32,7 +32,6 @@ from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital
 
 HIGH_INFLATION = 0.9
-"""The maximum discount factor of configurations with high inflation."""
 DISCOUNTS = "game.discounts"
 ALL = "all"
 

@@ -179,7 +179,6 @@ def _row(pairs: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
 
 
 MIN_SUPPORT = 0.01
-"""The minimum share of draws for a pair to be listed."""
 NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
 
 

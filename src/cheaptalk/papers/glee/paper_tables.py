@@ -99,7 +99,6 @@ def gain_table(
 
 COUNTS = ("games", "decisions", "messages", "words")
 ORDER = ("bargaining", "persuasion", "negotiation")
-"""The families in the order of Table 6."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,6 @@ GAINS_FIRST = {
     "efficiency": "Efficiency",
     "fairness": "Fairness",
 }
-"""The metrics in the order of Table 9."""
 
 
 def prediction_table(

@@ -37,15 +37,12 @@ OWN = (
     "concession",
     "false_holdings_stated",
 )
-"""Metrics of each player."""
 SHARED = ("rounds", "agreement", "ef1")
-"""Metrics of the whole match."""
 PERCENT = (0.0, 100.0)
 TOUGH = "tough"
 """The name of the strategy that concedes only its least valuable item."""
 OPPONENTS = ("vs tough", "vs others")
 MANNER = ("rounds", "rounds_agreed", "rounds_walked", "agreement", "own", *OWN[4:6], OWN[0])
-"""The columns of tables of behaviour."""
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:

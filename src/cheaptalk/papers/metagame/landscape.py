@@ -35,9 +35,7 @@ METRICS = {
     "uw": ("UW", "%"),
     "ef1": ("EF1", "%"),
 }
-"""The columns of every game, with their units."""
 SIGNIFICANT = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
-"""The stars of a lead, by p-value."""
 Cell: TypeAlias = float | str | bool | None
 STARS_NOTE = (
     " Stars mark the two best values of each column, by the p-value of the lead over draws: "

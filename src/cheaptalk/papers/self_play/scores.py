@@ -46,7 +46,6 @@ INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULTS = ("erred", "aborted")
 PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
-"""The columns with the bounds of mean payoffs."""
 GROUP = ("weight", "objective", "lineage", "partner")
 
 

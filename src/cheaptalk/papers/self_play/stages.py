@@ -35,11 +35,9 @@ ONE_ITERATION = (
 )
 METRICS = ("length", "words", "inconsistency")
 SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
-"""The match metrics that the recipe uses."""
 NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
 CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
-"""Names of play with each kind of partner."""
 AMONG_PEOPLE = "among people"
 """The name of play between people, who share a label."""
 PERCENT = (0.0, 100.0)
