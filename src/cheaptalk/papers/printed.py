@@ -136,7 +136,8 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         values: the same identifying columns, and numeric columns. Row names match regardless of
             case, spaces and punctuation.
     """
-    stub = [column.key for column in _stub(table.columns)]
+    numeric = (index for index, column in enumerate(table.columns) if column.decimals is not None)
+    stub = [column.key for column in table.columns[: next(numeric, len(table.columns))]]
     names = [f"{key}.as_compared" for key in stub]
     numbers = [name for name in values.columns if name not in stub]
     texts = values.with_columns(pl.col(stub).cast(pl.String))
@@ -162,11 +163,6 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         .drop(*names, *(f"{key}.paper" for key in stub))
     )
     return replace(table, frame=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE))
-
-
-def _stub(columns: Sequence[Header]) -> Sequence[Header]:
-    numeric = (index for index, column in enumerate(columns) if column.decimals is not None)
-    return columns[: next(numeric, len(columns))]
 
 
 def _compared(keys: Sequence[str]) -> pl.Expr:

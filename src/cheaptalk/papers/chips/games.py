@@ -11,7 +11,7 @@ from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.games.chip_trading.rules import Trading
-from cheaptalk.papers.printed import paper_table, selected_labels
+from cheaptalk.papers.printed import paper_table, position, selected_labels
 from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.descriptions import query_of
 from cheaptalk.reports.charts.chart import Lead
@@ -233,7 +233,6 @@ def paper_rows(
 ) -> pl.DataFrame:
     """Return the rows of the given populations in this order, with the paper's names."""
     rows = frame.filter(pl.col(key).is_in(populations))
-    order = rows[key].replace_strict(populations, range(len(populations)))
-    return rows.sort(order, maintain_order=True).with_columns(
+    return rows.sort(position(key, populations), maintain_order=True).with_columns(
         pl.col(key).replace_strict(list(populations), list(map(paper_name, populations)))
     )

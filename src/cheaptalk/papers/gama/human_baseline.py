@@ -8,6 +8,7 @@ import polars as pl
 
 from cheaptalk.papers.gama.rounds import choices, lines, mean_line
 from cheaptalk.papers.gama.scores import lead, single_player_runs, table
+from cheaptalk.papers.printed import position
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -98,8 +99,7 @@ def told(evidence: Evidence) -> Iterator[Shown]:
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
     joined = with_matching(frame, at_minimum, "match_id")
     averages = means(joined, values, by, bounds=bounds, strata=STRATA)
-    order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
-    averages = averages.sort("ratio", "player", order)
+    averages = averages.sort("ratio", "player", position("told", TOLD))
     shown = averages.with_columns(pl.col("told").replace_strict(TOLD))
     keys = {text: key for key, text in TOLD.items()}
     yield table(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.papers.gama.scores import OVERALL, entries, table
-from cheaptalk.papers.printed import NOTHING, Columns, selected_labels
+from cheaptalk.papers.printed import NOTHING, Columns, position, selected_labels
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ReportTable
@@ -101,8 +101,7 @@ def shown(evidence: Evidence, labels: Sequence[str]) -> dict[str, PaperModel]:
 
 def in_paper_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows in the paper's order, with the paper's titles."""
-    position = pl.col("game").replace_strict(list(GAMES), range(len(GAMES)))
-    return frame.sort(position).select(
+    return frame.sort(position("game", GAMES)).select(
         pl.col("game").replace_strict(GAMES).alias("title"), pl.all()
     )
 

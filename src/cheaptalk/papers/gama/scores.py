@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
-from cheaptalk.papers.printed import paper_table
+from cheaptalk.papers.printed import paper_table, position
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -227,8 +227,7 @@ def mean_scores(runs: pl.DataFrame) -> pl.DataFrame:
     )
     overall = overall.drop("games")
     combined = pl.concat([games, overall], how="diagonal")
-    order = pl.col("game").replace_strict(list(TITLES), range(len(TITLES)))
-    return combined.sort("player", order)
+    return combined.sort("player", position("game", TITLES))
 
 
 def by_run(runs: pl.DataFrame) -> pl.DataFrame:

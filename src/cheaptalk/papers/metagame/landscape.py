@@ -218,16 +218,13 @@ def _landscapes(
         if games:
             facts = {"number": number, "agents": agents, "stars": STARS_NOTE * stars}
             facts["parameters"] = "".join(map(_parameters, games))
-            frame, columns = _side_by_side(games, stars=stars), {"metrics": _headers(games)}
+            headers = [
+                Header(f"{analysis.name} {metric}", title, unit, 2, group=analysis.name)
+                for analysis in games
+                for metric, (title, unit) in METRICS.items()
+            ]
+            frame, columns = _side_by_side(games, stars=stars), {"metrics": headers}
             yield table(evidence, "landscape", frame, name=name, columns=columns, facts=facts)
-
-
-def _headers(games: Sequence[Analysis]) -> list[Header]:
-    return [
-        Header(f"{analysis.name} {metric}", title, unit, 2, group=analysis.name)
-        for analysis in games
-        for metric, (title, unit) in METRICS.items()
-    ]
 
 
 def _side_by_side(games: Sequence[Analysis], *, stars: bool) -> pl.DataFrame:

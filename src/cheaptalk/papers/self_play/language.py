@@ -22,14 +22,13 @@ from cheaptalk.papers.self_play.stages import (
     cells,
     leads,
     ordered,
-    panels,
     table,
 )
 from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
+from cheaptalk.reports.recipes.parts import NoData, Shown
 from cheaptalk.reports.recipes.tables import COUNT, Header, ReportTable
 from cheaptalk.reports.study.judges import JudgeSection, judge_sections
 from cheaptalk.rules import CheaptalkError, counted
@@ -69,8 +68,8 @@ def lengths(evidence: Evidence) -> Iterator[Shown]:
     for column in shown.columns:
         if column.key in names:
             number = ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
-            charts = panels(frame, number, staged=sides.staged)
-            yield Charts(f"{column.key}-figure", f"{column.title} {column.unit}", charts)
+            title = f"{column.title} {column.unit}"
+            yield sides.figure(f"{column.key}-figure", title, frame, number)
     yield shown
 
 
@@ -96,12 +95,11 @@ def diversity(evidence: Evidence) -> Iterator[Shown]:
         Header(entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"n-grams of {counted(n, 'word')}.")
         for n in NGRAMS
     ]
-    number = ShownNumber(VOCABULARY, "distinct words", 0, "word")
-    shown = panels(frame, number, staged=sides.staged)
-    yield Charts("vocabulary-figure", "Vocabulary", shown)
-    number = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
-    shown = panels(_side_by_side(sides, frame), number, staged=sides.staged)
-    yield Charts("entropy-figure", "Entropy of n-grams", shown)
+    words = ShownNumber(VOCABULARY, "distinct words", 0, "word")
+    yield sides.figure("vocabulary-figure", "Vocabulary", frame, words)
+    bits = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
+    series = _side_by_side(sides, frame)
+    yield sides.figure("entropy-figure", "Entropy of n-grams", series, bits)
     yield table(
         evidence,
         "diversity",
@@ -185,8 +183,8 @@ def inconsistency(evidence: Evidence) -> Iterator[Shown]:
         pl.col("moves").alias("found" + COUNT)
     )
     number = ShownNumber("found", "inconsistent, % of moves", unit="move")
-    shown = panels(frame, number, staged=sides.staged)
-    yield Charts("inconsistency-figure", "Inconsistent messages and proposals", shown)
+    title = "Inconsistent messages and proposals"
+    yield sides.figure("inconsistency-figure", title, frame, number)
     same = sides.copies.with_columns(source=pl.lit(EXACT))
     to_matches = leads(same, by="source")
     yield table(

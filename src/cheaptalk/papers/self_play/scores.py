@@ -126,8 +126,7 @@ def scores(evidence: Evidence) -> Iterator[Shown]:
         if changes := _changes(sides, with_others, number):
             caption += f" With other players, {changes}."
     title = "Score by iteration" if sides.staged else "Score by player"
-    charts = panels(frame, number, staged=sides.staged)
-    yield Charts("scores-figure", title, charts, caption)
+    yield sides.figure("scores-figure", title, frame, number, caption)
     yield table(evidence, "scores", frame, leads=leads(sides.frame))
 
 
@@ -142,8 +141,8 @@ def agreements(evidence: Evidence) -> Iterator[Shown]:
     rates = list(RATES)
     frame = cells(sides, sides.frame, rates, dict.fromkeys(rates, PERCENT))
     for key, title in RATES.items():
-        charts = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
-        yield Charts(f"{key}-figure", title, charts)
+        number = ShownNumber(key, f"{title}, % of matches")
+        yield sides.figure(f"{key}-figure", title, frame, number)
     yield table(evidence, "agreements", frame, leads=leads(sides.frame))
 
 
@@ -260,8 +259,7 @@ def faults(evidence: Evidence) -> Iterator[Shown]:
     for column in shown.columns:
         if column.key in FAULTS and frame[column.key].sum():
             number = ShownNumber(column.key, f"{column.title.lower()}, {column.unit}")
-            charts = panels(frame, number, staged=sides.staged)
-            yield Charts(f"{column.key}-figure", column.title, charts)
+            yield sides.figure(f"{column.key}-figure", column.title, frame, number)
     yield shown
 
 

@@ -15,7 +15,7 @@ from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Lead, Li
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Row, ends, points
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import mean_bounds
@@ -99,6 +99,12 @@ class Sides:
         """Matches between iterations; ``family`` and ``met`` identify the opponent's iteration."""
         self.frame = frame.filter(studied & (~kin | (pl.col("partner") == ITSELF)))
         self.frame = self.frame if self.staged else frame
+
+    def figure(
+        self, name: str, title: str, frame: pl.DataFrame, number: "ShownNumber", caption: str = ""
+    ) -> Charts:
+        """Return charts of one column of numbers, with a panel per objective."""
+        return Charts(name, title, panels(frame, number, staged=self.staged), caption)
 
     @cached_property
     def copies(self) -> pl.DataFrame:
