@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.papers.gama.importer.files import FileName
+from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
