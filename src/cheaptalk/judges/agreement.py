@@ -242,7 +242,7 @@ def _count(tables: NDArray[Any], cells: Cells) -> NDArray[np.float64]:
     return counts
 
 
-def _weights(labels: Sequence[str], *, squared: bool) -> NDArray[np.float64]:
+def _weights(labels: Sequence[object], *, squared: bool) -> NDArray[np.float64]:
     positions = np.arange(len(labels), dtype=float)
     differences = positions[:, None] - positions[None, :]
     return differences**2 if squared else (differences != 0).astype(float)
@@ -429,9 +429,7 @@ def krippendorff_alpha(tables: NDArray[Any], metric: Metric) -> NDArray[np.float
         below = totals.cumsum(axis=1) - totals / 2
         distances = (below[:, :, None] - below[:, None, :]) ** 2
     else:
-        positions = np.arange(tables.shape[1], dtype=float)
-        steps = positions[:, None] - positions[None, :]
-        distances = (steps**2 if metric == "interval" else (steps != 0).astype(float))[None]
+        distances = _weights(range(tables.shape[1]), squared=metric == "interval")[None]
     observed = (tables * distances).sum(axis=(1, 2))
     expected = (totals[:, :, None] * totals[:, None, :] * distances).sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -7,6 +7,7 @@ no response is paid for twice. ``cheaptalk control`` also controls running judge
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from threading import Event
 from typing import Any
 
 from cheaptalk.calls.budget import NO_CAP, Budget, BudgetTracker, Cap, Halted, unpriced
-from cheaptalk.calls.cache import CallCache, open_cache
+from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.commands import MatchCounts, RunState
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Caller, Dispatcher, Models
@@ -171,8 +172,16 @@ def judge(
         run = _JudgingRun(store, study, by, ids, progress, stop or Event(), again=again)
         spent = judge_cost(store, by.digest, study)
         budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
+        opened = open_dispatcher(
+            store,
+            budget_tracker,
+            run.study_id,
+            models=models,
+            concurrency=concurrency,
+            cache=call_cache,
+        )
         with run.control:
-            drive(run.go(budget_tracker, call_cache, concurrency, models), lambda: run.dispatcher)
+            drive(run.go(opened, budget_tracker), lambda: run.dispatcher)
     return run.state
 
 
@@ -219,20 +228,8 @@ class _JudgingRun:
         return MatchCounts(self.state.matches, self.state.done, self.state.failed, verb="judged")
 
     async def go(
-        self,
-        budget_tracker: BudgetTracker,
-        cache: CallCache | None,
-        concurrency: int,
-        models: Models | None,
+        self, opened: AbstractAsyncContextManager[Dispatcher], budget_tracker: BudgetTracker
     ) -> None:
-        opened = open_dispatcher(
-            self.store,
-            budget_tracker,
-            self.study_id,
-            models=models,
-            concurrency=concurrency,
-            cache=cache,
-        )
         async with opened as dispatcher, self.control.minding(dispatcher, self.report_state):
             self.dispatcher = dispatcher
             items = subjects(self.store, self.study, self.by.rubric, self.chosen)
@@ -362,9 +359,10 @@ def code_answers(
         mark_unresolved(store)
         names = [ledger_id(by.digest, key) for key in items]
         spent = sum((spent_on(store, name) for name in names), Cost())
-        coding = _Coding(store, by, items)
+        coding = _Coding(by, items)
         budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
-        drive(coding.go(budget_tracker, concurrency, models), lambda: coding.dispatcher)
+        opened = open_dispatcher(store, budget_tracker, models=models, concurrency=concurrency)
+        drive(coding.go(opened), lambda: coding.dispatcher)
     verdicts = {
         key: None if verdict.data is None else label(verdict.data)
         for key, verdict in coding.verdicts.items()
@@ -374,19 +372,14 @@ def code_answers(
 
 @dataclass
 class _Coding:
-    store: Store
     by: Judge
     items: Mapping[str, Item]
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     problem: str = ""
     dispatcher: Dispatcher | None = None
 
-    async def go(
-        self, budget_tracker: BudgetTracker, concurrency: int, models: Models | None
-    ) -> None:
-        async with open_dispatcher(
-            self.store, budget_tracker, models=models, concurrency=concurrency
-        ) as dispatcher:
+    async def go(self, opened: AbstractAsyncContextManager[Dispatcher]) -> None:
+        async with opened as dispatcher:
             self.dispatcher = dispatcher
             await dispatcher.work_on(self.items, partial(self.code, dispatcher=dispatcher))
         if dispatcher.halted == INTERRUPTED:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from cheaptalk.papers.gama.paper_tables import MODELS, RUNS, in_paper_order, numbered, shown
+from cheaptalk.papers.gama.paper_tables import MODELS, RUNS, in_paper_order, numbered_table, shown
 from cheaptalk.papers.gama.rounds import mean_text
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -221,4 +221,4 @@ def _tables_of_runs(
             f"run {number}": f"T{number}" + " (Default)" * (number == 1) for number in numbers
         }
         columns = {"runs": titles}
-        yield numbered(evidence, "runs", model, label, in_paper_order(frame), columns=columns)
+        yield numbered_table(evidence, "runs", model, label, in_paper_order(frame), columns=columns)

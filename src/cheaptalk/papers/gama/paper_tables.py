@@ -106,7 +106,7 @@ def in_paper_order(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def numbered(
+def numbered_table(
     evidence: Evidence,
     kind: str,
     model: PaperModel | None,

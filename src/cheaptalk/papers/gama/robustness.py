@@ -11,7 +11,7 @@ from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.paper_tables import (
     FIRST_TABLES,
     in_paper_order,
-    numbered,
+    numbered_table,
     paper_model,
     shown,
 )
@@ -186,7 +186,9 @@ def _treatments(
         columns["average"] = ()
     spread = "" if reasoning else "In parentheses, the sample standard deviation over the columns. "
     facts = {"setting": setting, "spread": spread}
-    return numbered(evidence, setting, paper_model(name), name, rows, columns=columns, facts=facts)
+    return numbered_table(
+        evidence, setting, paper_model(name), name, rows, columns=columns, facts=facts
+    )
 
 
 def _treatment_title(setting: str, value: str) -> str:

@@ -5,8 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.gama.paper_tables import numbered as numbered_table
-from cheaptalk.papers.gama.paper_tables import shown
+from cheaptalk.papers.gama.paper_tables import numbered_table, shown
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import (
     default_players,
