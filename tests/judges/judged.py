@@ -59,3 +59,19 @@ def check_verdicts(store: Store) -> dict[str, dict[str, str]]:
         }
         for record in store.records(STUDY, bodies=True)
     }
+
+
+def judge_colours(call: ModelCall, number: str = "") -> str:
+    """Return the verdict "present" if an answer names a colour."""
+    present = "green" in call.messages[-1].content
+    return json.dumps({"reason": "So.", "category": "present" if present else "absent"})
+
+
+def rate_warmth(store: Store) -> None:
+    """Let two judges score each player on a scale from 1 to 7: one with 2, the other with 3."""
+    scale = ct.judges.Scale(low_means="cold", high_means="warm")
+    warmth = ct.judges.Rubric(name="warmth", item="seat", question="How warm?", scale=scale)
+    for model, score in (("vllm/a", 2), ("vllm/b", 3)):
+        reply = json.dumps({"reason": "So.", "score": score})
+        models = Canned(lambda *_, reply=reply: reply)
+        ct.judge(store, STUDY, ct.judges.judge_of(warmth, model), models=models)

@@ -1,6 +1,5 @@
 """Agreement of judges with exact checks and with each other."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,15 @@ from cheaptalk.models import ModelCall
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import read_judgements
 from tests.fakes import Canned
-from tests.judges.judged import STUDY, always, check_verdicts, judge_of, play, verdict_text
+from tests.judges.judged import (
+    STUDY,
+    always,
+    check_verdicts,
+    judge_of,
+    play,
+    rate_warmth,
+    verdict_text,
+)
 
 NOMINAL = 1 - np.eye(2)
 
@@ -37,7 +44,7 @@ def imitate_check(store: Store, wrong: int) -> Canned:
     return Canned(answer)
 
 
-def test_perfect_judge_agrees_fully(store: Store) -> None:
+def test_perfect_judge_agrees_fully_and_constant_judge_by_chance(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=0))
     (agreement,) = ct.judges.agreements(store, STUDY)
@@ -47,6 +54,10 @@ def test_perfect_judge_agrees_fully(store: Store) -> None:
     assert agreement.precision.value == agreement.recall.value == agreement.same.value == 1
     assert agreement.items + agreement.silent == len(list(read_judgements(store)))
     assert agreement.matches == 30
+    ct.judge(store, STUDY, judge_of("vllm/constant"), models=always("consistent"))
+    constant = ct.judges.agreements(store, STUDY)[1]
+    assert constant.kappa.value == pytest.approx(0)
+    assert (constant.precision.value, constant.recall.value) == (None, 0)
 
 
 def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
@@ -68,15 +79,6 @@ def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
         assert high is not None
         assert 0 < low < value < high < 1
         assert 10 <= instances <= 30
-
-
-def test_constant_judge_has_zero_kappa(store: Store) -> None:
-    play(store)
-    ct.judge(store, STUDY, judge_of(), models=always("consistent"))
-    (agreement,) = ct.judges.agreements(store, STUDY)
-    assert agreement.kappa.value == pytest.approx(0)
-    assert agreement.precision.value is None
-    assert agreement.recall.value == 0
 
 
 def test_reference_without_verdicts_is_reported(
@@ -142,10 +144,6 @@ def test_bootstrap_intervals_of_instances(store: Store) -> None:
         tuple(binom.ppf([0.025, 0.975], 10, 0.5) / 10), abs=0.03
     )
 
-    play(store)
-    ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
-    assert ct.judges.agreements(store, STUDY) == ct.judges.agreements(store, STUDY)
-
     table = np.array([[[20, 5], [10, 15]]])
     assert kappa(table, NOMINAL)[0] == pytest.approx(0.4)
     scores = np.array([[[5, 1, 0], [1, 5, 1], [0, 1, 5]], [[5, 0, 1], [1, 5, 1], [0, 1, 5]]])
@@ -156,20 +154,9 @@ def test_bootstrap_intervals_of_instances(store: Store) -> None:
     assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
 
-def test_scores_have_weighted_kappa_and_no_precision(store: Store, tmp_path: object) -> None:
+def test_scores_have_weighted_kappa_and_no_precision(store: Store) -> None:
     play(store, instances=3)
-    rubric = ct.judges.Rubric.model_validate(
-        {
-            "name": "warmth",
-            "item": "seat",
-            "question": "How warm is the player?",
-            "scale": {"low": 1, "high": 3, "low_means": "cold", "high_means": "warm"},
-        }
-    )
-    for model, score in (("vllm/a", 2), ("vllm/b", 3)):
-        judge = ct.judges.judge_of(rubric, model)
-        reply = json.dumps({"reason": "So.", "score": score})
-        ct.judge(store, STUDY, judge, models=Canned(lambda *_, reply=reply: reply))
+    rate_warmth(store)
     (pair,) = ct.judges.agreements(store, STUDY)
     assert pair.finds == ()
     assert pair.table[1][2] == pair.items == 6

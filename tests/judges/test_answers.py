@@ -10,23 +10,17 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.judges import answer_verdicts, first_item, import_labels, judge_of, write_sheet
-from cheaptalk.models import ModelCall
 from cheaptalk.records import Store, examine
 from cheaptalk.records.judgements import answers_id, forget_answers, ledger_id
 from cheaptalk.records.store import schema
 from tests.conftest import Command
 from tests.fakes import Canned
+from tests.judges.judged import judge_colours
 from tests.participants import People
 
 STUDY = "chips"
 TRADED = {"game": "chip_trading", "state": "finished"}
 BY = judge_of("theme-colours", {"model": "vllm/judge"})
-
-
-def judge_colours(call: ModelCall, number: str = "") -> str:
-    """Return the verdict "present" if an answer names a colour."""
-    present = "green" in call.messages[-1].content
-    return json.dumps({"reason": "So.", "category": "present" if present else "absent"})
 
 
 @pytest.fixture
@@ -46,6 +40,8 @@ def people(store: Store) -> People:
 
 
 def test_survey_answers_of_players_are_judged(store: Store, people: People) -> None:
+    subject, item = first_item(store, STUDY, BY)
+    assert (subject, item.name) == ("answers:p1", "strategy")
     models = Canned(judge_colours)
     state = ct.judge(store, STUDY, BY, models=models)
     assert (state.matches, state.done, state.verdicts) == (3, 3, {"present": 2, "absent": 1})
@@ -62,14 +58,9 @@ def test_survey_answers_of_players_are_judged(store: Store, people: People) -> N
         3,
         "everything was judged before",
     )
+    assert ct.judges.estimate_judging(store, STUDY, BY).before == 3
     assert ct.judges.verdict_frame(store, STUDY).is_empty()
     assert not examine(store).damages
-
-
-def test_answers_are_quoted_for_the_judge(store: Store, people: People) -> None:
-    subject, item = first_item(store, STUDY, BY)
-    assert (subject, item.name) == ("answers:p1", "strategy")
-    assert "The person answers:\n> I kept my green chips." in item.seen
 
 
 def test_forgetting_answers_deletes_verdicts_and_calls(store: Store, people: People) -> None:
@@ -86,12 +77,6 @@ def test_forgetting_answers_deletes_verdicts_and_calls(store: Store, people: Peo
         forget_answers(connection, "p1")
     assert answer_verdicts(store, STUDY)["participant"].to_list() == ["p2", "p5"]
     assert store.with_open_calls() == {ledger_id("d", answers_id("p2"))}
-
-
-def test_estimate_excludes_judged_participants(store: Store, people: People) -> None:
-    ct.judge(store, STUDY, BY, models=Canned(judge_colours), sample=1)
-    takes = ct.judges.estimate_judging(store, STUDY, BY)
-    assert (takes.matches, takes.items, takes.before) == (3, 2, 1)
 
 
 def test_missing_answers_raise_error(store: Store, people: People) -> None:

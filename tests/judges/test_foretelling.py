@@ -13,7 +13,7 @@ from tests.judges.judged import STUDY, always, judge_of, play, verdict_text
 
 
 def test_estimate_matches_actual_calls_and_tokens(store: Store) -> None:
-    play(store)
+    play(store, instances=15)
     takes = estimate_judging(store, STUDY, judge_of())
     models = Canned(lambda *_: verdict_text("consistent"))
     state = ct.judge(store, STUDY, judge_of(), models=models)

@@ -20,15 +20,7 @@ from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.studies import Cap, control_run, watch
 from tests.fakes import Canned, broken
-from tests.judges.judged import (
-    STUDY,
-    always,
-    check_verdicts,
-    judge_of,
-    mock_judge,
-    play,
-    verdict_text,
-)
+from tests.judges.judged import STUDY, always, check_verdicts, judge_of, play, verdict_text
 
 
 def count_calls(store: Store) -> int:
@@ -38,11 +30,11 @@ def count_calls(store: Store) -> int:
 
 
 def test_every_message_and_proposal_is_judged_once(store: Store) -> None:
-    play(store)
+    play(store, instances=15)
     models = always("consistent")
     state = ct.judge(store, STUDY, judge_of(), models=models)
     items = sum(len(record.answers) for record in store.records(STUDY, bodies=True))
-    assert state.judged == len(models.calls) == len(set(models.numbers)) == items > 100
+    assert state.judged == len(models.calls) == len(set(models.numbers)) == items > 50
     assert state.verdicts == {"consistent": items}
     again = ct.judge(store, STUDY, judge_of(), models=models)
     assert (again.judged, again.before, len(models.calls)) == (0, items, items)
@@ -201,6 +193,8 @@ def test_studies_sharing_a_match_pay_for_their_own_judgements(store: Store) -> N
     mute = Canned(lambda *_: Reply(failure=Failure.FILTERED))
     judge = judge_of({"model": "vllm/judge", "refusals": "final"})
     count = ct.judge(store, STUDY, judge, models=mute).invalid
+    assert ct.judge(store, "same", judge, models=mute).nothing, "the matches are the same"
+    assert judging_cost(store, "same") == Cost()
     ct.judge(store, "same", judge, models=always("consistent"), again=True)
     assert [judging_cost(store, name).calls for name in (STUDY, "same")] == [count, count]
 
@@ -230,19 +224,24 @@ def test_judging_budget_spans_runs_and_excludes_study_cost(store: Store) -> None
     assert spent(store, study_id).calls == 0
 
 
+def crash(store: Store, patch: pytest.MonkeyPatch, models: Canned) -> None:
+    """Judge until the first reply has arrived, and stop before its verdict is stored."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("power cut")
+
+    with patch.context() as patched:
+        patched.setattr("cheaptalk.judges.judge_runs.write_judgement", fail)
+        with pytest.raises(RuntimeError, match="power cut"):
+            ct.judge(store, STUDY, judge_of(), models=models, concurrency=1)
+
+
 def test_reply_received_before_crash_is_not_bought_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(store, instances=1)
-
-    def crash(*_: object) -> None:
-        raise RuntimeError("power cut")
-
     models = always("consistent")
-    with monkeypatch.context() as patched:
-        patched.setattr("cheaptalk.judges.judge_runs.write_judgement", crash)
-        with pytest.raises(RuntimeError, match="power cut"):
-            ct.judge(store, STUDY, judge_of(), models=models)
+    crash(store, monkeypatch, models)
     assert len(models.calls) == count_calls(store) == 1
     state = ct.judge(store, STUDY, judge_of(), models=models)
     assert state.judged == len(models.calls) == len(set(models.numbers))
@@ -265,7 +264,7 @@ def test_digest_depends_on_rubric_model_and_settings() -> None:
         judge_of(),
         judge_of("vllm/other"),
         judge_of(rubric="honesty"),
-        ct.judges.judge_of("hallucination", {"model": "vllm/judge", "temperature": 0}),
+        judge_of({"model": "vllm/judge", "temperature": 0}),
     ]
     assert len({judge.digest for judge in judges}) == 4
     assert judge_of().digest == judge_of().digest
@@ -292,14 +291,7 @@ def test_match_that_does_not_replay_is_a_problem(store: Store) -> None:
 
 def test_changed_prompt_fails_only_its_match(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     play(store, instances=3)
-
-    def crash(*_: object) -> None:
-        raise RuntimeError("power cut")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("cheaptalk.judges.judge_runs.write_judgement", crash)
-        with pytest.raises(RuntimeError, match="power cut"):
-            ct.judge(store, STUDY, judge_of(), models=always("consistent"), concurrency=1)
+    crash(store, monkeypatch, always("consistent"))
     monkeypatch.setattr("cheaptalk.judges.judges.BRIEFING", "You judge.")
     state = ct.judge(store, STUDY, judge_of(), models=always("consistent"))
     assert (state.failed, state.done) == (1, 2)
@@ -371,37 +363,3 @@ def test_seat_and_match_items_require_messages(store: Store) -> None:
         names[record.parameters["messages"]] |= {item.name for item in items}
     assert names[False] == set()
     assert names[True] == {"alice", "bob", "match"}
-
-
-def test_exact_check_covers_messages_with_numbers(store: Store) -> None:
-    play(store)
-    verdicts = check_verdicts(store)
-    assert {verdict for items in verdicts.values() for verdict in items.values()} == {
-        "consistent",
-        "impossible count",
-        "false value",
-        "broken agreement",
-    }
-    for record in store.records(STUDY, bodies=True):
-        for answer in record.answers:
-            has_verdict = f"{answer.request}/{answer.actor}" in verdicts[record.id]
-            text = (answer.action or {}).get("message")
-            assert has_verdict or text is None or not any(letter.isdigit() for letter in text)
-
-
-def test_mock_judge_can_depend_on_the_answer(store: Store) -> None:
-    play(store, instances=4)
-    models = mock_judge(
-        lambda answer: verdict_text("false value" if "worth" in answer else "consistent")
-    )
-    state = ct.judge(store, STUDY, judge_of(), models=models)
-    assert set(state.verdicts) == {"false value", "consistent"}
-
-
-def test_judging_cost_is_charged_to_the_judged_study(store: Store) -> None:
-    for name in (STUDY, "other"):
-        play(store, instances=3, name=name)
-    ct.judges.judge(store, STUDY, judge_of(), models=always("consistent"))
-    again = ct.judges.judge(store, "other", judge_of(), models=always("consistent"))
-    assert again.nothing, "the matches are the same"
-    assert (judging_cost(store, STUDY).calls > 0, judging_cost(store, "other")) == (True, Cost())

@@ -61,18 +61,15 @@ def test_sheet_contains_items_judged_by_models(store: Store, tmp_path: Path) -> 
 
 
 def test_models_are_compared_with_labels(store: Store, tmp_path: Path) -> None:
-    play(store)
+    play(store, instances=15)
     ct.judge(store, STUDY, judge_of(), models=always("false value"))
     labels = label_by_check(store, tmp_path)
     written = [row["verdict"].strip() for row in read_rows(labels)]
     verdicts = [verdict for verdict in written if verdict]
     taken = import_labels(store, STUDY, RUBRIC, labels, by="two authors")
     assert taken == (len(verdicts), 0, len(written) - len(verdicts))
-    assert import_labels(store, STUDY, RUBRIC, labels, by="two authors") == (
-        0,
-        len(verdicts),
-        len(written) - len(verdicts),
-    )
+    again = import_labels(store, STUDY, RUBRIC, labels, by="two authors")
+    assert again == (0, len(verdicts), len(written) - len(verdicts))
     agreements = {(pair.judge, pair.reference): pair for pair in ct.judges.agreements(store, STUDY)}
     model_judge = judge_of().digest
     people = next(judge for judge, other in agreements if other == CHECK and judge != model_judge)
@@ -173,14 +170,7 @@ def test_label_command_writes_and_imports_sheets(
         "scale": {"low_means": "hostile", "high_means": "warm"},
     }
     (tmp_path / "my warmth.yaml").write_text(json.dumps(rubric))
-    scored = [
-        "--store",
-        store.backend.address,
-        "--rubric",
-        "my warmth.yaml",
-        "--sheet",
-        "warmth.csv",
-    ]
+    scored = [*at[:3], "my warmth.yaml", "--sheet", "warmth.csv"]
     done = cheaptalk("judge", "label", STUDY, *scored)
     assert "  1: hostile\n  7: warm\n" in done.out
     assert "--rubric 'my warmth.yaml' --labels warmth.csv" in done.out

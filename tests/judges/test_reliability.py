@@ -1,8 +1,7 @@
 """Krippendorff's alpha of several raters with missing ratings."""
 
-import json
 from itertools import combinations
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,8 +9,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.judges.agreement import Metric, coincidences_by_instance, krippendorff_alpha
 from cheaptalk.records import Store
-from tests.fakes import Canned
-from tests.judges.judged import STUDY, always, judge_of, play
+from tests.judges.judged import STUDY, always, judge_of, play, rate_warmth
 from tests.judges.test_agreement import imitate_check
 
 Ratings = list[list[int | None]]
@@ -84,8 +82,8 @@ def test_alpha_matches_other_formulas() -> None:
 
 
 def test_three_judges_have_one_alpha_with_interval(store: Store) -> None:
-    play(store)
-    for model, wrong, sample in (("vllm/a", 0, None), ("vllm/b", 3, 20), ("vllm/c", 2, 25)):
+    play(store, instances=18)
+    for model, wrong, sample in (("vllm/a", 0, None), ("vllm/b", 3, 12), ("vllm/c", 2, 15)):
         models = imitate_check(store, wrong)
         ct.judge(store, STUDY, judge_of(model), models=models, sample=sample, concurrency=1)
     (reliability,) = ct.judges.reliabilities(store, STUDY)
@@ -96,7 +94,7 @@ def test_three_judges_have_one_alpha_with_interval(store: Store) -> None:
     assert low is not None
     assert high is not None
     assert 0 < low < value < high < 1
-    assert 20 <= instances <= 25
+    assert 12 <= instances <= 15
     assert 2 * reliability.items < reliability.ratings < 3 * reliability.items
     sections = ct.reports.judge_sections(store, STUDY)
     assert [section.reliabilities for section in sections] == [[reliability]] * 3
@@ -107,7 +105,7 @@ def test_three_judges_have_one_alpha_with_interval(store: Store) -> None:
 
 
 def test_alpha_needs_judges_and_instances(store: Store) -> None:
-    play(store)
+    play(store, instances=15)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3))
     assert ct.judges.reliabilities(store, STUDY) == []
     (section,) = ct.reports.judge_sections(store, STUDY)
@@ -134,14 +132,7 @@ def test_alpha_needs_judges_and_instances(store: Store) -> None:
 
 def test_scores_have_interval_and_ordinal_alpha(store: Store) -> None:
     play(store, instances=3)
-    scale: dict[str, Any] = {"low": 1, "high": 7, "low_means": "cold", "high_means": "warm"}
-    rubric = ct.judges.Rubric.model_validate(
-        {"name": "warmth", "item": "seat", "question": "How warm is the player?", "scale": scale}
-    )
-    for model, score in (("vllm/a", 2), ("vllm/b", 3)):
-        reply = json.dumps({"reason": "So.", "score": score})
-        judge = ct.judges.judge_of(rubric, model)
-        ct.judge(store, STUDY, judge, models=Canned(lambda *_, reply=reply: reply))
+    rate_warmth(store)
     reliabilities = ct.judges.reliabilities(store, STUDY)
     assert [result.metric for result in reliabilities] == ["interval", "ordinal"]
     assert [(result.items, result.ratings) for result in reliabilities] == [(6, 12)] * 2

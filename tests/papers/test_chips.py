@@ -17,7 +17,6 @@ from cheaptalk.reports.charts.chart import Box, Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
 from tests.papers.chip_games import compute_findings, play, records, turns
-from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, boxes, named, up
 
 MIXED = "bayes / bayes / zero"
@@ -40,19 +39,26 @@ def evaluate(path: Path, name: str, colours: int, *labels: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def test_table_3_contains_mean_ratios_with_standard_errors(
-    chips_path: Path, chips_results: Findings
-) -> None:
-    cases: list[int] = [2, 3]
-    for colours in cases:
-        for table in TABLES:
-            row = rows(chips_results, "final-surplus", population=table).row(0, named=True)
-            ratios = evaluate(chips_path, "surplus_ratio", colours, *TABLES[table])
-            assert row[f"{colours} colours"] == pytest.approx(fmean(ratios))
-            assert row[f"{colours} colours.error"] == pytest.approx(
-                stdev(ratios) / len(ratios) ** 0.5
-            )
-            assert row[f"{colours} colours.n"] == len(ratios) == 8
+def test_final_surplus_is_that_of_the_records(chips_path: Path, chips_results: Findings) -> None:
+    for table, labels in TABLES.items():
+        final = rows(chips_results, "final-surplus", population=table).row(0, named=True)
+        for colours in (2, 3):
+            ratios = evaluate(chips_path, "surplus_ratio", colours, *labels)
+            error = stdev(ratios) / len(ratios) ** 0.5
+            assert final[f"{colours} colours"] == pytest.approx(fmean(ratios))
+            assert final[f"{colours} colours.error"] == pytest.approx(error)
+            assert final[f"{colours} colours.n"] == len(ratios) == 8
+        dollars = rows(
+            chips_results, "surplus-in-dollars", population=table, variant="3 colours"
+        ).row(0, named=True)
+        surplus, bound, accepted = (
+            evaluate(chips_path, name, 3, *labels) for name in ("surplus", "bound", "acceptance")
+        )
+        assert (dollars["games"], dollars["nothing"]) == (len(surplus), 0)
+        assert dollars["surplus"] == pytest.approx(fmean(surplus))
+        assert dollars["bound"] == pytest.approx(fmean(bound))
+        assert dollars["share"] == pytest.approx(sum(surplus) / sum(bound))
+        assert dollars["accepted"] == pytest.approx(fmean(accepted))
 
 
 def test_paper_tables_use_paper_names_and_order(chips_path: Path) -> None:
@@ -94,25 +100,6 @@ def test_table_4_contains_upper_triangle_of_pairs(chips_results: Findings) -> No
             assert row[f"{other} way"] == ("↑" if higher else "↓")
 
 
-def test_surplus_table_contains_dollars_and_ratio_of_means(
-    chips_path: Path, chips_results: Findings
-) -> None:
-    for table in TABLES:
-        row = rows(chips_results, "surplus-in-dollars", population=table, variant="3 colours").row(
-            0, named=True
-        )
-        surplus, bound, accepted = (
-            evaluate(chips_path, name, 3, *TABLES[table])
-            for name in ("surplus", "bound", "acceptance")
-        )
-        assert row["games"] == len(surplus)
-        assert row["surplus"] == pytest.approx(fmean(surplus))
-        assert row["bound"] == pytest.approx(fmean(bound))
-        assert row["share"] == pytest.approx(sum(surplus) / sum(bound))
-        assert row["accepted"] == pytest.approx(fmean(accepted))
-        assert row["nothing"] == 0
-
-
 def test_figure_2_agrees_with_table_3_and_first_round_ratio(
     chips_path: Path, chips_results: Findings
 ) -> None:
@@ -131,29 +118,22 @@ def test_figure_2_agrees_with_table_3_and_first_round_ratio(
 
 
 def test_table_5_pools_all_proposals_of_a_player(chips_path: Path, chips_results: Findings) -> None:
-    cases: list[str] = ["bayes", "zero", "wild"]
-    cases_1: list[bool] = [True, False]
-    for player in cases:
-        for accepted in cases_1:
-            proposals = [
-                turn
-                for labels in TABLES.values()
-                for record in records(chips_path, 2, *labels)
-                for turn in turns(record)
-                if record.label(turn["proposer"]) == player
-                and (turn["partner"] is not None) == accepted
-            ]
+    proposals = [
+        (record.label(turn["proposer"]), turn["partner"] is not None, turn)
+        for labels in TABLES.values()
+        for record in records(chips_path, 2, *labels)
+        for turn in turns(record)
+    ]
+    for player in ("bayes", "zero", "wild"):
+        for outcome in ("accepted", "rejected"):
+            key = (player, outcome == "accepted")
+            made = [turn for *who, turn in proposals if tuple(who) == key]
             row = rows(
-                chips_results,
-                "proposals",
-                player=player,
-                variant="2 colours",
-                outcome="accepted" if accepted else "rejected",
+                chips_results, "proposals", player=player, variant="2 colours", outcome=outcome
             ).row(0, named=True)
-            gains = [turn["gain"] / 100 for turn in proposals]
-            ratios = [turn["ratio"] for turn in proposals]
-            assert row["proposals"] == row["gain.n"] == len(proposals)
-            for name, values in (("gain", gains), ("ratio", ratios)):
+            assert row["proposals"] == row["gain.n"] == len(made)
+            gains = [turn["gain"] / 100 for turn in made]
+            for name, values in (("gain", gains), ("ratio", [turn["ratio"] for turn in made])):
                 assert row[name] == pytest.approx(fmean(values))
                 assert row[f"{name}_sd"] == pytest.approx(stdev(values))
                 assert row[f"{name}_median"] == pytest.approx(median(values))
@@ -179,8 +159,7 @@ def parse_share(bar: Box) -> float:
 
 
 def test_proposal_bars_add_up_and_accepted_bars_point_up(chips_results: Findings) -> None:
-    cases: list[str] = ["gains-of-proposals", "ratios-of-proposals"]
-    for name in cases:
+    for name in ("gains-of-proposals", "ratios-of-proposals"):
         panel = chips_results.charts[name].panels[0]
         for row, player in enumerate(panel.y.names):
             bars = [bar for bar in boxes(panel) if bar.y[0] == row]
@@ -208,8 +187,7 @@ def test_bars_right_of_zero_contain_only_gains(chips_results: Findings) -> None:
 
 
 def test_figure_5_counts_regret_of_decisions(chips_path: Path) -> None:
-    cases: list[bool] = [False, True]
-    for as_published in cases:
+    for as_published in (False, True):
         results = compute_findings(chips_path, as_published=as_published)
         kinds = [
             (record.label(decision.player), decision.part, decision.regret)
@@ -237,13 +215,9 @@ def test_regret_bars_add_up_and_show_decision_counts(chips_results: Findings) ->
             assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
             assert ends[-1][1] == pytest.approx(1)
     frame = rows(chips_results, "regret-of-decisions", variant="2 colours", part="acceptor")
-    panel = next(
-        panel
-        for panel in chips_results.charts["regret"].panels
-        if panel.title == "Acceptors, 2 colours"
-    )
-    labels = tuple(f"{row['player']} ({row['decisions']})" for row in frame.iter_rows(named=True))
-    assert panel.y.names == labels
+    panels = {panel.title: panel for panel in chips_results.charts["regret"].panels}
+    labels = [f"{player} ({n})" for player, n in frame.select("player", "decisions").iter_rows()]
+    assert list(panels["Acceptors, 2 colours"].y.names) == labels
 
 
 def test_table_4_pairs_games_by_instance(chips_path: Path, chips_results: Findings) -> None:
@@ -344,36 +318,33 @@ def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
 
 
 def test_unknown_match_or_option_raises_error(chips_path: Path) -> None:
-    with pytest.raises(ct.CheaptalkError, match='match "x" is not a finished game of chip_trading'):
-        compute_findings(chips_path, options={"match": "x"})
-    with pytest.raises(
-        ct.CheaptalkError, match=r'chips has no option "mach" \(did you mean "match"'
+    for option, message in (
+        ("match", 'match "x" is not a finished game of chip_trading'),
+        ("mach", r'chips has no option "mach" \(did you mean "match"'),
     ):
-        compute_findings(chips_path, options={"mach": "x"})
+        with pytest.raises(ct.CheaptalkError, match=message):
+            compute_findings(chips_path, options={option: "x"})
 
 
 def test_rows_link_to_games_except_for_mixed_tables(chips_results: Findings) -> None:
     table = chips_results.tables["surplus-in-dollars"]
-    leads = {(row["population"], row["variant"]): table.leads(row) for row in table.rows}
-    assert leads[MIXED, "2 colours"] is None
-    lead = leads["zero", "2 colours"]
-    assert lead is not None
-    assert {name: lead.query[name] for name in ("player_player_1", "player_player_3")} == {
-        "player_player_1": "zero",
-        "player_player_3": "zero",
+    queries = {
+        (row["population"], row["variant"]): lead and lead.query
+        for row in table.rows
+        for lead in [table.leads(row)]
     }
-    assert lead.query["status"] == "finished"
+    assert queries[MIXED, "2 colours"] is None
+    two, three = (queries["zero", f"{colours} colours"] or {} for colours in (2, 3))
+    assert two["player_player_1"] == two["player_player_3"] == "zero"
+    assert two["configuration"] != three["configuration"]
     proposals = chips_results.tables["proposals"]
-    anywhere = proposals.leads(next(iter(proposals.rows)))
-    assert anywhere is not None
-    assert anywhere.query == {
+    lead = proposals.leads(next(proposals.rows))
+    assert lead is not None
+    assert lead.query == {
         "status": "finished",
         "player": proposals.frame["player"][0],
-        "configuration": lead.query["configuration"],
+        "configuration": two["configuration"],
     }
-    other = leads["zero", "3 colours"]
-    assert other is not None
-    assert other.query["configuration"] != lead.query["configuration"]
 
 
 def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
@@ -400,10 +371,6 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
                 "Surplus by turn": "the bound of every game is 0",
                 "Differences between populations": "no two populations have a share of the bound",
             },
-        ),
-        (
-            {"instances": 1, "pairing": [["bayes"] * 3]},
-            {"Differences between populations": "all games are of the population bayes"},
         ),
         (
             {
@@ -466,28 +433,3 @@ def test_variant_names_show_differing_parameters(tmp_path: Path) -> None:
         "2 colours, colours green, red, rounds 3",
         "3 colours, colours green, red, blue, rounds 1",
     ]
-
-
-@pytest.mark.browser
-def test_page_draws_charts_and_opens_match_by_keyboard(chips_path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "chips.html"
-    with ct.Store.open(chips_path) as store:
-        write_findings(ct.reports.findings(store, "chips", "chips", draws=100), out)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        plots = "document.querySelectorAll('.plot')"
-        await tab.until(f"[...{plots}].every((one) => one.querySelector('svg'))")
-        assert await tab.run(f"{plots}.length") > 15
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        empty = "[...document.querySelectorAll('tbody')].filter((one) => !one.rows.length).length"
-        assert await tab.run(empty) == 0
-        link = "document.querySelector('[data-name=final-surplus] tbody a')"
-        await tab.run(f"{link}.focus()")
-        await tab.press("Enter")
-        reader = "document.getElementById('reader')"
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert tab.complaints == []
-        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
-
-    browse(tmp_path / "profile", visit)

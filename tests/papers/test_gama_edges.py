@@ -9,11 +9,9 @@ from scipy import stats
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.scores import GAMES
-from cheaptalk.reports.recipes.findings import findings, write_findings
+from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.reports.recipes.latex import latex
 from tests.papers.test_gama import CHANCE, EQUAL, compute_findings, labels, play_study, row
-
-# Missing parts and edge cases
 
 
 def small(game: str) -> dict[str, Any]:
@@ -70,30 +68,35 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def test_small_studies_render_without_nan(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def by_case(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Findings]:
+    """The findings on each small study."""
+    folder, results = tmp_path_factory.mktemp("small"), {}
     for case, changes in SMALL.items():
-        path = play_study(tmp_path / case, {"name": "small"} | changes)
+        path = play_study(folder / case, {"name": "small"} | changes)
         with ct.Store.open(path) as store:
-            shown = findings(store, "small", "gama", draws=100)
-            write_findings(shown, tmp_path / "page.html")
-        assert str(shown)
+            results[case] = findings(store, "small", "gama", draws=100)
+            write_findings(results[case], folder / "page.html")
+    return results
+
+
+def test_small_studies_render_without_nan(by_case: dict[str, Findings]) -> None:
+    for shown in by_case.values():
         assert all(latex(table) for table in shown.tables.values())
         assert "nan" not in str(shown).lower().split()
         titles = set(shown.lacking) | {part.part.title for part in shown.parts if part.shown}
         assert len(titles) == len(shown.parts)
 
 
-def test_single_run_has_no_interval_or_spread(tmp_path: Path) -> None:
-    path = play_study(tmp_path, {"name": "small"} | SMALL["one match a game"])
-    frame = compute_findings(path, "small").tables["leaderboard"].frame
+def test_single_run_has_no_interval_or_spread(by_case: dict[str, Findings]) -> None:
+    frame = by_case["one match a game"].tables["leaderboard"].frame
     assert frame["rank"].to_list() == [1, 2]
     for name in ("rank.low", "overall.low", "overall.error", "overall.spread", "pirate_game.low"):
         assert frame[name].null_count() == 2, name
 
 
-def test_repeats_of_instance_form_one_cluster(tmp_path: Path) -> None:
-    path = play_study(tmp_path, {"name": "small"} | SMALL["repeats of one instance"])
-    tables = compute_findings(path, "small").tables
+def test_repeats_of_instance_form_one_cluster(by_case: dict[str, Findings]) -> None:
+    tables = by_case["repeats of one instance"].tables
     scores = row(tables["leaderboard"].frame, player="b")
     assert (scores["public_goods.n"], scores["public_goods.clusters"]) == (3, 1)
     assert scores["public_goods.low"] is None
@@ -101,16 +104,16 @@ def test_repeats_of_instance_form_one_cluster(tmp_path: Path) -> None:
     assert "run 3" in tables["scores-by-run"].frame.columns
 
 
-def test_missing_parts_explain_how_to_get_them(tmp_path: Path) -> None:
-    path = play_study(tmp_path, {"name": "small"} | SMALL["another game"])
-    lacking = compute_findings(path, "small").lacking
+def test_missing_parts_explain_how_to_get_them(by_case: dict[str, Findings]) -> None:
+    lacking = by_case["another game"].lacking
     assert "run the preset gama" in lacking["Leaderboard"]
     assert "add a group" in lacking["Payoffs in mixed groups"]
-    apart = tmp_path / "apart"
-    apart.mkdir()
-    second = compute_findings(play_study(apart, {"name": "small"} | SMALL["second price"]), "small")
+    second = by_case["second price"]
     assert "no match with one player in all seats has a score" in second.lacking["Leaderboard"]
     assert "first-and-last-rounds" in second.tables
+    crew = by_case["a large crew"].tables["pirate-ballots"]
+    assert crew.notes == ("The first 20 of 25 pirates are shown.",)
+    assert "pirate 25" in crew.frame.columns
 
 
 def test_settings_outside_paper_have_equal_weight(tmp_path: Path) -> None:
@@ -150,13 +153,6 @@ def test_single_run_has_no_tests(tmp_path: Path) -> None:
     tables = compute_findings(play_study(tmp_path, study), "small").tables
     assert "strategies.el_farol_bar.probability-random" in tables
     assert "strategies.el_farol_bar.probability-random-tests" not in tables
-
-
-def test_large_crew_is_truncated_with_note(tmp_path: Path) -> None:
-    path = play_study(tmp_path, {"name": "small"} | SMALL["a large crew"])
-    table = compute_findings(path, "small").tables["pirate-ballots"]
-    assert table.notes == ("The first 20 of 25 pirates are shown.",)
-    assert "pirate 25" in table.frame.columns
 
 
 def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:

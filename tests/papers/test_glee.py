@@ -13,6 +13,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.equilibrium import model_choice
+from cheaptalk.papers.glee import regressions
 from cheaptalk.papers.glee.anchoring import first_offers
 from cheaptalk.papers.glee.families import METRICS, ROLES, families
 from cheaptalk.papers.glee.importer import read_glee
@@ -22,10 +23,9 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of, write_findings
+from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
-from tests.reports.browser import Tab, browse
 
 GAMES = ("bargaining", "negotiation", "persuasion")
 
@@ -42,8 +42,13 @@ def frames(glee_store: Store) -> dict[str, pl.DataFrame]:
     }
 
 
-def compute_findings(glee_store: Store, study: str = STUDY["name"], **options: Any) -> Findings:
-    return findings(glee_store, study, "glee", **{"draws": 100} | options)
+def compute_findings(
+    glee_store: Store, *titles: str, study: str = STUDY["name"], **options: Any
+) -> Findings:
+    """Return the findings of the parts with these titles, or of all parts."""
+    recipe = recipe_of("glee")
+    parts = tuple(part for part in recipe.parts if part.title in titles or not titles)
+    return findings(glee_store, study, replace(recipe, parts=parts), **{"draws": 100} | options)
 
 
 OTHERS = {
@@ -75,8 +80,8 @@ def test_market_effects_match_reference_regression(
 ) -> None:
     for game in GAMES:
         table = glee_results.tables[f"market-{game}"]
-        market = next(
-            family.market for family in families(glee_results.evidence) if family.game == game
+        (market,) = (
+            family.market for family in glee_results.evidence.once(families) if family.game == game
         )
         assert table.frame.height == frames[game]["market"].n_unique()
         for metric in ("efficiency", "fairness"):
@@ -200,9 +205,10 @@ def test_parallel_workers_give_identical_results(
         pl.testing.assert_frame_equal(parallel.evidence.frames[game], frame)
 
 
-def test_bootstrap_spread_matches_clustered_errors(glee_store: Store) -> None:
-    evidence = Evidence(glee_store, STUDY["name"], draws=2_000)
-    tables = compute_findings(glee_store).tables
+def test_bootstrap_spread_matches_clustered_errors(
+    glee_store: Store, glee_results: Findings
+) -> None:
+    evidence, tables = Evidence(glee_store, STUDY["name"], draws=2_000), glee_results.tables
     for pairs in pairs_of(evidence):
         estimates, drawn = gains(pairs, evidence)
         for middle, draws, name in zip(estimates, drawn, ("alice", "bob"), strict=True):
@@ -331,45 +337,42 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
 
 
 def test_reference_option_changes_reference_player(glee_store: Store) -> None:
-    results = compute_findings(glee_store, options={"reference": "tough"})
-    frame = results.tables["self-gain"].frame
-    assert frame.filter(player="tough")["bargaining alice"].item() == 0
-    assert "Effects are relative to tough." in results.tables["self-gain"].caption
+    part, options = "Players' gains", {"reference": "tough"}
+    table = compute_findings(glee_store, part, options=options).tables["self-gain"]
+    assert table.frame.filter(player="tough")["bargaining alice"].item() == 0
+    assert "Effects are relative to tough." in table.caption
     with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
-        compute_findings(glee_store, options={"reference": "tuff"})
+        compute_findings(glee_store, part, options={"reference": "tuff"})
+    with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
+        compute_findings(glee_store, part, options={"composite": "discount"})
 
 
-def test_splits_option_adds_predictions(tmp_path: Path) -> None:
-    for module in ("sklearn", "xgboost", "catboost"):
+def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("sklearn", "xgboost"):
         pytest.importorskip(module)
-    (predicted,) = (part for part in recipe_of("glee").parts if part.title == "Predictions")
-    recipe = replace(recipe_of("glee"), parts=(predicted,))
+    learners = ("linear", "xgboost")  # a fit of CatBoost takes seconds
+    monkeypatch.setattr(regressions, "LEARNERS", dict(zip(learners, learners, strict=True)))
     options = {"splits": "1", "printed": "beside"}
-    with Store.open(play(tmp_path, games=STUDY["games"][:1])) as store:
-        results = findings(store, STUDY["name"], recipe, draws=100, options=options)
+    games = [STUDY["games"][0] | {"grid": {"horizon": [2, 12], "messages": [True, False]}}]
+    with Store.open(play(tmp_path, games=games)) as store:
+        results = compute_findings(store, "Predictions", options=options)
         (family,) = families(results.evidence)
         for wrong in ("0", "many", "-3"):
             with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
-                findings(store, STUDY["name"], recipe, draws=100, options={"splits": wrong})
-    table = results.tables["predictions"].frame
+                compute_findings(store, "Predictions", options={"splits": wrong})
+    table, printed = (results.tables[name].frame for name in ("predictions", "table-9"))
     assert table.height == 4
     for metric, row in zip(METRICS, table.iter_rows(named=True), strict=True):
-        for learner in ("linear", "xgboost", "catboost"):
-            deviation = float(np.std(family.frame[metric].to_numpy(), ddof=1))
+        deviation = float(np.std(family.frame[metric].to_numpy(), ddof=1))
+        for learner in learners:
             assert 0 <= row[learner] < 1.3 * deviation + 1e-9
             assert row[f"{learner}.n"] == 1
-    as_printed = results.tables["table-9"].frame
-    assert as_printed["metric"][:4].to_list() == [
-        "Alice Self Gain",
-        "Bob Self Gain",
-        "Efficiency",
-        "Fairness",
-    ]
-    for computed, printed in ((2, 0), (0, 2)):
-        assert as_printed["xgboost"][printed] == table["xgboost"][computed]
-        assert as_printed["xgboost.half"][printed] == table["xgboost.error"][computed]
-    assert as_printed.height == 12
-    assert as_printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
+    order = ["Alice Self Gain", "Bob Self Gain", "Efficiency", "Fairness"]
+    assert printed["metric"][:4].to_list() == order
+    for column, of in (("xgboost", "xgboost"), ("xgboost.half", "xgboost.error")):
+        assert printed[column][:4].to_list() == table[of].to_list()[2:] + table[of].to_list()[:2]
+    assert printed.height == 12
+    assert printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
 
 
 def analyse(
@@ -450,11 +453,6 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
     ]
 
 
-def test_composite_requires_parameter_with_two_terms(glee_store: Store) -> None:
-    with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
-        compute_findings(glee_store, options={"composite": "discount"})
-
-
 def test_market_confounded_with_parameter_is_reported(tmp_path: Path) -> None:
     cases = [{"discounts": [0.9, 0.9]}, {"discounts": [0.8, 0.9], "messages": False}]
     results = analyse(tmp_path, {"game": "bargaining", "cases": cases}, [FLASH, "fair"], repeats=3)
@@ -462,19 +460,16 @@ def test_market_confounded_with_parameter_is_reported(tmp_path: Path) -> None:
     assert results.tables["self-gain"].frame.height == 2
 
 
-def test_players_with_missing_pairs_are_excluded_from_choice(tmp_path: Path) -> None:
+def test_choice_requires_players_who_met_the_same_others(tmp_path: Path) -> None:
+    players = [FLASH, "fair", "tough"]
     pairs = [[FLASH, "fair"], ["fair", FLASH], ["fair", "fair"], [FLASH, FLASH], ["tough", "fair"]]
     game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
-    results = analyse(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    results = analyse(tmp_path / "one", game, players, pairing=pairs, repeats=3)
     assert results.tables["pairs-negotiation"].frame.height == 5
     notes = " ".join(results.tables["player-choice"].notes)
     assert "excluded, because they did not meet all others: tough as Alice" in notes
-
-
-def test_players_without_common_partners_have_no_choice(tmp_path: Path) -> None:
-    game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
     pairs = [[FLASH, "fair"], ["fair", "tough"]]
-    results = analyse(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    results = analyse(tmp_path / "two", game, players, pairing=pairs, repeats=3)
     assert "no two players met the same others" in results.lacking["Choice of players"]
     assert "use pairing: all" in results.lacking["Copies of a player"]
 
@@ -522,7 +517,7 @@ def test_single_player_has_no_relative_gains(tmp_path: Path) -> None:
 def test_matches_with_people_have_no_pair_effects(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
         import_matches(read_glee(write_all(tmp_path / "games")), store, "people")
-        results = compute_findings(store, "people")
+        results = compute_findings(store, study="people")
     assert "every match has a person" in results.lacking["Effects of pairs"]
 
 
@@ -545,7 +540,7 @@ def test_missing_learners_explain_installation(
         raise ImportError(name)
 
     monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
-    results = compute_findings(glee_store, options={"splits": "1"})
+    results = compute_findings(glee_store, "Predictions", options={"splits": "1"})
     assert 'pip install "cheaptalk[predict]"' in results.lacking["Predictions"]
 
 
@@ -556,37 +551,3 @@ def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
         results = compute_findings(store)
     assert list(results.tables) == ["played", "played-by-player"]
     assert all("run the preset glee" in why for why in results.lacking.values())
-
-
-@pytest.mark.browser
-def test_page_draws_charts_and_opens_matches_in_browser(
-    glee_results: Findings, tmp_path: Path
-) -> None:
-    out = tmp_path / "glee.html"
-    write_findings(glee_results, out)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        plots = len([panel for group in glee_results.charts.values() for panel in group.panels])
-        await tab.until(f"document.querySelectorAll('.plot svg').length >= {plots}")
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        rows = "[...document.querySelectorAll('.tabular')].map((one) => [one.dataset.name,"
-        rows += " one.querySelectorAll('tbody tr').length])"
-        assert dict(await tab.run(rows)) == {
-            name: table.frame.height for name, table in glee_results.tables.items()
-        }
-        reader = "document.getElementById('reader')"
-        await tab.run("document.querySelector('[data-name=market-bargaining] tbody a').focus()")
-        await tab.press("Enter")
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        await tab.run(f"{reader}.close()")
-        cell = (
-            "[data-name^=pairs-negotiation-figures] a.mark[href*='alice=fair'][href*='bob=tough']"
-        )
-        await tab.run(f'document.querySelector("{cell}").focus()')
-        await tab.press("Enter")
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert "Alice fair, Bob tough" in await tab.run(f"{reader}.querySelector('h2').textContent")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)

@@ -5,7 +5,9 @@ The expected metrics are computed from the games' files, without the package's r
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,12 +15,11 @@ import pytest
 
 from cheaptalk.papers.glee.families import families
 from cheaptalk.papers.glee.importer import read_glee
-from cheaptalk.records import Store
-from cheaptalk.records.imports import import_matches
-from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.records import MatchRecord, Store, transcript
+from cheaptalk.records.imports import Intake, import_matches
 from cheaptalk.reports.recipes.findings import Findings, findings
-from tests.papers.test_import_glee_published import SAMPLE
 
+SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "glee"
 pytestmark = pytest.mark.skipif(
     not SAMPLE.is_dir(), reason="the sample of published games is not beside the repository"
 )
@@ -109,29 +110,82 @@ GAMES = list(read_published()) if SAMPLE.is_dir() else []
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store.open(tmp_path_factory.mktemp("sample") / "games.sqlite", create=True) as store:
-        import_matches(read_glee(SAMPLE), store, "sample")
-        yield store
+def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Intake]:
+    store = Store.open(tmp_path_factory.mktemp("sample") / "games.sqlite", create=True)
+    return store, import_matches(read_glee(SAMPLE, keep_names=True), store, "sample")
 
 
 @pytest.fixture(scope="module")
-def results(store: Store) -> Findings:
-    return findings(store, "sample", "glee")
+def store(imported: tuple[Store, Intake]) -> Store:
+    return imported[0]
 
 
-def test_metrics_of_all_68_games_match_files(store: Store) -> None:
-    cases: list[bool] = [False, True]
-    for as_published in cases:
-        rows = {
-            row["instance"]: row
-            for family in families(Evidence(store, "sample", as_published))
-            for row in family.frame.iter_rows(named=True)
+@pytest.fixture(scope="module", params=[False, True], ids=["paper", "code"])
+def results(store: Store, request: pytest.FixtureRequest) -> Findings:
+    return findings(store, "sample", "glee", as_published=request.param)
+
+
+def test_every_game_is_imported_and_replays(imported: tuple[Store, Intake]) -> None:
+    store, importing = imported
+    assert (importing.imported, importing.present, importing.skipped) == (68, 0, [])
+    records = list(store.records("sample", bodies=True))
+    for record in records:
+        outcome = record.replay().outcome
+        assert outcome is not None
+        assert outcome.model_dump(mode="json") == record.outcome
+        assert transcript(record)
+    assert Counter(record.game for record in records) == {
+        "bargaining": 24,
+        "negotiation": 24,
+        "persuasion": 20,
+    }
+    assert {record.label(role) for record in records for role in record.seats} == {
+        "human",
+        "gemini-1.5-flash",
+        "gemini-1.5-pro",
+        "llama3-405b-instruct-maas",
+        "Meta-Llama-3-8B-Instruct",
+        "Meta-Llama-3.1-8B-Instruct",
+        "Qwen2-7B-Instruct",
+    }
+
+
+def all_messages(record: MatchRecord) -> list[str]:
+    """Return all messages of a match, including undelivered ones."""
+    moves: list[dict[str, Any]] = [answer.action or {} for answer in record.answers]
+    moves += [unused["cells"] for unused in record.body["source"]["unused"]]
+    return [move["message"] for move in moves if "message" in move]
+
+
+def test_names_of_addressed_people_are_redacted(store: Store, tmp_path: Path) -> None:
+    kept = {record.instance_key: record for record in store.records("sample", bodies=True)}
+    with Store.open(tmp_path / "redacted.sqlite", create=True) as redacted:
+        importing = import_matches(read_glee(SAMPLE), redacted, "redacted")
+        changed = {
+            record.instance_key: sum(text.count("[name]") for text in all_messages(record))
+            for record in redacted.records("redacted", bodies=True)
+            if all_messages(kept[record.instance_key]) != all_messages(record)
         }
-        assert len(rows) == len(GAMES) == 68
-        for id_, _, _, _, metrics in GAMES:
-            expected = metrics[as_published]
-            assert {name: rows[id_][name] for name in METRICS} == pytest.approx(expected, abs=1e-9)
+    # Rounds that address a person by name; one game was published with the name redacted.
+    assert changed == {
+        "272E6C6F38BBD9B9": 1,
+        "431AF58CE83924DD": 2,
+        "447740CB14774C24": 1,
+        "23E43CB8A35DF2D1": 20,
+    }
+    assert importing.redactions == sum(changed.values())
+
+
+def test_metrics_of_all_games_match_files(results: Findings) -> None:
+    rows = {
+        row["instance"]: row
+        for family in families(results.evidence)
+        for row in family.frame.iter_rows(named=True)
+    }
+    assert len(rows) == len(GAMES) == 68
+    for id_, _, _, _, metrics in GAMES:
+        expected = metrics[results.evidence.as_published]
+        assert {name: rows[id_][name] for name in METRICS} == pytest.approx(expected, abs=1e-9)
 
 
 def mean(values: list[float | None]) -> float | None:
@@ -139,41 +193,35 @@ def mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def test_outcome_table_contains_means_by_family(store: Store) -> None:
-    cases: list[bool] = [False, True]
-    for as_published in cases:
-        table = findings(store, "sample", "glee", as_published=as_published).tables["outcomes"]
-        sorts = {"person": {True}, "model": {False}, "all": {True, False}}
-        seen = 0
-        for row in table.rows:
-            games = [
-                metrics[as_published]
-                for _, family, alice, bob, metrics in GAMES
-                if family == row["family"].lower()
-                and alice in sorts[row["alice"]]
-                and bob in sorts[row["bob"]]
-            ]
-            seen += len(games)
-            for name in METRICS:
-                assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)
-                assert row[f"{name}.n"] == sum(game[name] is not None for game in games)
-        assert seen == 2 * 68
+def test_outcome_table_contains_means_by_family(results: Findings) -> None:
+    sorts = {"person": {True}, "model": {False}, "all": {True, False}}
+    seen = 0
+    for row in results.tables["outcomes"].rows:
+        games = [
+            metrics[results.evidence.as_published]
+            for _, family, alice, bob, metrics in GAMES
+            if family == row["family"].lower()
+            and alice in sorts[row["alice"]]
+            and bob in sorts[row["bob"]]
+        ]
+        seen += len(games)
+        for name in METRICS:
+            assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)
+            assert row[f"{name}.n"] == sum(game[name] is not None for game in games)
+    assert seen == 2 * 68
 
 
-def test_bob_gain_in_persuasion_follows_both_definitions(store: Store) -> None:
-    cases: list[bool] = [False, True]
-    for as_published in cases:
-        results = findings(store, "sample", "glee", as_published=as_published)
-        for row in results.tables["bob-gain"].rows:
-            games = [
-                metrics
-                for _, family, alice, bob, metrics in GAMES
-                if family == "persuasion"
-                and (alice, bob) == (row["alice"] == "person", row["bob"] == "person")
-            ]
-            assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
-            assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
-        assert results.tables["bob-gain"].frame.height == 3
+def test_bob_gain_in_persuasion_follows_both_definitions(results: Findings) -> None:
+    for row in results.tables["bob-gain"].rows:
+        games = [
+            metrics
+            for _, family, alice, bob, metrics in GAMES
+            if family == "persuasion"
+            and (alice, bob) == (row["alice"] == "person", row["bob"] == "person")
+        ]
+        assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
+        assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
+    assert results.tables["bob-gain"].frame.height == 3
 
 
 def test_table_3_includes_people_relative_to_gemini_flash(results: Findings) -> None:

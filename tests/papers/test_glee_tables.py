@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from cheaptalk.records import Store
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.glee_study import FLASH, STUDY
+from tests.papers.test_glee import compute_findings
 from tests.reports.marks import across, named
 
 
@@ -16,8 +17,7 @@ def rows_of(glee_results: Findings, table: str) -> list[dict[str, Any]]:
 
 
 def test_table_2_marks_markets_and_has_one_interval_per_metric(glee_results: Findings) -> None:
-    cases: list[tuple[str, str]] = [("a", "bargaining"), ("c", "persuasion")]
-    for panel, game in cases:
+    for panel, game in (("a", "bargaining"), ("c", "persuasion")):
         computed, *printed = (
             rows_of(glee_results, f"market-{game}"),
             *rows_of(glee_results, f"table-2{panel}"),
@@ -62,15 +62,10 @@ def test_table_3_groups_roles_and_shows_half_intervals(glee_results: Findings) -
 
 
 def test_players_option_selects_rows_of_table_3(glee_store: Store) -> None:
-    def players_shown(players: str) -> list[str] | None:
-        chosen = findings(
-            glee_store, STUDY["name"], "glee", draws=100, options={"players": players}
-        )
-        table = chosen.tables.get("table-3")
-        return None if table is None else sorted(table.frame["player"])
-
-    assert players_shown("tough,fair") == ["fair", "tough"]
-    assert players_shown("llms") is None
+    for players, shown in (("tough,fair", ["fair", "tough"]), ("llms", None)):
+        results = compute_findings(glee_store, "Players' gains", options={"players": players})
+        table = results.tables.get("table-3")
+        assert (None if table is None else sorted(table.frame["player"])) == shown
 
 
 def test_table_6_counts_decisions_with_total(glee_results: Findings, glee_store: Store) -> None:
@@ -124,8 +119,8 @@ def test_parameter_charts_show_reference_levels_at_zero(glee_results: Findings) 
 
 
 def test_printed_values_are_added_to_tables(glee_store: Store) -> None:
-    options = {"printed": "beside"}
-    tables = findings(glee_store, STUDY["name"], "glee", draws=100, options=options).tables
+    parts = ("Effect of the market", "Players' gains", "Collected data")
+    tables = compute_findings(glee_store, *parts, options={"printed": "beside"}).tables
     *_, last = tables["table-2b"].rows
     assert (last["efficiency.printed"], last["fairness.printed"]) == (1.7, 0.3)
     gains = {row["player"]: row for row in tables["table-3"].rows}

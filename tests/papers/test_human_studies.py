@@ -127,16 +127,27 @@ def test_glee_visit_has_one_game_between_checks(tmp_path: Path, family: str) -> 
     assert payments(tmp_path) == {"base/1": 33, "game/1": cents}
 
 
-def test_wrong_code_word_ends_glee_without_game_or_pay(tmp_path: Path) -> None:
-    async def take_part(site: Open) -> Page:
-        ada = Person(site, "A2Z", code_word="No questions.")
-        await ada.come()
-        return await ada.finish()
+def test_failed_checks_end_studies_without_game_or_pay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    cases: list[tuple[Study, dict[str, str], str]] = [
+        (glee("bargaining"), {"code_word": "No questions."}, "failed_attention"),
+        (dond(), PRESCREENED | {"alone": "no"}, "screened_out"),
+    ]
+    for study, answers, ending in cases:
 
-    page = run(tmp_path, glee("bargaining"), take_part)
-    assert (page.ending, page.code, page.form("page")) == ("failed_attention", "", None)
-    assert query(tmp_path, "select count(*) from matches") == [(0,)]
-    assert payments(tmp_path) == {}
+        async def take_part(site: Open, answers: dict[str, str] = answers) -> Page:
+            ada = Person(site, "A2Z", **answers)
+            await ada.come()
+            return await ada.finish()
+
+        folder = tmp_path / study.name
+        folder.mkdir()
+        page = run(folder, study, take_part)
+        assert (page.ending, page.form("page")) == (ending, None)
+        assert query(folder, "select count(*) from matches") == [(0,)]
+        assert payments(folder) == {}
 
 
 def test_failed_glee_quiz_erases_data_except_progress(tmp_path: Path) -> None:
@@ -300,17 +311,6 @@ def test_game_aborted_by_model_pays_25_cents(tmp_path: Path) -> None:
 
     run(tmp_path, dond(), take_part, Canned(lambda call, number: "I say nothing that counts."))
     assert payments(tmp_path) == {"base/1": 100, "game/1": 25}
-
-
-@pytest.mark.usefixtures("key")
-def test_failed_screening_ends_deal_or_no_deal_unpaid(tmp_path: Path) -> None:
-    async def take_part(site: Open) -> Page:
-        ada = Person(site, "A2Z", **PRESCREENED | {"alone": "no"})
-        await ada.come()
-        return await ada.finish()
-
-    assert run(tmp_path, dond(), take_part).ending == "screened_out"
-    assert payments(tmp_path) == {}
 
 
 # Chip trading

@@ -14,6 +14,7 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Status, Store, configuration_digest, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 from cheaptalk.rules import get_game
+from tests.papers.faults import put, read_faults
 from tests.papers.glee_folders import (
     AGREED,
     BUYERS,
@@ -132,22 +133,16 @@ def test_old_release_myopic_buyers_are_imported(games: Path) -> None:
     assert game.source["unused"] == [{"request": 2, "cells": {"message": "so good"}}]
 
 
-def test_absent_message_is_empty(games: Path) -> None:
-    cases: list[str] = ["", "None", "nan"]
-    for absent in cases:
-        rows = [f"60,40,{absent},Alice,1,None", f",,{absent},Bob,1,accept"]
-        game = read_game(write(games, "QUIET", bargaining(), OFFERS, rows, "\r\n"))
-        action = game.table.given[0].action
-        assert action is not None
-        assert action.model_dump()["message"] == ""
-        assert game.source["unused"] == []
-
-
-def test_disabled_messages_are_omitted(games: Path) -> None:
-    rows = ["60,40,nan,Alice,1,", ",,,Bob,1,accept"]
-    game = read_game(write(games, "MUTE", bargaining(messages_allowed=False), OFFERS, rows))
-    assert game.table.given[0].action is not None
-    assert "message" not in game.table.given[0].action.model_dump()
+def test_absent_message_is_empty_and_disabled_one_omitted(games: Path) -> None:
+    for allowed in (True, False):
+        for absent in ("", "None", "nan"):
+            rows = [f"60,40,{absent},Alice,1,None", f",,{absent},Bob,1,accept"]
+            written = bargaining(messages_allowed=allowed)
+            game = read_game(write(games, "QUIET", written, OFFERS, rows, "\r\n"))
+            action = game.table.given[0].action
+            assert action is not None
+            assert action.model_dump().get("message") == ("" if allowed else None)
+            assert game.source["unused"] == []
 
 
 def test_messages_are_preserved_exactly(games: Path, store: Store) -> None:
@@ -166,44 +161,31 @@ def test_undelivered_messages_are_stored_separately(games: Path) -> None:
 
 
 def test_all_captions_of_john_are_one_option(games: Path) -> None:
-    cases: list[str] = [
-        "SellToJhon",
-        "BuyFromJhon",
-        "DealWithJhon",
-        "SellToJohn",
-        "BuyFromJohn",
-        "DealWithJohn",
-    ]
-    for caption in cases:
-        rows = ["Hello.,90,Alice,1,", f",,Bob,1,{caption}"]
-        game = read_game(write(games, "JOHN", negotiation(), PRICES, rows))
-        assert game.table.outcome is not None
-        assert game.table.outcome.model_dump()["ended"] == "john"
-
-
-def test_rejecting_only_price_leads_to_john(games: Path) -> None:
+    for verb in ("SellTo", "BuyFrom", "DealWith"):
+        for name in ("Jhon", "John"):
+            rows = ["Hello.,90,Alice,1,", f",,Bob,1,{verb}{name}"]
+            game = read_game(write(games, "JOHN", negotiation(), PRICES, rows))
+            assert game.table.outcome is not None
+            assert game.table.outcome.model_dump()["ended"] == "john"
     rows = ["Hello.,90,Alice,1,", ",,Bob,1,RejectOffer"]
-    game = read_game(write(games, "ONCE", negotiation(max_rounds=1), PRICES, rows))
+    game = read_game(write(games, "JOHN", negotiation(max_rounds=1), PRICES, rows))
     assert game.table.outcome is not None
     assert game.table.outcome.model_dump() == {"stage": 1, "price": None, "ended": "john"}
 
 
-def test_horizon_above_20_rounds_is_hidden(games: Path) -> None:
-    cases: list[tuple[int, bool]] = [(2, False), (20, False), (21, True), (99, True)]
-    for rounds, hidden in cases:
-        for written, header, rows in (
-            (bargaining(max_rounds=rounds), OFFERS, AGREED),
-            (negotiation(max_rounds=rounds), PRICES, SOLD),
-        ):
-            game = read_game(write(games, written["game_type"], written, header, rows))
-            horizon = game.table.game.model_dump()["horizon"]
-            assert horizon == {"rounds": rounds, "hidden": hidden}
+def test_horizon_above_20_rounds_is_hidden_except_in_persuasion(games: Path) -> None:
+    def horizon(written: dict[str, Any], header: str, rows: list[str]) -> dict[str, Any]:
+        game = read_game(write(games, written["game_type"], written, header, rows))
+        found: dict[str, Any] = game.table.game.model_dump()["horizon"]
+        return found
 
-
-def test_persuasion_horizon_is_never_hidden(games: Path) -> None:
+    for rounds in (2, 20, 21, 99):
+        expected = {"rounds": rounds, "hidden": rounds > 20}
+        assert horizon(bargaining(max_rounds=rounds), OFFERS, AGREED) == expected
+        assert horizon(negotiation(max_rounds=rounds), PRICES, SOLD) == expected
     rows = [row.replace(",2,", f",{round_},") for round_ in range(1, 26) for row in PITCHED[3:]]
-    game = read_game(write(games, "LONG", persuasion(total_rounds=25), PITCHES, rows))
-    assert game.table.game.model_dump()["horizon"] == {"rounds": 25, "hidden": False}
+    written = persuasion(total_rounds=25)
+    assert horizon(written, PITCHES, rows) == {"rounds": 25, "hidden": False}
 
 
 def test_public_names_set_player_names_and_columns(games: Path) -> None:
@@ -231,88 +213,34 @@ def test_no_agreement_has_paper_and_published_metrics(games: Path, store: Store)
 
 # Invalid games
 
-
-def changed(path: tuple[str, ...], value: Any) -> Callable[[dict[str, Any]], None]:
-    """Return a function that sets the value at a path in a configuration; ``...`` deletes it."""
-
-    def change(written: dict[str, Any]) -> None:
-        place = written
-        for step in path[:-1]:
-            place = place[step]
-        if value is ...:
-            del place[path[-1]]
-        else:
-            place[path[-1]] = value
-
-    return change
-
-
-CONFIGURATIONS = {
-    "unknown game": (("game_type",), "poker", '"game_type": unknown game "poker"'),
-    "game of no type": (("game_type",), 7, '"game_type": unknown game "7"'),
-    "no game type": (("game_type",), ..., '"game_type": unknown game "None"'),
-    "misspelt game": (("game_type",), "bargainning", 'did you mean "bargaining"?'),
-    "no players": (("player_1_args",), ..., '"player_1_args": is missing'),
-    "player is text": (("player_2_args",), "Bob", '"player_2_args": should be a valid dictionary'),
-    "no name": (("player_1_args", "public_name"), "", '"player_1_args.public_name": String should'),
-    "no model": (("player_2_type",), "hf", ""),
-    "no arguments": (("game_args",), None, '"game_args": should be a valid dictionary'),
-    "unknown setting": (
-        ("game_args", "shot_clock"),
-        3,
-        '"game_args.shot_clock": is a setting that the importer does not know',
-    ),
-    "missing setting": (("game_args", "max_rounds"), ..., '"game_args.max_rounds": is missing'),
-    "text for a number": (("game_args", "max_rounds"), "12", '"game_args.max_rounds": should be'),
-    "half a round": (("game_args", "max_rounds"), 1.5, '"game_args.max_rounds": should be'),
-    "no rounds": (("game_args", "max_rounds"), 0, '"rounds": should be greater'),
-    "number for a truth": (("game_args", "messages_allowed"), 1, '"game_args.messages_allowed"'),
-    "money below zero": (("game_args", "money_to_divide"), -5, '"money": should be greater than 0'),
-    "no money": (("game_args", "money_to_divide"), float("nan"), '"money": should be'),
-    "no discount": (
-        ("game_args", "delta_1"),
-        ...,
-        '"player_1_args.delta": is missing, and so is "game_args.delta_1"',
-    ),
-    "two discounts": (
-        ("player_2_args", "delta"),
-        0.5,
-        '"player_2_args.delta": contradicts "game_args.delta_2"',
-    ),
-    "discount above one": (("game_args", "delta_2"), 1.2, '"discounts.1": should be less'),
-    "two of one name": (("player_1_args", "public_name"), "Bob", "two seats have the same name"),
+GOOD = {
+    "bargaining": (bargaining, OFFERS, AGREED),
+    "negotiation": (negotiation, PRICES, SOLD),
+    "persuasion": (persuasion, PITCHES, PITCHED),
 }
+"""A valid configuration, the header and the rows of each family."""
 
 
-def test_invalid_configuration_error_names_field(games: Path) -> None:
-    for case in CONFIGURATIONS:
-        path, value, expected = CONFIGURATIONS[case]
-        written = bargaining()
-        if case == "no model":
-            written["player_2_args"].pop("model_name")
-            expected = '"player_2_args.model_name" is missing'
-        changed(path, value)(written)
-        write(games, "BAD", written, OFFERS, AGREED)
-        assert reason(games).startswith("config.json: ")
-        assert expected in reason(games)
-
-
-def test_other_families_are_validated(games: Path) -> None:
-    cases: list[tuple[Any, str]] = [
-        (persuasion(v=0.5), '"value": should be greater than or equal to 1'),
-        (persuasion(seller_message_type="song"), "should be 'binary' or 'text'"),
-        (negotiation(seller_value=None), '"game_args.seller_value": should be a valid number'),
-        ([1, 2], "must be a JSON object"),
-    ]
-    for written, expected in cases:
-        write(games, "BAD", written, PITCHES, PITCHED)
-        assert expected in reason(games)
+def test_invalid_game_error_names_file_and_field(games: Path) -> None:
+    for name, fault in read_faults("glee").items():
+        config, header, rows = GOOD[fault.get("family", "bargaining")]
+        written = config()
+        if "path" in fault:
+            put(*fault["path"])(written, fault.get("value", ...))
+        if "without" in fault:
+            put(*fault["without"])(written, ...)
+        write(games, "BAD", written, fault.get("header", header), fault.get("rows", rows))
+        assert fault["error"] in reason(games), name
+        assert reason(games).startswith("config.json: " if "path" in fault else "game.csv"), name
+    write(games, "BAD", bargaining(), OFFERS, [f"60,40,{'x' * 4001},Alice,1,"])
+    assert "at most 4,000 are possible" in reason(games)
 
 
 FILES = {
     "truncated": ("config.json", b'{"game_type": "barg', "config.json: is not JSON"),
     "deep": ("config.json", b"[" * 200_000, "config.json: is not JSON"),
     "empty": ("config.json", b"", "config.json: is not JSON"),
+    "a list": ("config.json", b"[1, 2]", "must be a JSON object"),
     "latin-1": ("config.json", b'{"game_type": "caf\xe9"}', "config.json: is not UTF-8 text (byte"),
     "utf-16": ("game.csv", "player,round".encode("utf-16"), "game.csv: is not UTF-8 text (byte 0)"),
     "binary": ("game.csv", bytes(range(256)), "game.csv: is not UTF-8"),
@@ -332,16 +260,11 @@ def test_damaged_file_is_skipped(games: Path) -> None:
 
 
 def test_missing_file_is_reported(games: Path) -> None:
-    cases: list[str] = ["config.json", "game.csv"]
-    for name in cases:
+    for name in ("config.json", "game.csv"):
         (write_agreed(games) / name).unlink()
         assert reason(games) == f"{name}: is missing"
-
-
-def test_folder_in_place_of_file_is_reported(games: Path) -> None:
-    folder = write_agreed(games)
-    (folder / "game.csv").unlink()
-    (folder / "game.csv").mkdir()
+    (write_agreed(games) / "game.csv").unlink()
+    (games / "AGREED" / "game.csv").mkdir()
     assert reason(games).startswith("game.csv: cannot be read: ")
 
 
@@ -371,71 +294,6 @@ def test_byte_order_mark_is_ignored(games: Path) -> None:
         path = folder / name
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert read_game(games).table.over
-
-
-ROWS = {
-    "no column": (OFFERS.replace("message,", ""), [], 'game.csv: column "message" is missing'),
-    "column twice": (OFFERS + ",round", [], 'game.csv: column "round" is duplicated'),
-    "short row": (OFFERS, ["60,40,x,Alice,1"], "row 2: has 5 cells, but the header has 6"),
-    "no round": (OFFERS, ["60,40,x,Alice,,"], 'row 2: "round": "" is not an integer'),
-    "half round": (OFFERS, ["60,40,x,Alice,1.5,"], 'row 2: "round": "1.5" is not an integer'),
-    "wrong order": (OFFERS, [AGREED[1], AGREED[0]], 'row 2: is round 1 of "Bob"; round 1 of Alice'),
-    "wrong round": (OFFERS, [AGREED[0], ",,,Bob,2,accept"], 'row 3: is round 2 of "Bob"; round 1'),
-    "stranger": (OFFERS, ["60,40,x,Carol,1,"], 'row 2: is round 1 of "Carol"'),
-    "nobody": (OFFERS, ["60,40,x,,1,"], 'row 2: is round 1 of ""'),
-    "no end": (OFFERS, AGREED[:3], "game.csv: the game has not ended after the last row"),
-    "no beginning": (OFFERS, AGREED[2:], 'row 2: is round 2 of "Bob"; round 1 of Alice is due'),
-    "row after the end": (OFFERS, [*AGREED, "9,91,,Alice,3,"], "row 6: the game has already ended"),
-    "no amount": (OFFERS, ["60,,x,Alice,1,"], 'of "alice" is refused: "bob_gain": is missing'),
-    "text for an amount": (OFFERS, ["60,lots,x,Alice,1,"], '"bob_gain": should be a number'),
-    "endless amount": (OFFERS, ["inf,-inf,x,Alice,1,"], '"alice_gain": should be a finite number'),
-    "wrong sum": (OFFERS, ["60,41,x,Alice,1,"], "the two parts must add up to 100, not 101"),
-    "negative share": (OFFERS, ["-5,105,x,Alice,1,"], "no part of a division can be negative"),
-    "unknown decision": (OFFERS, [AGREED[0], ",,,Bob,1,maybe"], "\"decision\": should be 'accept'"),
-    "no decision": (OFFERS, [AGREED[0], ",,,Bob,1,"], '"decision": is missing'),
-    "long message": (OFFERS, [f"60,40,{'x' * 4001},Alice,1,"], "at most 4,000 are possible"),
-}
-
-
-def test_invalid_row_is_skipped_with_reason(games: Path) -> None:
-    for case in ROWS:
-        header, rows, expected = ROWS[case]
-        write(games, "BAD", bargaining(), header, rows)
-        assert reason(games).startswith("game.csv")
-        assert expected in reason(games)
-
-
-def test_invalid_price_is_skipped_with_reason(games: Path) -> None:
-    cases: list[tuple[list[str], str]] = [
-        ([",-1,Alice,1,"], "the price must lie between 0 and 10,000, not be -1"),
-        ([",90,Alice,1,", ",,Bob,1,SellToJim"], "\"decision\": should be 'accept', 'reject' or"),
-        ([",,Alice,1,"], '"price": is missing'),
-    ]
-    for rows, expected in cases:
-        write(games, "BAD", negotiation(), PRICES, rows)
-        assert expected in reason(games)
-
-
-NATURE = {
-    "missing round": (PITCHED[:3], "game.csv: has 1 of 2 rounds"),
-    "out of order": ([PITCHED[0], *PITCHED[3:], *PITCHED[1:3]], "row 3: round 2 of Nature is out"),
-    "again": ([PITCHED[0], *PITCHED[:3]], "row 3: round 1 of Nature is out of order"),
-    "unknown quality": (
-        ["fine,30,Nature,1,,"],
-        '"round_quality": "fine" is not one of high-quality',
-    ),
-    "no quality": ([",30,Nature,1,,"], '"round_quality": "" is not one of'),
-    "another worth": (["high-quality,31,Nature,1,,"], '"product_worth": is 31; expected 30'),
-    "no worth": (["high-quality,lots,Nature,1,,"], '"product_worth": is lots'),
-    "no decision": ([*PITCHED[:5], ",,Bob,2,,"], 'row 7: recorded answer 3 of "bob"'),
-}
-
-
-def test_invalid_nature_round_is_skipped_with_reason(games: Path) -> None:
-    for case in NATURE:
-        rows, expected = NATURE[case]
-        write(games, "BAD", persuasion(), PITCHES, rows)
-        assert expected in reason(games)
 
 
 @given(config_=st.binary(max_size=200), rows=st.binary(max_size=200), fit=st.booleans())

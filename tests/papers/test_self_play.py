@@ -15,7 +15,6 @@ from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.games.language import ngram_entropy, vocabulary
 from cheaptalk.models import ModelCall
-from cheaptalk.papers.self_play.stages import stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
@@ -26,7 +25,6 @@ from cheaptalk.statistics import mean_intervals
 from cheaptalk.web.viewer.viewer import _match_filter
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
-from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
@@ -131,27 +129,19 @@ def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[Mat
             assert row["theirs"] == pytest.approx(np.mean([payoff(game, other) for game in games]))
 
 
-def test_intervals_are_clustered_by_instance(results: Findings, records: list[MatchRecord]) -> None:
-    (row,) = rows_of(results, "agreements", player="gpt-iteration-3", partner="itself", weight=0.0)
-    games = matches_of(records, row, row["player"])
-    frame = pl.DataFrame(
-        [(game.instance_key, 100.0 * agreed(game)) for game in games],
-        ["instance", "agreement"],
-        orient="row",
-    )
-    share = {"agreement": (0.0, 100.0)}
-    intervals = mean_intervals(frame, ["agreement"], cluster=["instance"], bounds=share)
-    mean = intervals.row(0, named=True)
-    for column, part in (("", "mean"), (".low", "low"), (".high", "high"), (".error", "error")):
-        assert row[f"agreement{column}"] == pytest.approx(mean[part])
-
-
 def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
     results: Findings, records: list[MatchRecord]
 ) -> None:
     for row in rows_of(results, "agreements", partner="itself"):
         games = matches_of(records, row, row["player"])
         assert row["agreement"] == pytest.approx(100 * np.mean([agreed(game) for game in games]))
+        frame = pl.DataFrame({"at": [game.instance_key for game in games]}).with_columns(
+            share=pl.Series([100.0 * agreed(game) for game in games])
+        )
+        share = {"share": (0.0, 100.0)}
+        mean = mean_intervals(frame, ["share"], cluster=["at"], bounds=share).row(0, named=True)
+        for part in ("low", "high", "error"):
+            assert row[f"agreement.{part}"] == pytest.approx(mean[part])
         best = [
             agreed(game)
             and game.result().outcome.claims[0]
@@ -247,6 +237,7 @@ def test_strict_competition_is_shown_by_opponent(
     results: Findings, records: list[MatchRecord]
 ) -> None:
     rows = rows_of(results, "competition")
+    metric = ct.get_game(GAME).metrics["inverted_proposals"].of
     assert [row["series"] for row in rows[:2]] == ["self-play", "against rival"]
     assert rows[-1]["series"] == "rival"
     for row in rows:
@@ -254,6 +245,10 @@ def test_strict_competition_is_shown_by_opponent(
         games = matches_of(records, row, other)
         assert row["own"] == pytest.approx(np.mean([payoff(game, row["player"]) for game in games]))
         assert row["agreement"] == pytest.approx(100 * np.mean([agreed(game) for game in games]))
+        shares = [metric(game.result()) for game in games]
+        kept = [100 * share for share in shares if share is not None]
+        if row["against"] == "itself":
+            assert row["inverted_proposals"] == pytest.approx(np.mean(kept) if kept else None)
     (score,) = results.charts["competition-score-figure"].panels
     (agreement,) = results.charts["competition-agreement-figure"].panels
     assert list(named(score)) == ["against rival"]
@@ -275,31 +270,15 @@ def test_cross_play_is_separate_from_other_players(
     assert {row["own.n"] for row in others} == {24}
 
 
-def test_strict_competition_shows_inverted_proposals(
-    results: Findings, records: list[MatchRecord]
-) -> None:
-    metric = ct.rules.get_game(GAME).metrics["inverted_proposals"].of
-    for row in rows_of(results, "competition", series="self-play"):
-        objective = {"objective": "strictly competitive", "player": row["player"]}
-        shares = [metric(game.result()) for game in matches_of(records, objective, row["player"])]
-        kept = [100 * share for share in shares if share is not None]
-        assert row["inverted_proposals"] == pytest.approx(np.mean(kept) if kept else None)
-
-
 def test_score_chart_has_line_per_series_and_reference(results: Findings) -> None:
     panels = results.charts["scores-figure"].panels
-    assert [panel.title for panel in panels] == [
-        "Semi-competitive",
-        "Cooperative",
-        "Strictly competitive",
-    ]
+    assert [panel.title for panel in panels] == [objective.capitalize() for objective in WEIGHTS]
     series = named(panels[0])
     assert list(series) == ["self-play", "with other players", "rival"]
     assert across(series["self-play"]) == [0, 3, 10]
     rival = series["rival"]
     assert isinstance(rival, Line)
-    assert rival.dash
-    assert len(set(up(rival))) == 1
+    assert (bool(rival.dash), len(set(up(rival)))) == (True, 1)
     assert "95 % interval" in series["self-play"].marks[0].text
 
 
@@ -388,19 +367,15 @@ def test_people_have_separate_series(tmp_path: Path) -> None:
     assert rows[1]["own"] == pytest.approx(np.mean([payoff(game, "human") for game in games]))
     change = next(results.tables["before-after"].rows)
     assert (change["rate"], change["series"]) == ("Agreement", "with people")
-    assert change["before"] == pytest.approx(share(records, 0))
-    assert change["after"] == pytest.approx(share(records, 4))
+    for end, iteration in (("before", 0), ("after", 4)):
+        label = f"gpt-iteration-{iteration}"
+        shares = [agreed(game) for game in records if game.label(PLAYERS[0]) == label]
+        assert change[end] == pytest.approx(100 * np.mean(shares))
     assert results.tables["before-after"].caption.endswith("with people, iterations 0 and 4.")
     lead = results.tables["scores"].leads(rows[0])
     assert lead is not None
     assert (lead.query["player"], lead.query["player_player"]) == ("gpt-iteration-0", "human")
     assert "no player met a copy of itself" in results.lacking["Length"]
-
-
-def share(records: list[MatchRecord], iteration: int) -> float:
-    """Return an iteration's share of agreements in percent."""
-    games = [game for game in records if game.label(PLAYERS[0]) == f"gpt-iteration-{iteration}"]
-    return float(100 * np.mean([agreed(game) for game in games]))
 
 
 def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
@@ -480,69 +455,46 @@ def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
     assert leads["itself"] is not None
 
 
+TRAINING = {"Before and after", "Correlation of score and iteration"}
+TINY: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, TRAINING | {"Strict competition"}),
+    (
+        {
+            "players": {
+                "a-iteration-1": {"strategy": "greedy"},
+                "a-iteration-2": {"strategy": "greedy", "share": 0.9},
+            },
+            "instances": 3,
+        },
+        {"Strict competition"},
+    ),
+    (
+        {
+            "players": {"b": {"strategy": "honest"}, "a": {"strategy": "greedy"}},
+            "pairing": [["a", "b"]],
+            "games": [{"game": GAME, "fixed": {"objective": -1}}],
+        },
+        TRAINING | {"Inconsistent messages", "Length", "Vocabulary and entropy"},
+    ),
+    (
+        {
+            "games": [{"game": GAME, "fixed": {"objective": 0.5}}],
+            "players": {"a-iteration-1": "honest", "b-iteration-2": "fair"},
+        },
+        TRAINING | {"Strict competition"},
+    ),
+]
+"""Changes of a tiny study, and the parts that it lacks besides cross-play and judges."""
+
+
 def test_small_studies_show_available_parts(tmp_path: Path) -> None:
-    cases: list[tuple[dict[str, Any], set[str]]] = [
-        (
-            {},
-            {
-                "Before and after",
-                "Correlation of score and iteration",
-                "Strict competition",
-                "Judges",
-            },
-        ),
-        (
-            {
-                "players": {
-                    "a-iteration-1": {"strategy": "greedy"},
-                    "a-iteration-2": {"strategy": "greedy", "share": 0.9},
-                },
-                "instances": 3,
-            },
-            {"Strict competition", "Judges"},
-        ),
-        (
-            {
-                "players": {"b": {"strategy": "honest"}, "a": {"strategy": "greedy"}},
-                "pairing": [["a", "b"]],
-                "games": [{"game": GAME, "fixed": {"objective": -1}}],
-            },
-            {
-                "Before and after",
-                "Correlation of score and iteration",
-                "Inconsistent messages",
-                "Length",
-                "Vocabulary and entropy",
-                "Judges",
-            },
-        ),
-        (
-            {
-                "games": [{"game": GAME, "fixed": {"objective": 0.5}}],
-                "players": {
-                    "a-iteration-1": {"strategy": "honest"},
-                    "b-iteration-2": {"strategy": "fair"},
-                },
-            },
-            {
-                "Before and after",
-                "Correlation of score and iteration",
-                "Strict competition",
-                "Judges",
-            },
-        ),
-    ]
-    for number, (changed, lacking) in enumerate(cases):
-        spec = {
-            "name": "tiny",
-            "games": [{"game": GAME}],
-            "players": {"a": {"strategy": "honest"}},
-            "pairing": "self",
-        } | changed
+    tiny = {"name": "tiny", "games": [{"game": GAME}], "players": {"a": "honest"}}
+    for number, (changed, lacking) in enumerate(TINY):
+        spec = tiny | {"pairing": "self"} | changed
         with play_study(tmp_path / f"{number}.sqlite", spec) as store:
             results = findings(store, "tiny", "self-play", draws=100)
             write_findings(results, tmp_path / "tiny.html")
-        assert set(results.lacking) == lacking | {"Cross-play"}
+        assert set(results.lacking) == lacking | {"Cross-play", "Judges"}
         assert {"scores", "agreements", "errors-aborts"} <= set(results.tables)
         page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
         assert "NaN" not in str(results)
@@ -561,35 +513,3 @@ def test_other_game_is_explained(tmp_path: Path) -> None:
     assert set(results.lacking.values()) == {
         "no match of deal_or_no_deal has finished; run the preset self-play"
     }
-
-
-@pytest.mark.browser
-def test_preset_page_draws_charts_and_opens_matches(tmp_path: Path) -> None:
-    preset = ct.studies.preset("self-play")
-    assert preset is not None
-    assert [stage_of(label).iteration for label in preset.players] == [*range(11), None]
-    with Store.open(tmp_path / "preset.sqlite", create=True) as store:
-        ct.run(preset.model_copy(update={"instances": 3}), store)
-        results = findings(store, "self-play", "self-play", draws=100)
-        page = tmp_path / "page.html"
-        write_findings(results, page)
-    assert list(results.lacking) == ["Cross-play", "Judges"]
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(page.as_uri(), width=375)
-        await tab.until("document.querySelectorAll('.plot svg').length > 20")
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        names = await tab.run(
-            "[...document.querySelectorAll('.tabular')].map((t) => t.dataset.name)"
-        )
-        assert set(results.tables) == set(names)
-        empty = "[...document.querySelectorAll('.tabular tbody')].filter((b) => !b.rows.length)"
-        assert await tab.run(f"{empty}.length") == 0
-        await tab.run("document.querySelector('[data-name=scores] tbody a').focus()")
-        await tab.press("Enter")
-        reader = "document.getElementById('reader')"
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert "iteration-0" in await tab.run(f"{reader}.querySelector('h2').textContent")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)

@@ -9,8 +9,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
+from cheaptalk.papers.self_play.language import part_count, read_merges, token_counts
 from cheaptalk.papers.self_play.stages import Stage, stage_of
-from cheaptalk.papers.self_play.tokens import part_count, read_merges, token_counts
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
@@ -148,3 +148,6 @@ def test_stage_is_parsed_from_label() -> None:
     assert stage_of("llama 3, iteration 12") == Stage("llama 3,", 12)
     assert stage_of("gpt.Iteration_07") == Stage("gpt", 7)
     assert stage_of("iterations-3") == Stage("iterations-3", None)
+    preset = ct.studies.preset("self-play")
+    assert preset is not None
+    assert [stage_of(label).iteration for label in preset.players] == [*range(11), None]

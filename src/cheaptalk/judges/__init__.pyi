@@ -1,12 +1,11 @@
 from .agreement import CHECK, Agreement, Interval, Reliability, Share, agreements, reliabilities
-from .answers import answer_verdicts
-from .coding import code_answers
 from .estimate import JudgingEstimate, estimate_judging
 from .items import Item, items_of
-from .judge_runs import Judging, judge, judge_async, verdict_frame
+from .judge_runs import Judging, code_answers, judge, judge_async
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
 from .labels import Labels, import_labels, write_sheet
 from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
+from .verdicts import answer_verdicts, verdict_frame
 
 __all__ = [
     "CHECK",

@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cheaptalk.judges.answers import label
 from cheaptalk.judges.items import move_name
 from cheaptalk.judges.rubrics import Rubric
+from cheaptalk.judges.verdicts import valid_verdicts
 from cheaptalk.records import Store
-from cheaptalk.records.judgements import instances_of, judges_of, read_judgements
+from cheaptalk.records.judgements import instances_of, judges_of
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.rules import counted, get_game
 from cheaptalk.rules.display import brief, html_table
@@ -30,7 +30,6 @@ ENOUGH = 10
 VerdictTables = NDArray[np.int64]
 """Counts by instance, reference verdict (rows) and judge's verdict (columns)."""
 Cells = NDArray[np.bool_]
-"""A mask that selects cells of a table."""
 TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 """A function that returns a number for each table; NaN if undefined."""
 CHECK = "exact check"
@@ -161,15 +160,6 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     return results
 
 
-def valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
-    """Return the valid verdicts of a judge, by match and item."""
-    verdicts: dict[str, dict[str, str]] = {}
-    for judgement in read_judgements(store, study=study, judge=judge):
-        if judgement.verdict is not None:
-            verdicts.setdefault(judgement.match_id, {})[judgement.item] = label(judgement.verdict)
-    return verdicts
-
-
 def _checked(
     store: Store, study: str, rubric: Rubric, ids: Sequence[str]
 ) -> dict[str, dict[str, str]]:
@@ -252,7 +242,7 @@ def _count(tables: NDArray[Any], cells: Cells) -> NDArray[np.float64]:
     return counts
 
 
-def _weights(labels: Sequence[str], *, squared: bool) -> NDArray[np.float64]:
+def _weights(labels: Sequence[object], *, squared: bool) -> NDArray[np.float64]:
     positions = np.arange(len(labels), dtype=float)
     differences = positions[:, None] - positions[None, :]
     return differences**2 if squared else (differences != 0).astype(float)
@@ -439,9 +429,7 @@ def krippendorff_alpha(tables: NDArray[Any], metric: Metric) -> NDArray[np.float
         below = totals.cumsum(axis=1) - totals / 2
         distances = (below[:, :, None] - below[:, None, :]) ** 2
     else:
-        positions = np.arange(tables.shape[1], dtype=float)
-        steps = positions[:, None] - positions[None, :]
-        distances = (steps**2 if metric == "interval" else (steps != 0).astype(float))[None]
+        distances = _weights(range(tables.shape[1]), squared=metric == "interval")[None]
     observed = (tables * distances).sum(axis=(1, 2))
     expected = (totals[:, :, None] * totals[:, None, :] * distances).sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cheaptalk.judges.answers import subjects
+from cheaptalk.judges.items import subjects
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
@@ -73,10 +73,7 @@ def estimate_judging(
     matches. It ignores cached responses.
 
     Args:
-        sample: as for :func:`.judge`.
-        seed: as for :func:`.judge`.
-        player: as for :func:`.judge`.
-        again: as for :func:`.judge`.
+        sample, seed, player, again: as for :func:`.judge`.
         prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
 
     Raises:

@@ -1,13 +1,19 @@
 """Items for judges: moves, seats, matches or survey answers, as readable text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
+import polars as pl
+
+from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges.rubrics import Rubric
-from cheaptalk.records import Line, MatchRecord, text_of, transcript
-from cheaptalk.rules import ReplayMismatch
+from cheaptalk.records import Line, MatchRecord, Store, text_of, transcript
+from cheaptalk.records.judgements import answers_id
+from cheaptalk.records.store.queries import read_matches
+from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.styles.writing import escaped
-from cheaptalk.text import visible
+from cheaptalk.text import capital, visible
 
 
 class Item(NamedTuple):
@@ -103,3 +109,83 @@ def quote(text: str) -> str:
     > two \\u202eowt
     """
     return "\n".join(f"> {visible(line)}" for line in text.splitlines())
+
+
+def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
+    """Return the ids of participants with answers to judge by a rubric (see :func:`.answers_id`).
+
+    Raises:
+        CheaptalkError: no participant gave such an answer and played a game of the rubric.
+    """
+    answers = answers_of(store, study, rubric)
+    if not answers:
+        raise CheaptalkError(
+            f"{study} has no free answers to judge with {rubric.name}: {_why(store, study, rubric)}"
+        )
+    return list(answers)
+
+
+def _why(store: Store, study: str, rubric: Rubric) -> str:
+    texts = [name for name in survey_answers(store, study).columns if name != "participant"]
+    if not texts:
+        return "no participant answered a survey"
+    questions = f"the study's surveys ask {', '.join(texts)}"
+    if rubric.answers is not None and not {*rubric.answers} & {*texts}:
+        return f"the rubric is for answers to {', '.join(rubric.answers)}, but {questions}"
+    if rubric.games is not None:
+        return f"no participant of {', '.join(rubric.games)} wrote a free answer"
+    return f"no participant wrote a free answer; {questions}"
+
+
+def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]]:
+    """Return the survey answers to judge by a rubric, from participants who played its games."""
+    responses = survey_answers(store, study)
+    texts = [
+        name
+        for name, kind in responses.schema.items()
+        if kind == pl.String
+        and name != "participant"
+        and (rubric.answers is None or name in rubric.answers)
+    ]
+    games = plays(store, study).select("participant", "game").iter_rows()
+    eligible = {person for person, game in games if rubric.fits(game)}
+    items_by_person: dict[str, list[Item]] = {}
+    for row in responses.filter(pl.col("participant").is_in(list(eligible))).iter_rows(named=True):
+        items = [
+            answer_item(name, name, capital(name), row[name])
+            for name in texts
+            if row[name] is not None and row[name].strip()
+        ]
+        if items:
+            items_by_person[answers_id(row["participant"])] = items
+    return items_by_person
+
+
+class Subject(NamedTuple):
+    """A match, or a participant with survey answers.
+
+    Attributes:
+        id: the id of the match, or of the participant (see :func:`.answers_id`).
+        items: creates the items to judge.
+    """
+
+    id: str
+    items: Callable[[], list[Item]]
+
+
+def subjects(
+    store: Store, study: str, rubric: Rubric, ids: Sequence[str], batch: int = 200
+) -> Iterator[Subject]:
+    """Yield the matches or participants with the given ids, in the given order.
+
+    Args:
+        ids: ids of matches, or of participants if the rubric is for answers.
+        batch: number of matches read together.
+    """
+    if rubric.item == "answer":
+        items_by_person = answers_of(store, study, rubric)
+        for id_ in ids:
+            yield Subject(id_, partial(items_by_person.__getitem__, id_))
+        return
+    for record in read_matches(store, study, ids, batch):
+        yield Subject(record.id, partial(items_of, record, rubric))

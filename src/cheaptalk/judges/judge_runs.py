@@ -1,4 +1,4 @@
-"""Runs that judge the matches or survey answers of a study and store the verdicts.
+"""Runs that judge the matches or survey answers of a study, or free-text answers by person.
 
 Judges share the ledger and dispatcher of players, so that a later run continues an earlier one, and
 no response is paid for twice. ``cheaptalk control`` also controls running judges.
@@ -6,28 +6,26 @@ no response is paid for twice. ``cheaptalk control`` also controls running judge
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-import polars as pl
-
 from cheaptalk.calls.budget import NO_CAP, Budget, BudgetTracker, Cap, Halted, unpriced
-from cheaptalk.calls.cache import CallCache, open_cache
+from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.commands import MatchCounts, RunState
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Caller, Dispatcher, Models
 from cheaptalk.calls.event_loop import CALLED_OFF, INTERRUPTED, awaitable, drive, open_dispatcher
-from cheaptalk.judges.answers import Subject, label, subjects, verdict_of
-from cheaptalk.judges.items import Item
-from cheaptalk.judges.judges import Judge, matches_for, why_nothing
-from cheaptalk.judges.rubrics import Rubric
+from cheaptalk.judges.items import Item, Subject, answer_item, subjects
+from cheaptalk.judges.judges import Judge, Verdict, matches_for, why_nothing
+from cheaptalk.judges.verdicts import label
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Store, configuration_digest
+from cheaptalk.records import Store, digest
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import (
@@ -35,32 +33,19 @@ from cheaptalk.records.judgements import (
     Judgement,
     judge_cost,
     judged_items,
-    judges_of,
     ledger_id,
     read_judgements,
     register_judge,
     write_judgement,
 )
 from cheaptalk.records.ledger.ledger import annotated, mark_unresolved, noted_calls
-from cheaptalk.rules import CheaptalkError, ReplayMismatch
+from cheaptalk.records.ledger.spending import spent_on
+from cheaptalk.rules import CheaptalkError, ReplayMismatch, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import reads_study
 
 CONCURRENCY = 32
 """Default number of matches judged concurrently."""
-COLUMNS: dict[str, Any] = {
-    "judge": pl.String,
-    "match_id": pl.String,
-    "game": pl.String,
-    "configuration": pl.String,
-    "instance": pl.String,
-    "item": pl.String,
-    "seat": pl.String,
-    "player": pl.String,
-    "kind": pl.String,
-    "verdict": pl.String,
-    "score": pl.Float64,
-}
 
 
 @dataclass
@@ -181,23 +166,37 @@ def judge(
         KeyboardInterrupt: stopped by Ctrl-C; stored verdicts and calls are kept.
     """
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
-    if models is None and (missing := by.seat.unreachable()):
-        raise CheaptalkError(f"the judge's model cannot be called: {missing}")
-    known_prices = prices or load_prices()
-    if budget.dollars and known_prices.of(by.seat.model) is None:
-        raise CheaptalkError(unpriced(by.seat.model))
+    known_prices = _prices(by, budget, models, prices)
     with open_cache(cache) as call_cache, store.writing():
         register_judge(store, by.digest, by.written)
         run = _JudgingRun(store, study, by, ids, progress, stop or Event(), again=again)
         spent = judge_cost(store, by.digest, study)
         budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
+        opened = open_dispatcher(
+            store,
+            budget_tracker,
+            run.study_id,
+            models=models,
+            concurrency=concurrency,
+            cache=call_cache,
+        )
         with run.control:
-            drive(run.go(budget_tracker, call_cache, concurrency, models), lambda: run.dispatcher)
+            drive(run.go(opened, budget_tracker), lambda: run.dispatcher)
     return run.state
 
 
 judge_async = awaitable(judge)
 """An awaitable version of :func:`judge`."""
+
+
+def _prices(by: Judge, budget: Cap, models: Models | None, prices: Prices | None) -> Prices:
+    """Return the prices of models; raise CheaptalkError if the judge's model can't be called."""
+    if models is None and (missing := by.seat.unreachable()):
+        raise CheaptalkError(f"the judge's model cannot be called: {missing}")
+    known_prices = prices or load_prices()
+    if budget.dollars and known_prices.of(by.seat.model) is None:
+        raise CheaptalkError(unpriced(by.seat.model))
+    return known_prices
 
 
 class _JudgingRun:
@@ -229,20 +228,8 @@ class _JudgingRun:
         return MatchCounts(self.state.matches, self.state.done, self.state.failed, verb="judged")
 
     async def go(
-        self,
-        budget_tracker: BudgetTracker,
-        cache: CallCache | None,
-        concurrency: int,
-        models: Models | None,
+        self, opened: AbstractAsyncContextManager[Dispatcher], budget_tracker: BudgetTracker
     ) -> None:
-        opened = open_dispatcher(
-            self.store,
-            budget_tracker,
-            self.study_id,
-            models=models,
-            concurrency=concurrency,
-            cache=cache,
-        )
         async with opened as dispatcher, self.control.minding(dispatcher, self.report_state):
             self.dispatcher = dispatcher
             items = subjects(self.store, self.study, self.by.rubric, self.chosen)
@@ -327,49 +314,92 @@ class _JudgingRun:
         return next((each.calls for each in earlier if each.item == item.name), [])
 
 
-@reads_study
-def verdict_frame(store: Store, study: str) -> pl.DataFrame:
-    """Return all judgements of a study, one row per item and judge.
+def code_answers(
+    store: Store,
+    answers: Mapping[str, str],
+    by: Judge,
+    *,
+    question: str,
+    budget: Cap = NO_CAP,
+    concurrency: int = CONCURRENCY,
+    models: Models | None = None,
+    prices: Prices | None = None,
+) -> dict[str, str | None]:
+    """Return a judge's verdict on each free-text survey answer.
 
-    Columns: ``judge`` (digest), ``match_id``, ``game``, ``configuration`` and ``instance`` as in
-    :func:`.match_frames`, ``item``, ``seat`` and ``player`` (null for a match), ``kind`` of the
-    judge's answer, ``verdict`` (a category, or a score as text; null if invalid) and ``score`` (for
-    a category, 1 if the rubric lists the category in ``found``, else 0). For survey answers, see
-    :func:`.answer_verdicts`.
+    Use a rubric for each theme, because an answer can have several themes (Strategic Tradeoffs,
+    section 6.3, footnote 14). The store's ledger keeps every call, so no response is paid for
+    twice, and identical answers are judged once. The calls belong to no study: ``status`` shows
+    them, but no study's cost or export includes them.
+
+    Args:
+        store: the store of the calls; may be new.
+        answers: answers by person.
+        by: the judge, from :func:`.judge_of`.
+        question: the survey question, which the judge also reads.
+        budget: the judge's limit for these answers over all runs.
+        concurrency: maximum number of answers judged concurrently.
+        models: makes the calls; by default over HTTP.
+        prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
+
+    Returns:
+        The category or score by person; None if the judge gave no valid verdict.
 
     Raises:
-        StoreError: the store has no study of this name.
+        CheaptalkError: the model's key isn't set, the model's price is unknown, the budget is
+            exhausted, or the provider failed; earlier responses are kept.
+        KeyboardInterrupt: stopped by Ctrl-C; earlier responses are kept.
     """
-    store.study(study)
-    rubrics = {
-        key: Rubric.model_validate(spec["rubric"]) for key, spec in judges_of(store, study).items()
+    known_prices = _prices(by, budget, models, prices)
+    items = {
+        digest(question, text): answer_item("answer", "judge", question, text)
+        for text in answers.values()
     }
-    by_match: dict[str, list[Judgement]] = {}
-    for judgement in read_judgements(store, study=study):
-        by_match.setdefault(judgement.match_id, []).append(judgement)
-    rows: list[list[Any]] = []
-    for record in store.records(study) if by_match else ():
-        rows += [
-            _row(record, judgement, rubrics[judgement.judge])
-            for judgement in by_match.get(record.id, ())
-        ]
-    return pl.DataFrame(rows, schema=COLUMNS, orient="row")
+    with store.writing():
+        mark_unresolved(store)
+        names = [ledger_id(by.digest, key) for key in items]
+        spent = sum((spent_on(store, name) for name in names), Cost())
+        coding = _Coding(by, items)
+        budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
+        opened = open_dispatcher(store, budget_tracker, models=models, concurrency=concurrency)
+        drive(coding.go(opened), lambda: coding.dispatcher)
+    verdicts = {
+        key: None if verdict.data is None else label(verdict.data)
+        for key, verdict in coding.verdicts.items()
+    }
+    return {person: verdicts[digest(question, text)] for person, text in answers.items()}
 
 
-def _row(record: MatchRecord, judgement: Judgement, rubric: Rubric) -> list[Any]:
-    actor = judgement.item.rpartition("/")[2]
-    seat = record.at.get(actor)
-    verdict, score = verdict_of(judgement, rubric)
-    return [
-        judgement.judge,
-        record.id,
-        record.game,
-        configuration_digest(record.rules),
-        record.instance_key,
-        judgement.item,
-        seat,
-        None if seat is None else record.label(seat),
-        judgement.kind.value,
-        verdict,
-        score,
-    ]
+@dataclass
+class _Coding:
+    by: Judge
+    items: Mapping[str, Item]
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    problem: str = ""
+    dispatcher: Dispatcher | None = None
+
+    async def go(self, opened: AbstractAsyncContextManager[Dispatcher]) -> None:
+        async with opened as dispatcher:
+            self.dispatcher = dispatcher
+            await dispatcher.work_on(self.items, partial(self.code, dispatcher=dispatcher))
+        if dispatcher.halted == INTERRUPTED:
+            raise KeyboardInterrupt
+        missing = len(self.items) - len(self.verdicts)
+        if missing:
+            raise CheaptalkError(
+                f"{counted(missing, 'answer')} of {len(self.items)} could not be coded: "
+                f"{dispatcher.halted or self.problem}; other verdicts are kept"
+            )
+
+    async def code(self, key: str, dispatcher: Dispatcher) -> None:
+        try:
+            caller = Caller(ledger_id(self.by.digest, key), dispatcher)
+            thinking = self.by.think(self.items[key])
+            thought = await caller.think(thinking, 0, "judge", self.by.seat)
+        except Halted as halt:
+            dispatcher.halt(str(halt))
+            return
+        if thought.result.kind is Kind.PROVIDER_ERROR:
+            self.problem = (thought.last and thought.last.detail) or "the provider failed"
+        else:
+            self.verdicts[key] = thought.result

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, create_model
 
-from cheaptalk.judges.answers import people_for, subjects
-from cheaptalk.judges.items import Item, quote
+from cheaptalk.judges.items import Item, people_for, quote, subjects
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
@@ -24,9 +23,7 @@ from cheaptalk.styles import IllegalMove, Unparsable
 from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
-"""Default number of attempts per item."""
 SETTINGS = ("model", "tries", "deadline", "refusals", *ModelSettings.model_fields)
-"""The settings of a judge's model."""
 CUT_OFF = "the reply was cut off before its answer"
 BRIEFING = """\
 You are an impartial judge of what is said and done in recorded games. You read a record and \
@@ -181,9 +178,7 @@ def matches_for(
     """Return the ids of the matches to judge, or of the participants if the rubric is for answers.
 
     Args:
-        sample: as for :func:`.judge`.
-        seed: as for :func:`.judge`.
-        player: as for :func:`.judge`.
+        sample, seed, player: as for :func:`.judge`.
 
     Raises:
         StoreError: the store has no study of this name.

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cheaptalk.atomic_files import read_whole, whole_file
-from cheaptalk.judges.answers import answers_of, label, subjects
-from cheaptalk.judges.items import Item
+from cheaptalk.judges.items import Item, answers_of, subjects
 from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric, find_rubric
+from cheaptalk.judges.verdicts import label
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest, digest_key
 from cheaptalk.records.judgements import (

@@ -28,7 +28,6 @@ BESIDES = (ERROR, STARS, ".half")
 PRINTED_NOTE = "Printed values come from the paper's own players and matches."
 HERE = Path(__file__).parent
 Columns: TypeAlias = Mapping[str, str] | Iterable[Header]
-"""The columns of a declared group: their titles by key, or headers."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -137,7 +136,8 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         values: the same identifying columns, and numeric columns. Row names match regardless of
             case, spaces and punctuation.
     """
-    stub = [column.key for column in _stub(table.columns)]
+    numeric = (index for index, column in enumerate(table.columns) if column.decimals is not None)
+    stub = [column.key for column in table.columns[: next(numeric, len(table.columns))]]
     names = [f"{key}.as_compared" for key in stub]
     numbers = [name for name in values.columns if name not in stub]
     texts = values.with_columns(pl.col(stub).cast(pl.String))
@@ -165,11 +165,6 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     return replace(table, frame=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE))
 
 
-def _stub(columns: Sequence[Header]) -> Sequence[Header]:
-    numeric = (index for index, column in enumerate(columns) if column.decimals is not None)
-    return columns[: next(numeric, len(columns))]
-
-
 def _compared(keys: Sequence[str]) -> pl.Expr:
     text = pl.col(keys).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
     return text.name.suffix(".as_compared")
@@ -195,3 +190,12 @@ def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
         if not f"{name}.".startswith(known) and not name.endswith(BESIDES):
             title = f"{name}, printed"
             yield Header(f"{name}.printed", title, last.unit, last.decimals, about)
+
+
+def position(column: str, order: Iterable[Any]) -> pl.Expr:
+    """Return a sort key: the position of a column's value in an order, with unknown values last."""
+    values = list(order)
+    positions = range(len(values))
+    return pl.col(column).replace_strict(
+        values, positions, default=len(values), return_dtype=pl.Int64
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -11,6 +11,7 @@ from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.games.chip_trading.rules import Trading
+from cheaptalk.papers.printed import paper_table, position, selected_labels
 from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.descriptions import query_of
 from cheaptalk.reports.charts.chart import Lead
@@ -20,7 +21,18 @@ from cheaptalk.rules import counted, numbered
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain, readable
 
+table = partial(paper_table, "chips")
 GAME = "chip_trading"
+POPULATIONS = {
+    "human": "Human",
+    "gpt-4o": "GPT-4o",
+    "gpt-4o-refined": "GPT-4o refined",
+    "gemini": "Gemini",
+    "gemini-refined": "Gemini refined",
+    "bayesian": "Bayesian agent",
+}
+"""The paper's names of populations, in the paper's order, by label in roster and preset."""
+BETWEEN = " / "
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
 """The columns that describe the match of a row in every frame."""
 MOVE = {"match_id": pl.String, "turn": pl.Int64, "player": pl.String}
@@ -30,13 +42,10 @@ DECISION = MOVE | {"part": pl.String, "regret": pl.String}
 
 
 class Variant(NamedTuple):
-    """A variant of the chip-trading game: all configurations with the same parameters.
+    """All configurations with the same parameters.
 
-    Attributes:
-        name: the number of colours, and other parameters that distinguish variants.
-        colours: the number of colours.
-        seats: the seats of the variant's matches.
-        configurations: digests of the variant's configurations.
+    ``name`` is the number of colours, with other parameters that distinguish variants;
+    ``configurations`` are digests.
     """
 
     name: str
@@ -177,7 +186,7 @@ def outcome_of(record: MatchRecord) -> Trading:
 
 
 def _population(labels: Sequence[str | None]) -> str:
-    """Return the label that all players share, or all labels joined if they differ."""
+    """The label that all players share, or all labels joined if they differ."""
     players = sorted(label for label in labels if label is not None)
     return players[0] if len(set(players)) == 1 else line_up(players)
 
@@ -199,3 +208,31 @@ def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
         variant = variants.setdefault(name, Variant(name, size, seats, ()))
         variants[name] = variant._replace(configurations=(*variant.configurations, digest))
     return tuple(sorted(variants.values(), key=lambda each: (each.colours, each.name)))
+
+
+def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
+    """Return the populations whose players are all selected; the paper's populations come first."""
+    selected = set(selected_labels(evidence, evidence.labels))
+    shown = [name for name in populations if set(name.split(BETWEEN)) <= selected]
+    order = [*POPULATIONS, *(name for name in shown if name not in POPULATIONS)]
+    return sorted(shown, key=order.index)
+
+
+def paper_name(population: str) -> str:
+    """Return the paper's name of a population, such as "Bayesian agent"."""
+    return POPULATIONS.get(population, population)
+
+
+def paper_game(variant: str) -> str:
+    """Return the paper's name of a game, such as "3-chip"."""
+    return variant.replace(" colours", "-chip")
+
+
+def paper_rows(
+    frame: pl.DataFrame, populations: Sequence[str], key: str = "population"
+) -> pl.DataFrame:
+    """Return the rows of the given populations in this order, with the paper's names."""
+    rows = frame.filter(pl.col(key).is_in(populations))
+    return rows.sort(position(key, populations), maintain_order=True).with_columns(
+        pl.col(key).replace_strict(list(populations), list(map(paper_name, populations)))
+    )

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.chips import paper_tables
-from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.papers.chips.paper_tables import table
+from cheaptalk.papers.chips.games import Games, games, paper_rows, shown, table
 from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts
-from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Shown
+from cheaptalk.reports.recipes.tables import ERROR, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics.columns import with_matching
 
@@ -22,7 +20,6 @@ BINS = 40
 STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Possible bar widths in dollars; the narrowest that fits is used."""
 OCTAVE = 4
-"""The number of bars per doubling of a ratio."""
 TAIL = 0.005
 """The minimum share of proposals in the outermost bar on each side."""
 GAIN, RATIO = pl.col("gain"), pl.col("ratio")
@@ -34,16 +31,12 @@ KINDS = {
     "single": (RATIO == 1) & (pl.col("chips") == 2),
     "giving": RATIO > 1,
 }
-"""The condition for each kind of proposals."""
 
 
 class BarScale(NamedTuple):
-    """The bars of a histogram.
+    """The bars of a histogram, from index ``low`` to ``high``.
 
-    Attributes:
-        low, high: the indices of the first and the last bar.
-        width: the width of a bar, in units of the axis.
-        centred: whether an index marks the middle of a bar instead of the left end.
+    If ``centred``, an index marks the middle of a bar, and otherwise the left end.
     """
 
     low: int
@@ -57,7 +50,7 @@ class BarScale(NamedTuple):
         return [(index + shift) * self.width for index in range(self.low, self.high + 1)]
 
 
-def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def table_5(evidence: Evidence) -> Iterator[Shown]:
     """Report gains and chip ratios of accepted and rejected proposals.
     The gain is the value of the trade to the proposer; the ratio is the number of chips given per
     chip requested. Intervals of means are clustered by instance. As in the paper, standard
@@ -85,8 +78,21 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         for name, rows in (("proposals", frame), ("kinds-of-proposals", shares))
     )
     yield first
-    yield from paper_tables.proposals(evidence, data, frame)
+    if players := shown(evidence, data.players):
+        rows = paper_rows(frame, players, "player")
+        yield _table_5(evidence, rows.sort(*data.order("variant"), maintain_order=True))
     yield last
+
+
+def _table_5(evidence: Evidence, rows: pl.DataFrame) -> ReportTable:
+    numbers = (
+        column
+        for key in ("gain", "ratio")
+        for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
+    )
+    variant = pl.col("variant").str.replace_all(" colours", "-chip", literal=True)
+    outcome = pl.col("outcome").str.to_titlecase()
+    return table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
@@ -174,7 +180,7 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axi
 
 
 def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Boxes:
-    """Return the bars of accepted proposals, which point upwards, or of rejected proposals."""
+    """Bars of accepted proposals point upwards, and bars of rejected proposals downwards."""
     outcome, sign = ("accepted", -1) if accepted else ("rejected", 1)
     boxes = []
     for index, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():

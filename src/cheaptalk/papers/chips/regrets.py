@@ -15,16 +15,14 @@ from cheaptalk.games.chip_trading.regret import (
     stocks_held,
 )
 from cheaptalk.games.chip_trading.rules import Stock, Trading, chips, worth
-from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
-from cheaptalk.papers.chips.paper_tables import table
+from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of, table
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points, Tone
 from cheaptalk.reports.charts.kinds import bars
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.rules import SHARE, CheaptalkError, counted
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain
@@ -41,7 +39,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 BY = ["variant", "part", "player"]
 
 
-def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def figure_5(evidence: Evidence) -> Iterator[Shown]:
     """Classify decisions by the player's regret about later offers.
     The sample contains proposals that led to a trade, and answers to proposals that the player
     could pay for, if the trade would have been a gain to the player. Every player who accepted
@@ -119,7 +117,7 @@ PlayerPath: TypeAlias = tuple[ValuePath, list[tuple[Decision, ValuePath]]]
 """A player's value path, and each decision with the counterfactual value path."""
 
 
-def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def figures_4_and_10(evidence: Evidence) -> Iterator[Shown]:
     """Show one game, with a panel per player.
     The line is the value of the player's chips to this player. Dots are decisions in the regret
     sample, coloured by regret. A dashed line shows the value with another decision. With forced
@@ -188,8 +186,7 @@ def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
 def player_path(outcome: Trading, size: int, seat: str, judged: Sequence[Decision]) -> PlayerPath:
     """Return the value of a player's chips by turn, and the counterfactual values by decision.
 
-    Args:
-        size: each player's initial number of chips of each colour.
+    ``size`` is each player's initial number of chips of each colour.
     """
 
     def dollars(stocks: Sequence[Stock]) -> ValuePath:

@@ -1,28 +1,34 @@
 """Surplus as a share of its upper bound, by turn and at the end, compared between populations."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import combinations
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
-from cheaptalk.papers.chips import paper_tables
-from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.papers.chips.paper_tables import table
+from cheaptalk.papers.chips.games import (
+    Games,
+    games,
+    paper_game,
+    paper_name,
+    paper_rows,
+    shown,
+    table,
+)
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
-from cheaptalk.reports.recipes.tables import ReportTable, finite
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import INSTANCES, holm, permutation_test
 from cheaptalk.statistics.columns import with_matching
+from cheaptalk.statistics.differences import combined_freedom
+from cheaptalk.statistics.limits import t_limits
 from cheaptalk.text import fixed
 
 LINES = 6
@@ -51,7 +57,7 @@ def _reached(data: Games) -> Answer:
     return Answer(f"Share of the attainable surplus: {'; '.join(sentences)}.")
 
 
-def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
+def trajectories(evidence: Evidence) -> Iterator[Shown]:
     """Show the surplus of each population by turn.
     The surplus is the total gain in the value of all players' chips since the start, including
     losses. Each game's surplus is divided by the game's bound before averaging. The bound is the
@@ -142,7 +148,10 @@ def table_3(evidence: Evidence) -> Iterator[ReportTable]:
         columns={"variants": {variant.name: variant.name for variant in data.variants}},
         leads=lambda row: data.lead(table=row["population"]),
     )
-    yield from paper_tables.final_surplus(evidence, data, frame)
+    if populations := shown(evidence, data.populations):
+        titles = {variant.name: paper_game(variant.name) for variant in data.variants}
+        rows = paper_rows(frame, populations)
+        yield table(evidence, "table-3", rows, columns={"variants": titles})
     by = ["variant", "population"]
     counts = data.matches.group_by(by, maintain_order=True).agg(
         pl.len().alias("games"),
@@ -178,7 +187,7 @@ SCHEMA = {
 }
 
 
-def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def table_4(evidence: Evidence) -> Iterator[Shown]:
     """Compare the final surplus of each pair of populations with permutation tests.
     The surplus is a share of the bound. The test is paired if two populations share at least half
     of the smaller population's instances, and unpaired otherwise. Games on the same instance count
@@ -214,7 +223,44 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         facts={"draws": evidence.draws, "least": 2 / (evidence.draws + 1)},
         leads=lambda row: data.lead(row["variant"], table=row["second"]),
     )
-    yield from paper_tables.differences(evidence, data, frame)
+    yield from _paper_differences(evidence, data, frame)
+
+
+def _paper_differences(
+    evidence: Evidence, data: Games, pairs: pl.DataFrame
+) -> Iterator[ReportTable]:
+    """Yield Table 4: p-values of pairs, with ↑ if the column's population has more surplus."""
+    populations = shown(evidence, data.populations)
+    if len(populations) < 2:
+        return
+    results: dict[tuple[str, str, str], tuple[float, float]] = {}
+    columns = ("variant", "first", "second", "difference", "p")
+    for variant, first, second, gap, p in pairs.select(columns).iter_rows():
+        results[variant, first, second], results[variant, second, first] = (gap, p), (-gap, p)
+    rows = []
+    for variant in pairs["variant"].unique(maintain_order=True):
+        for index, first in enumerate(populations[:-1]):
+            row: dict[str, Any] = {"variant": paper_game(variant), "population": paper_name(first)}
+            for number, second in enumerate(populations[1:], 1):
+                gap, p = results.get((variant, first, second), (None, None))
+                if number <= index:
+                    gap = p = None
+                row |= {paper_name(second): p, f"{paper_name(second)} way": _arrow(gap)}
+            rows.append(row)
+    headers = [
+        column
+        for second in map(paper_name, populations[1:])
+        for column in (Header(second, f"p, {second}", "", 3), Header(f"{second} way", "↑↓"))
+    ]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    yield table(evidence, "table-4", frame, columns={"populations": headers})
+
+
+def _arrow(difference: float | None) -> str | None:
+    """Return an arrow for the sign of a difference."""
+    if difference is None:
+        return None
+    return "↑" if difference > 0 else "↓" if difference < 0 else "="
 
 
 def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
@@ -250,13 +296,12 @@ def _tested(
     sides = (both["ratio_second"], both["ratio"]) if paired else (second["ratio"], first["ratio"])
     minuend, subtrahend = (side.to_numpy() for side in sides)
     test = permutation_test(minuend, subtrahend, paired=paired, draws=draws, seed=generator)
-    ends: tuple[float | None, float | None] = (None, None)
-    if min(len(minuend), len(subtrahend)) > 1:
-        ends = (test.difference, test.difference)
-        if any(map(np.ptp, [minuend - subtrahend] if paired else [minuend, subtrahend])):
-            compare = stats.ttest_rel if paired else partial(stats.ttest_ind, equal_var=False)
-            low, high = compare(minuend, subtrahend).confidence_interval()
-            ends = (finite(low), finite(high))
+    samples = [minuend - subtrahend] if paired else [minuend, subtrahend]
+    ends: tuple[float, float] | tuple[None, None] = (None, None)
+    if min(map(len, samples)) > 1:
+        variances = [float(sample.var(ddof=1)) / len(sample) for sample in samples]
+        freedom = combined_freedom(variances, [len(sample) - 1 for sample in samples])
+        ends = t_limits(test.difference, sum(variances) ** 0.5, freedom)
     instances = both.height if paired else first.height + second.height
     kind = f"{'paired' if paired else 'unpaired'}, {'exact' if test.exact else 'drawn'}"
     return test.difference, *ends, instances, test.p, kind
@@ -272,7 +317,7 @@ def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
         if pair is None:
             return None
         p = "<.001" if pair["p_holm"] < 0.001 else f"{pair['p_holm']:.3f}".lstrip("0")
-        arrow = paper_tables.arrow(pair["difference"])
+        arrow = _arrow(pair["difference"])
         return Cell(pair["difference"], _difference_text(pair), label=f"{p} {arrow}")
 
     return cells(title, "corrected p", ("", order[:-1]), ("", order[1:]), cell, middle=True)

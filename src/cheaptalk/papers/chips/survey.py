@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 from scipy import stats
@@ -12,16 +12,14 @@ from scipy import stats
 from cheaptalk.atomic_files import read_whole
 from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges import answer_verdicts
-from cheaptalk.papers.chips import paper_tables
-from cheaptalk.papers.chips.games import GAME, Games, games
-from cheaptalk.papers.chips.paper_tables import table
+from cheaptalk.papers.chips.games import GAME, Games, games, paper_game, table
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.people import with_people
-from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
+from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
 from cheaptalk.statistics.columns import with_matching
@@ -65,12 +63,7 @@ class Survey:
 
 
 def survey(evidence: Evidence) -> Survey:
-    """Return the survey answers of participants, or those in the file of the option ``survey``.
-
-    Raises:
-        NoData: the study has no participants, and the option is not set.
-        CheaptalkError: the file cannot be read, or does not match the study.
-    """
+    """Return participants' answers, or those in the file of the option ``survey``."""
     path = evidence.options.get(OPTION)
     if path is not None:
         data, answers = evidence.once(games), _answers(Path(path))
@@ -100,7 +93,7 @@ def survey(evidence: Evidence) -> Survey:
 
 
 def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return participants' themes, coded for each rubric by the judge with the most verdicts."""
+    """Participants' themes, coded for each rubric by the judge with the most verdicts."""
     coded = verdicts.filter(pl.col("rubric").str.starts_with(RUBRIC)).drop_nulls("score")
     counts = coded.group_by("rubric", "judge", maintain_order=True).len()
     ordered = counts.sort("len", maintain_order=True)
@@ -115,7 +108,7 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, answers: pl.DataFrame) -> Survey:
-    """Return a survey: participants' numeric answers, and their seats in chronological order."""
+    """Participants' numeric answers, and their seats in chronological order."""
     scored = evidence.scored(GAME).select("match_id", pl.col("^payoff_.*$"))
     paid = scored.rename(lambda name: name.removeprefix("payoff_")).unpivot(
         index="match_id", variable_name="seat", value_name="gain"
@@ -174,7 +167,7 @@ def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
 
 
 def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
-    """Return survey answers as numbers; None if they are free text or all missing."""
+    """Survey answers as numbers; None if they are free text or all missing."""
     if answers.null_count() == len(answers):
         return None
     if answers.name.startswith(THEME):
@@ -192,15 +185,11 @@ def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
 
 
 def title(name: str) -> str:
-    """Return a readable name for a survey scale or theme.
-
-    >>> title("theme.profit_maximisation")
-    'Profit maximisation'
-    """
+    """Return a readable name, such as "Profit maximisation" for ``theme.profit_maximisation``."""
     return name.removeprefix(THEME).replace("_", " ").capitalize()
 
 
-def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def figure_11(evidence: Evidence) -> Iterator[Shown]:
     """Compare the first and the second game of participants who played two games of the same kind.
     The table shows the share of the bound, the participant's payment, and the difference between
     the second and the first game. Intervals are clustered by first game. p is the p-value of a
@@ -282,8 +271,13 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     frame = with_matching(tested, wide, "metric").drop("metric")
     variants = {name: name for name in cells["variant"].unique(maintain_order=True)}
     yield table(evidence, "survey", frame, columns={"variants": variants})
-    titles = pl.col("metric").replace_strict(list(scales), list(map(title, scales)))
-    yield paper_tables.survey(evidence, cells.with_columns(title=titles))
+    rows: dict[str, dict[str, Any]] = {}
+    for row in cells.iter_rows(named=True):
+        means_of_game = rows.setdefault(row["variant"], {"variant": paper_game(row["variant"])})
+        means_of_game |= {row["metric"]: row["mean"], f"{row['metric']}{ERROR}": row["error"]}
+    by_game = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    titles = {name: title(name) for name in scales}
+    yield table(evidence, "table-1", by_game, columns={"scales": titles})
 
 
 def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
@@ -294,7 +288,7 @@ def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
     return finite(float(stats.kruskal(*groups).pvalue))
 
 
-def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+def figure_9(evidence: Evidence) -> Iterator[Shown]:
     """Count the participants who mention each theme when they describe their strategy.
     An answer can have several themes, so shares can add up to more than 1.
     """

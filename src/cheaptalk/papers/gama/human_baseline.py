@@ -2,36 +2,23 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import polars as pl
 
-from cheaptalk.papers.gama import charts as drawing
-from cheaptalk.papers.gama.rounds import choices, lines
+from cheaptalk.papers.gama.rounds import choices, lines, mean_line
 from cheaptalk.papers.gama.scores import lead, single_player_runs, table
+from cheaptalk.papers.printed import position
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
 
-NAGEL = (
-    "Nagel (1995), Unraveling in Guessing Games, American Economic Review 85(5); 15 to 18 subjects"
-)
-RUBINSTEIN = (
-    "Rubinstein (2007), Instinctive and Cognitive Reasoning, Economic Journal 117(523); "
-    "2,423 subjects"
-)
-PEOPLE = pl.DataFrame(
-    {
-        "ratio": ["1/2", "2/3", "4/3", "2/3"],
-        "first_round": [27.05, 36.73, 60.12, 36.2],
-        "source": [NAGEL, NAGEL, NAGEL, RUBINSTEIN],
-        "player": ["people"] * 4,
-    }
-)
+PEOPLE = pl.read_csv(Path(__file__).with_name("people.csv")).with_columns(player=pl.lit("people"))
 """People's mean number in the first round, from 0 to 100, as cited by GAMA-Bench (section 4.3)."""
 GAME = "guess_the_average"
 NUMBERS = ("first_round", "mean_number")
@@ -84,7 +71,7 @@ def _single_player_matches(evidence: Evidence) -> pl.DataFrame:
     return scored.join(runs, on="match_id", maintain_order="left", validate="1:1")
 
 
-def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def told(evidence: Evidence) -> Iterator[Shown]:
     """Report the numbers that players choose if prompts describe the other players (appendix G).
 
     The prompt states, truthfully or not, that the other players always choose the equilibrium (a),
@@ -112,8 +99,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
     joined = with_matching(frame, at_minimum, "match_id")
     averages = means(joined, values, by, bounds=bounds, strata=STRATA)
-    order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
-    averages = averages.sort("ratio", "player", order)
+    averages = averages.sort("ratio", "player", position("told", TOLD))
     shown = averages.with_columns(pl.col("told").replace_strict(TOLD))
     keys = {text: key for key, text in TOLD.items()}
     yield table(
@@ -128,7 +114,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     panels, across = [], Axis("round", integer=True)
     for (player, ratio), part in line.group_by("player", "ratio", maintain_order=True):
         layers = [
-            drawing.line(key, part.filter(told=key).to_dicts(), index)
+            mean_line(key, part.filter(told=key).to_dicts(), index)
             for index, key in enumerate(TOLD)
             if key in set(part["told"])
         ]

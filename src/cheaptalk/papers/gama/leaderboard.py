@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from cheaptalk.papers.gama import paper_tables
-from cheaptalk.papers.gama.charts import dots
+from cheaptalk.papers.gama.paper_tables import MODELS, RUNS, in_paper_order, numbered_table, shown
+from cheaptalk.papers.gama.rounds import mean_text
 from cheaptalk.papers.gama.scores import (
     GAMES,
     OVERALL,
@@ -14,19 +14,20 @@ from cheaptalk.papers.gama.scores import (
     default_players,
     default_runs,
     lead,
+    mean_scores,
     ranked,
     scored,
-    scores,
     table,
     treated,
     varied,
 )
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
+from cheaptalk.reports.charts.kinds import Row, dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import Margin, first_answer
 from cheaptalk.reports.recipes.means import side_by_side, with_ranges
-from cheaptalk.reports.recipes.parts import Answer, Charts
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.recipes.parts import Answer, Charts, Shown
+from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import fixed, plain, readable
@@ -40,11 +41,10 @@ RANKS = (
     Header("first", "Best", "of draws", 2, "The share of draws in which the player is best."),
     Header("sure", "Simultaneous ranks", "95 %", about=SIMULTANEOUS),
 )
-SHOWN_RUNS = 10
-"""The maximum number of columns for runs."""
+MAX_RUN_COLUMNS = 10
 
 
-def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
+def leaderboard(evidence: Evidence) -> Iterator[Shown]:
     """Report the scores of players that fill all seats, with the paper's default settings.
 
     If matches of a game have different settings, only matches with the paper's settings count. If
@@ -59,7 +59,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     slightly too narrow.
     """
     runs = default_runs(default_players(scored(evidence)))
-    means = scores(runs)
+    means = mean_scores(runs)
     wide = side_by_side(means, "score", "game")
     if OVERALL not in wide.columns:
         wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
@@ -75,7 +75,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         "leaderboard",
         "Scores with their intervals",
         [
-            dots(TITLES[game], UNIT, means.filter(game=game).to_dicts(), order)
+            _dots(TITLES[game], means.filter(game=game).to_dicts(), order)
             for game in [OVERALL, *games]
             if game in set(means["game"])
         ],
@@ -89,7 +89,37 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         "ranks": RANKS if wide["sure"].count() else (),
     }
     yield table(evidence, "leaderboard", wide, columns=columns, notes=_notes(evidence, runs, wide))
-    yield from paper_tables.leaderboard(evidence, means, order)
+    yield from _table_1(evidence, means, order)
+
+
+def _table_1(
+    evidence: Evidence, means: pl.DataFrame, order: Sequence[str]
+) -> Iterator[ReportTable]:
+    """Yield Table 1, with a row per game and a column per model, the paper's models first."""
+    models = shown(evidence, order)
+    if not models:
+        return
+    positions = list(MODELS.values())
+    ordered = sorted(models.values(), key=lambda model: (*positions, model).index(model))
+    headers = [Header(model.key, model.version, "", 1, group=model.family) for model in ordered]
+    keys = {label: model.key for label, model in models.items()}
+    selected = means.filter(pl.col("player").is_in(list(keys))).select(
+        "game",
+        pl.col("player").replace_strict(keys),
+        "score",
+        pl.col("score.spread").alias(f"score{ERROR}"),
+    )
+    wide = in_paper_order(side_by_side(selected, "score", "player"))
+    yield table(evidence, "table-1", wide, columns={"models": headers})
+
+
+def _dots(title: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
+    """Plot the mean scores of players, in the given order from the top."""
+    ordered = sorted(rows, key=lambda row: order.index(row["player"]))
+    names, texts = [row["player"] for row in ordered], list(map(mean_text, ordered))
+    percent = all(0 <= row["score"] <= 100 for row in rows)
+    axis = Axis(ends=(0, 100)) if percent else Axis()
+    return dots(title, UNIT, names, ordered, "score", texts, axis=axis)
 
 
 def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:
@@ -125,14 +155,14 @@ def _first(wide: pl.DataFrame, leads: Sequence[Margin]) -> Answer:
     return first_answer(ranked, OVERALL, leads, standing, 1)
 
 
-def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def runs_apart(evidence: Evidence) -> Iterator[Shown]:
     """Report each player's scores by run, with mean, confidence interval and spread.
 
     A run is one instance and repeat of each game; the overall score of a run is the mean over
     games. The spread is the sample standard deviation over runs, which the paper prints after ±.
     """
     runs = default_runs(default_players(scored(evidence)))
-    means = scores(runs)
+    means = mean_scores(runs)
     numbers = [f"run {number}" for number in sorted(runs["run"].unique())]
     single = by_run(runs)
     wide = single.with_columns(pl.format("run {}", "run").alias("run")).pivot(
@@ -143,16 +173,18 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )
-    note = f"The first {SHOWN_RUNS} of {len(numbers)} runs; the exported files contain all runs."
+    note = (
+        f"The first {MAX_RUN_COLUMNS} of {len(numbers)} runs; the exported files contain all runs."
+    )
     yield table(
         evidence,
         "scores-by-run",
         frame,
-        columns={"runs": {name: name.capitalize() for name in numbers[:SHOWN_RUNS]}},
-        notes=[note] * (len(numbers) > SHOWN_RUNS),
+        columns={"runs": {name: name.capitalize() for name in numbers[:MAX_RUN_COLUMNS]}},
+        notes=[note] * (len(numbers) > MAX_RUN_COLUMNS),
         leads=lambda row: lead(runs, row["game"], row["player"]),
     )
-    yield from paper_tables.runs(evidence, means, single)
+    yield from _tables_of_runs(evidence, means, single)
     panels = []
     for game in TITLES:
         played = single.filter(game=game)
@@ -166,3 +198,27 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         if layers:
             panels.append(Chart(TITLES[game], UNIT, layers, Axis("run", integer=True)))
     yield Charts("runs", "Scores by run", panels, "One line per player.")
+
+
+def _tables_of_runs(
+    evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame
+) -> Iterator[ReportTable]:
+    """Yield Tables 4, 10, 14 and 18: each player's scores by game and run, with mean and spread."""
+    ranked = means.filter(game=OVERALL)["player"].to_list()
+    for label, model in shown(evidence, ranked).items():
+        scores = by_run.filter(player=label)
+        numbers = sorted(scores["run"].unique())[:RUNS]
+        wide = scores.filter(pl.col("run").is_in(numbers)).select(
+            "game", pl.format("run {}", "run").alias("run"), "score"
+        )
+        average = {"average": "score", f"average{ERROR}": "score.spread"}
+        frame = with_matching(
+            side_by_side(wide, "score", "run"),
+            means.filter(player=label).select("game", **average),
+            "game",
+        )
+        titles = {
+            f"run {number}": f"T{number}" + " (Default)" * (number == 1) for number in numbers
+        }
+        columns = {"runs": titles}
+        yield numbered_table(evidence, "runs", model, label, in_paper_order(frame), columns=columns)

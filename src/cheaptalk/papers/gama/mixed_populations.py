@@ -8,13 +8,12 @@ import polars as pl
 
 from cheaptalk.frames.bounds import with_mean_bounds
 from cheaptalk.frames.reader import places_in
-from cheaptalk.papers.gama import charts as drawing
-from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
+from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, mean_line, series_of
 from cheaptalk.papers.gama.scores import GAMES, table
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import error_or_unseen, means
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import STRATA
@@ -27,7 +26,6 @@ NO_MIXED = (
 )
 VALUES = ("payoff", "above", "score")
 MAX_PANELS = 24
-"""The maximum number of plotted line-ups per game."""
 BY = ["lineup", "player"]
 ROLE = "player"
 PAYOFF, ABOVE = (("payoff.least", "payoff.most"), ("above.least", "above.most"))
@@ -55,11 +53,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def lineup(players: Mapping[str, str | None]) -> str:
-    """Return the labels of a match's players with their counts, the most frequent first.
-
-    >>> lineup({"player_1": "rider", "player_2": "fair", "player_3": "fair"})
-    'fair x 2, rider'
-    """
+    """Return the labels of a match's players with their counts, such as "fair x 2, rider"."""
     counts = Counter(label for label in players.values() if label is not None)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(label if count == 1 else f"{label} x {count}" for label, count in ordered)
@@ -133,7 +127,7 @@ def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
     return Lead(row["game"], query | {"status": "finished"})
 
 
-def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def against(evidence: Evidence) -> Iterator[Shown]:
     """Compare a player's choices in mixed groups with those among its copies, at equal settings.
 
     The table shows means over rounds, with 95 % confidence intervals clustered by instance (CR1,
@@ -207,8 +201,8 @@ def _panel(lineup: str, line: pl.DataFrame, lines_alone: pl.DataFrame) -> Chart:
     layers = []
     for index, player in enumerate(players):
         in_group, alone = line.filter(player=player), lines_alone.filter(player=player)
-        layers.append(drawing.line(player, in_group.to_dicts(), index))
+        layers.append(mean_line(player, in_group.to_dicts(), index))
         if not alone.is_empty():
             name = f"{player}, alone"
-            layers.append(drawing.line(name, alone.to_dicts(), index, dash=DASHES[2]))
+            layers.append(mean_line(name, alone.to_dicts(), index, dash=DASHES[2]))
     return Chart(lineup, "", layers, Axis("round", integer=True))

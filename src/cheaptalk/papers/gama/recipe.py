@@ -4,9 +4,8 @@ from cheaptalk.papers.gama.human_baseline import NUMBERS, people, told
 from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart
 from cheaptalk.papers.gama.mixed_populations import against, mixed
 from cheaptalk.papers.gama.robustness import others, settings, strategies, temperatures, versions
-from cheaptalk.papers.gama.rounds import rounds
+from cheaptalk.papers.gama.rounds import rounds, single_runs
 from cheaptalk.papers.gama.scores import GAMES
-from cheaptalk.papers.gama.single_runs import single_runs
 from cheaptalk.papers.gama.turns import BALLOTS, ENDS, battles, pirates
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart

@@ -1,14 +1,22 @@
 """Robustness and generalisation: scores by players' settings, and scores by games' settings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.reader import parameters_in
-from cheaptalk.papers.gama import paper_tables
-from cheaptalk.papers.gama.charts import marked_line
+from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.papers.gama.leaderboard import UNIT
+from cheaptalk.papers.gama.paper_tables import (
+    FIRST_TABLES,
+    in_paper_order,
+    numbered_table,
+    paper_model,
+    shown,
+)
+from cheaptalk.papers.gama.paper_tables import GAMES as PAPER_GAMES
+from cheaptalk.papers.gama.rounds import mean_line
 from cheaptalk.papers.gama.scores import (
     GAMES,
     OVERALL,
@@ -17,20 +25,22 @@ from cheaptalk.papers.gama.scores import (
     by_run,
     default_runs,
     entries,
+    mean_scores,
     scored,
-    scores,
     table,
     varied,
 )
-from cheaptalk.reports.charts.chart import Axis, Chart, Lead
+from cheaptalk.papers.printed import Columns
+from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Lead, Line
+from cheaptalk.reports.charts.kinds import Row
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
+from cheaptalk.reports.recipes.tables import ERROR, ReportTable
 from cheaptalk.rules import get_game
 from cheaptalk.statistics import pairwise_tests
-from cheaptalk.text import capital, plain, readable
+from cheaptalk.text import capital, fixed, plain, readable
 
 REASONING = "reasoning strategy"
 VERSION = "prompt version"
@@ -42,17 +52,13 @@ IDENTITY = ("model", "strategy", "person", "recorded", "experiment")
 PAPER = {TEMPERATURE: "1", VERSION: "v1"}
 """The settings of imported players without a treatment."""
 UNTREATED = "default"
-"""The text for a setting without a value."""
 ROSTER = " (see the roster gama-treatments)"
 
 
 class SettingFamily(NamedTuple):
-    """Players who differ in exactly one setting.
+    """Players of the same model or strategy, ``name``, who differ in exactly one setting.
 
-    Attributes:
-        setting: the setting.
-        name: the common model or strategy of the players.
-        values: the readable value of the setting by label, in order.
+    ``values`` are the readable values of the setting by label, in order.
     """
 
     setting: str
@@ -63,17 +69,17 @@ class SettingFamily(NamedTuple):
     def title(self) -> str:
         if self.game is None:
             return capital(self.setting)
-        game, setting = GAMES.get(self.game, capital(self.game)), self.setting.rpartition(".")[2]
+        game, setting = (GAMES.get(self.game, capital(self.game)), self.setting.rpartition(".")[2])
         return f"{game}, {plain(setting)}"
 
     @property
     def game(self) -> str | None:
-        """The game that the setting affects; None if the setting affects several games."""
+        """The game that the setting affects; None if it affects several games."""
         first, _, rest = self.setting.partition(".")
         return rest.partition(".")[0] if first == "strategies" else None
 
 
-def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def temperatures(evidence: Evidence) -> Iterator[Shown]:
     """Report scores of players who differ only in temperature.
 
     Mean and spread (a sample standard deviation) are over temperatures, with equal weights.
@@ -82,7 +88,7 @@ def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
 
 
-def versions(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def versions(evidence: Evidence) -> Iterator[Shown]:
     """Report scores of players who differ only in prompt style, such as v1 to v5.
 
     Mean and spread (a sample standard deviation) are over prompt styles, with equal weights.
@@ -91,7 +97,7 @@ def versions(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield from _shown(evidence, [VERSION], "prompt style", f"style: v2{ROSTER}")
 
 
-def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def strategies(evidence: Evidence) -> Iterator[Shown]:
     """Report scores of players who differ only in chain of thought or persona.
 
     Mean and spread (a sample standard deviation) are over strategies, with equal weights.
@@ -102,7 +108,7 @@ def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield from _shown(evidence, [REASONING], difference, f"chain_of_thought: step_by_step{ROSTER}")
 
 
-def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def others(evidence: Evidence) -> Iterator[Shown]:
     """Report scores of players who differ in exactly one other setting of a model or script.
 
     Mean and spread (a sample standard deviation) are over values, with equal weights. Confidence
@@ -115,7 +121,7 @@ def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 def _shown(
     evidence: Evidence, settings: Sequence[str], difference: str, example: str
-) -> Iterator[ReportTable | Charts]:
+) -> Iterator[Shown]:
     """Yield a table per family of players that differ in a setting, and a figure per setting."""
     runs = default_runs(scored(evidence))
     default = {} if evidence.players else PAPER
@@ -125,7 +131,7 @@ def _shown(
         values = {label: value for label, value in family.values.items() if label in present}
         if family.setting in settings and len(values) > 1:
             played = family._replace(values=values)
-            means = scores(matches := _family_runs(runs, played))
+            means = mean_scores(matches := _family_runs(runs, played))
             if matches["game"].n_unique() == 1:
                 means = means.filter(pl.col("game") != OVERALL)
             results.append((played, means))
@@ -138,13 +144,13 @@ def _shown(
         standard = default.get(family.setting)
         shown = _table(evidence, family, means, standard)
         yield shown
-        if family.setting in paper_tables.FIRST_TABLES:
+        if family.setting in FIRST_TABLES:
             keys = {f"{family.setting} {value}": value for value in family.values.values()}
             frame, same = shown.frame, f"{family.setting} {standard}"
             if (untreated := f"{family.setting} {UNTREATED}") in keys and same in keys:
                 del keys[untreated]
                 frame = frame.with_columns(pl.coalesce(same, untreated).alias(same))
-            yield paper_tables.treatments(evidence, family.setting, family.name, frame, keys)
+            yield _treatments(evidence, family.setting, family.name, frame, keys)
         yield from _tests(family, runs, evidence)
     for setting in dict.fromkeys(family.setting for family, _ in results):
         group = [result for result in results if result[0].setting == setting]
@@ -161,8 +167,47 @@ def _shown(
         )
 
 
+def _treatments(
+    evidence: Evidence, setting: str, name: str, frame: pl.DataFrame, values: Mapping[str, str]
+) -> ReportTable:
+    """Return one of Tables 5 to 7: a column per value of a setting, then mean and spread.
+
+    As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
+    All players have the model ``name``; ``values`` are headings by column.
+    """
+    reasoning = setting == "reasoning strategy"
+    rows = frame if setting != "prompt version" else frame.filter(pl.col("game") != OVERALL)
+    rows = in_paper_order(
+        rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"})
+    )
+    titles = {key: _treatment_title(setting, value) for key, value in values.items()}
+    columns: dict[str, Columns] = {"values": titles}
+    if reasoning:
+        columns["average"] = ()
+    spread = "" if reasoning else "In parentheses, the sample standard deviation over the columns. "
+    facts = {"setting": setting, "spread": spread}
+    return numbered_table(
+        evidence, setting, paper_model(name), name, rows, columns=columns, facts=facts
+    )
+
+
+def _treatment_title(setting: str, value: str) -> str:
+    """Return the paper's name for a setting's value.
+
+    >>> [_treatment_title("temperature", "0"), _treatment_title("prompt version", "v1")]
+    ['0.0', 'V1 (Default)']
+    >>> _treatment_title("reasoning strategy", "CoT step by step")
+    'CoT'
+    """
+    if setting == "temperature" and re.fullmatch(r"[\d.]+", value):
+        return fixed(float(value), 1)
+    if setting == "prompt version" and re.fullmatch(r"v\d+", value):
+        return value.upper() + " (Default)" * (value == "v1")
+    return "CoT" if value == "CoT step by step" else value[:1].upper() + value[1:]
+
+
 def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """Return a family's matches; if a setting affects only one game, only matches of that game."""
+    """A family's matches; if a setting affects only one game, only matches of that game."""
     matches = runs.filter(pl.col("player").is_in(list(family.values)))
     return matches.filter(pl.col("game") == family.game) if family.game else matches
 
@@ -174,7 +219,7 @@ def _name(family: SettingFamily) -> str:
 def _table(
     evidence: Evidence, family: SettingFamily, means: pl.DataFrame, default: str | None
 ) -> ReportTable:
-    """Return a table of scores by setting value; default settings count as ``default``."""
+    """A table of scores by setting value; default settings count as ``default``."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
     renamed = means.with_columns(
@@ -216,9 +261,15 @@ def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> 
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
         values = family.values.items()
         shown = [rows[label] | {"value": value} for label, value in values if label in rows]
-        layers.append(marked_line(family.name, shown, index, "value"))
+        layers.append(_marked_line(family.name, shown, index, "value"))
     names = dict.fromkeys(value for family, _ in results for value in family.values.values())
     return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(names)))
+
+
+def _marked_line(name: str, rows: Sequence[Row], index: int, x: str) -> Line:
+    """Return a line through mean scores, with confidence intervals."""
+    dash = DASHES[index // SERIES % len(DASHES)]
+    return mean_line(name, rows, index, x, "score", 1, dash=dash, prefix="", whiskers=True)
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
@@ -279,10 +330,9 @@ def _common(settings: Mapping[str, str]) -> str:
 
 
 MAX_NUMBERS = 4
-"""The maximum length of a list of numbers that is shown in full."""
 
 
-def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def settings(evidence: Evidence) -> Iterator[Shown]:
     """Report the scores of players that fill all seats, for each setting of each game.
 
     A setting is a combination of the parameters that vary. Confidence intervals are clustered by
@@ -305,11 +355,11 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     for game in several:
         means = _settings_means(evidence, runs, game)
         yield _settings_table(evidence, game, means)
-        yield from paper_tables.settings(evidence, game, means)
+        yield from _table_8(evidence, game, means)
         order = means["setting"].unique(maintain_order=True).to_list()
         players = means["player"].unique(maintain_order=True).to_list()
         layers = [
-            marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
+            _marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
             for index, player in enumerate(players)
         ]
         panels.append(Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order))))
@@ -317,7 +367,7 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _several(evidence: Evidence) -> pl.DataFrame:
-    """Return the matches of players who played a game with several settings."""
+    """The matches of players who played a game with several settings."""
     runs = scored(evidence)
     for game, name in VARIANTS.items():
         if evidence.played([game]):
@@ -333,7 +383,7 @@ def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.Dat
     values = varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
     order = sorted(values, key=lambda key: [_sortable(value) for value in values[key].values()])
     parts = [
-        scores(matches.filter(pl.col("configuration") == key))
+        mean_scores(matches.filter(pl.col("configuration") == key))
         .filter(game=game)
         .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(values[key])))
         for key in order
@@ -388,3 +438,87 @@ def _settings_table(evidence: Evidence, game: str, means: pl.DataFrame) -> Repor
             else None
         ),
     )
+
+
+def _percent(value: Any) -> str:
+    return f"{100 * value:.0f}%"
+
+
+def _rates(values: Sequence[float]) -> str:
+    return f"[{100 * values[0]:.0f},{100 * values[-1]:.0f}]"
+
+
+class PaperSetting(NamedTuple):
+    """The parameters that Table 8 varies in a game, and the headings of their values' columns."""
+
+    symbol: str
+    parameters: tuple[str, ...]
+    title: Callable[..., str]
+
+
+DISHES = ("cheap_price", "cheap_utility", "costly_price", "costly_utility")
+SETTINGS = {
+    "guess_the_average": PaperSetting("R", ("ratio",), str),
+    "el_farol_bar": PaperSetting("R", ("capacity",), _percent),
+    "divide_the_dollar": PaperSetting("G", ("golds",), readable),
+    "public_goods": PaperSetting("R", ("factor",), lambda value: fixed(value, 1)),
+    "diners_dilemma": PaperSetting(
+        "(Pl, Ul, Ph, Uh)", DISHES, lambda *values: f"({','.join(map(readable, values))})"
+    ),
+    "sealed_bid_auction": PaperSetting("Range", ("high",), lambda value: f"(0,{value}]"),
+    "battle_royale": PaperSetting("Range", ("hit_rates",), _rates),
+    "pirate_game": PaperSetting("G", ("gold",), readable),
+}
+
+
+def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield a game's panel of Tables 8, 13, 17 and 21: scores by model and setting, with means.
+
+    Only configurations that differ in the parameters of the paper count. There is no table with
+    fewer than two settings.
+    """
+    setting = SETTINGS[game]
+    titles = _setting_titles(evidence, game)
+    players = shown(evidence, means["player"].unique(maintain_order=True).to_list())
+    selected = means.filter(
+        pl.col("configuration").is_in(list(titles)), pl.col("player").is_in(list(players))
+    )
+    columns = {
+        titles[key]: f"{plain(setting.parameters[0])} {titles[key]}"
+        for key in selected["configuration"].unique(maintain_order=True)
+    }
+    if len(columns) < 2:
+        return
+    names = {label: model.key for label, model in players.items()}
+    cells = selected.select(
+        pl.col("player").replace_strict(names),
+        pl.col("configuration").replace_strict(titles).replace_strict(columns).alias("key"),
+        "score",
+    )
+    wide = side_by_side(cells, "score", "key")
+    values = pl.concat_list(list(columns.values())).list
+    complete = pl.all_horizontal(pl.col(key).is_not_null() for key in columns.values())
+    frame = wide.with_columns(
+        pl.when(complete).then(values.mean()).alias("average"),
+        pl.when(complete).then(values.std()).alias(f"average{ERROR}"),
+    )
+    yield table(
+        evidence,
+        "table-8",
+        frame,
+        name=f"table-8-{anchor(game.replace('_', '-'))}",
+        columns={"settings": {key: title for title, key in columns.items()}},
+        facts={"game": PAPER_GAMES[game], "symbol": setting.symbol},
+    )
+
+
+def _setting_titles(evidence: Evidence, game: str) -> dict[str, str]:
+    """Titles of the configurations that have defaults except for the varied setting."""
+    setting, defaults = SETTINGS[game], get_game(game).rules().model_dump(mode="json")
+    configurations = parameters_in(evidence.scored(game))
+    fixed_names = [name for name in varying(configurations) if name not in setting.parameters]
+    return {
+        key: setting.title(*(values[name] for name in setting.parameters))
+        for key, values in configurations.items()
+        if all(values[name] == defaults.get(name) for name in fixed_names)
+    }

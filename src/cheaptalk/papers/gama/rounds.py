@@ -1,14 +1,14 @@
-"""Choices by round in the six games with simultaneous decisions."""
+"""Choices by round in the six games with simultaneous decisions, on average and in one run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
+from typing import NamedTuple
 
 import polars as pl
 
 from cheaptalk.frames import round_frames
 from cheaptalk.frames.reader import parameters_in
-from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.scores import (
     GAMES,
     default_players,
@@ -18,25 +18,22 @@ from cheaptalk.papers.gama.scores import (
     table,
 )
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
-from cheaptalk.reports.charts.kinds import Row
+from cheaptalk.reports.charts.kinds import Row, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.rules import Series, get_game
+from cheaptalk.rules import Series, counted, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
-from cheaptalk.text import capital, plain
+from cheaptalk.text import capital, fixed, plain
 
 BATTLES = ("target", "hit", "strongest", "living")
 PIRATES = ("coins", "accepted", "plan_distance", "vote_accuracy")
-"""The series of the games with alternating turns."""
 GAINS = ("distance", "gain", "valuation", "bid")
 """Series of the results of choices, and of private values."""
 LINE = ("player", "variant")
-"""The columns that distinguish lines."""
 MAX_PANELS = 16
-"""The maximum number of panels per game, in the order of names."""
 
 
 def _best_guess(values: Row) -> float | None:
@@ -86,15 +83,10 @@ def choices(evidence: Evidence, game: str) -> pl.DataFrame:
 
 
 def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
-    """Return mean choices by round, with confidence intervals and standard deviations.
+    """Return the mean ``choice`` of each combination of ``by`` and round, with its interval.
 
-    Args:
-        frame: choices, from :func:`choices`.
-        by: further columns that distinguish lines.
-
-    Returns:
-        ``by``, ``round``, ``choice`` with its confidence interval (clustered by instance within
-        configurations), and ``choice.spread``, the standard deviation over seats and matches.
+    Intervals are clustered by instance within configurations; ``choice.spread`` is the standard
+    deviation over seats and matches.
     """
     cells, choice = [*by, "round"], pl.col("choice")
     keys = [*cells, "match_id", "configuration", "instance"]
@@ -105,7 +97,7 @@ def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
     return with_matching(averages, spread, cells).sort(cells)
 
 
-def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def rounds(evidence: Evidence) -> Iterator[Shown]:
     """Plot the choices of players that fill all seats, by round, with the default settings.
 
     Lines are means over seats and runs. The light band is one standard deviation of single choices
@@ -168,7 +160,7 @@ def _ends(
 
 
 def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
-    """Return the best choice for a player's score; None if it depends on the configuration."""
+    """The best choice for a player's score; None if it depends on the configuration."""
     if game not in AIMS:
         return None
     configurations = parameters_in(evidence.scored(game))
@@ -192,5 +184,151 @@ def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: tuple[float
         marks = [Mark(number, low, y_ends=(low, high)) for number, low, high in ends]
         layers.append(Line(marks, width=0, dots=False, band=True))
     layers += [] if aim is None else [Rule(y=aim)]
-    layers.append(drawing.line(title, line.to_dicts(), 0))
+    layers.append(mean_line(title, line.to_dicts(), 0))
     return Chart(title, "", layers, Axis("round", integer=True), Axis(ends=reach))
+
+
+def mean_text(row: Row, value: str = "score", decimals: int = 1) -> str:
+    """Format a mean with its confidence interval, spread and number of matches."""
+    text, low, high = fixed(row[value], decimals), row[f"{value}.low"], row[f"{value}.high"]
+    if low is not None:
+        text += f", 95 % interval {fixed(low, decimals)} to {fixed(high, decimals)}"
+    if row.get(f"{value}.spread") is not None:
+        text += f"\ns.d. {fixed(row[f'{value}.spread'], decimals)}"
+    return f"{text}\n{counted(row[f'{value}.n'], 'match')}"
+
+
+def mean_line(
+    name: str,
+    rows: Sequence[Row],
+    index: int,
+    x: str = "round",
+    value: str = "choice",
+    decimals: int = 2,
+    *,
+    dash: str = "",
+    prefix: str = "round ",
+    whiskers: bool = False,
+) -> Line:
+    """Return a line through the means of ``value`` by ``x``, with intervals if ``whiskers``."""
+    marks = [
+        Mark(
+            row[x],
+            row[value],
+            f"{name}, {prefix}{row[x]}\n{mean_text(row, value, decimals)}",
+            y_ends=ends(row, value) if whiskers else None,
+        )
+        for row in rows
+    ]
+    return Line(marks, name, index, dash)
+
+
+MAX_RUNS = 12
+
+
+class RoundView(NamedTuple):
+    """A plot of one run, round by round.
+
+    Each agent has a line with its value ``agent``, if there is one. The named values ``together``
+    combine all agents of a round.
+    """
+
+    title: str
+    unit: str
+    agent: pl.Expr | None
+    together: Mapping[str, pl.Expr]
+
+
+def _agents(title: str, unit: str, agent: pl.Expr) -> RoundView:
+    return RoundView(title, unit, agent, {"average": agent.mean()})
+
+
+def _together(title: str, unit: str, value: pl.Expr) -> RoundView:
+    return RoundView(title, unit, None, {title: value})
+
+
+NUMBER, BID, SHADE = pl.col("number"), pl.col("bid"), pl.col("valuation") - pl.col("bid")
+DISH = pl.when(pl.col("cheap") == 1).then("game.cheap_price").otherwise("game.costly_price")
+VIEWS = {
+    "guess_the_average": (
+        RoundView(
+            "numbers",
+            "number",
+            NUMBER,
+            {"average": NUMBER.mean(), "winning number": NUMBER.sort_by("distance").first()},
+        ),
+    ),
+    "el_farol_bar": (_together("players in the bar", "players", pl.col("attendance").sum()),),
+    "divide_the_dollar": (
+        _agents("bids", "share of the gold", BID),
+        _together("sum of bids", "share of the gold", BID.sum()),
+    ),
+    "public_goods": (
+        _agents("contributions", "share of the tokens", pl.col("contribution")),
+        _agents("gains", "tokens", pl.col("gain")),
+    ),
+    "diners_dilemma": (
+        _together("costly dishes", "share of orders", 1 - pl.col("cheap").mean()),
+        _agents("utilities", "utility", pl.col("gain")),
+        _together("average bill", "a player", DISH.mean()),
+    ),
+    "sealed_bid_auction": (
+        _agents("valuation less bid", "a round", SHADE),
+        _agents("bids", "a round", BID),
+    ),
+}
+
+
+def single_runs(evidence: Evidence) -> Iterator[Charts]:
+    """Plot by round the first run of each player that fills all seats.
+
+    Grey lines are single agents. Coloured lines combine all agents of a round: the average, the
+    winning number (nearest to the target), the sum of bids, the attendance of the bar, or the bill
+    per person. Bids are multiples of the gold, and contributions are multiples of the tokens. The
+    bar with explicit feedback and the second-price auction are shown separately.
+    """
+    runs = default_runs(default_players(evidence.once(single_player_runs)), variants=True)
+    keys = ["game", *LINE]
+    firsts = runs.sort(*keys, "run").unique(keys, keep="first", maintain_order=True)
+    for game in CHOICES:
+        matches = firsts.filter(game=game).select("match_id", *LINE)
+        if not matches.is_empty():
+            yield _run_charts(evidence, game, matches)
+    if not set(CHOICES) & set(firsts["game"]):
+        raise NoData("none of the six simultaneous games was played with one player in all seats")
+
+
+def _run_charts(evidence: Evidence, game: str, matches: pl.DataFrame) -> Charts:
+    prices = evidence.scored(game).select("match_id", "^game\\.(cheap|costly)_price$")
+    seats = evidence.once(by_round)[game].drop("player").drop_nulls("seat")
+    panels = []
+    for match, *names in matches.head(MAX_RUNS).iter_rows():
+        run = seats.filter(match_id=match)
+        rows = run.join(prices, on="match_id", validate="m:1", maintain_order="left").sort("round")
+        title = ", ".join(filter(None, names))
+        panels += [_run_panel(f"{title}: {view.title}", view, rows) for view in VIEWS[game]]
+    cut = f" The first {MAX_RUNS} of {len(matches)} are shown." * (len(matches) > MAX_RUNS)
+    name = f"single-runs-{game.replace('_', '-')}"
+    return Charts(name, f"{GAMES[game]}: one run per player", panels, f"By round.{cut}")
+
+
+def _run_panel(title: str, view: RoundView, rows: pl.DataFrame) -> Chart:
+    layers = []
+    if view.agent is not None:
+        values = rows.select("round", "seat", value=view.agent)
+        layers += [
+            Line(_marks(plain(seat), part), tone="rule", width=1, dots=False)
+            for (seat,), part in values.group_by("seat", maintain_order=True)
+        ]
+    for tone, (name, value) in enumerate(view.together.items()):
+        combined = rows.group_by("round", maintain_order=True).agg(value.alias("value"))
+        layers.append(Line(_marks(name, combined), name, tone))
+    return Chart(title, view.unit, layers, Axis("round", integer=True), Axis(zero=True))
+
+
+def _marks(name: str, rows: pl.DataFrame) -> list[Mark]:
+    values = rows.drop_nulls("value").select("round", "value").rows()
+    return [
+        Mark(number, value, f"{name}, round {number}: {fixed(value, 2)}")
+        for number, value in values
+    ]

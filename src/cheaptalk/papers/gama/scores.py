@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
-from cheaptalk.papers.printed import paper_table
+from cheaptalk.papers.printed import paper_table, position
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -74,7 +74,7 @@ def treated(evidence: Evidence) -> list[str]:
 
 
 def _imported(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return the imported players' settings by label; empty if the matches were not imported."""
+    """The imported players' settings by label; empty if the matches were not imported."""
     if evidence.players:
         return {}
     specs = specs_of(evidence.store, evidence.study)
@@ -89,9 +89,6 @@ def single_player_runs(evidence: Evidence) -> pl.DataFrame:
     difference from the paper), ``instance``, ``repeat``, ``match_id``, ``score`` (0 to 100, or
     null), ``seats`` (the number of seats if the player also plays with others, else null),
     ``treated`` (see :func:`treated`) and ``run``, which numbers instances and repeats from 1.
-
-    Raises:
-        NoData: the study has no such match.
     """
     parts = [_single_player_matches(evidence, game) for game in evidence.played(list(GAMES))]
     if not parts or (runs := pl.concat(parts)).is_empty():
@@ -129,7 +126,7 @@ def varied(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _standards(frame: pl.DataFrame, game: str) -> pl.DataFrame:
-    """Return whether each configuration has the paper's settings, and the name of its variant."""
+    """Whether each configuration has the paper's settings, and the name of its variant."""
     defaults = get_game(game).rules().model_dump(mode="json")
     rows = []
     for key, values in varied(frame).items():
@@ -148,11 +145,7 @@ def default_players(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def default_runs(runs: pl.DataFrame, *, variants: bool = False) -> pl.DataFrame:
-    """Return matches with the paper's settings; for games without such matches, return all.
-
-    Args:
-        variants: whether to include the paper's variants.
-    """
+    """Return matches with the paper's settings; for games without such matches, return all."""
     included = pl.col("standard") | (pl.col("variant").is_not_null() & pl.lit(variants))
     return runs.filter(included | ~included.any().over("game"))
 
@@ -209,18 +202,15 @@ def ranked(runs: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, lis
     return ranks, leads
 
 
-def scores(runs: pl.DataFrame) -> pl.DataFrame:
+def mean_scores(runs: pl.DataFrame) -> pl.DataFrame:
     """Return the mean scores of all players, with one row per game and one row overall.
 
     Confidence intervals are those of :func:`.mean_intervals`, clustered by instance within
-    configurations and limited to possible scores. The spread is the sample standard deviation over
-    runs. The overall score is the mean of the games' means, for players of all games. The overall
-    standard error is the root of the sum of the games' squared errors, divided by the number of
-    games, with Welch-Satterthwaite degrees of freedom. The overall spread is over complete runs.
-
-    Returns:
-        ``player``, ``game``, ``score`` with ``.low``, ``.high``, ``.error``, ``.n`` (matches) and
-        ``.clusters`` (instances; null overall), and ``score.spread``, sorted by player and game.
+    configurations and limited to possible scores. ``score.spread`` is the sample standard deviation
+    over runs. The overall score is the mean of the games' means, for players of all games. The
+    overall standard error is the root of the sum of the games' squared errors, divided by the
+    number of games, with Welch-Satterthwaite degrees of freedom. The overall spread is over
+    complete runs.
     """
     by, deviation = ["player", "game"], pl.col("score").std().alias("score.spread")
     spread = _by_run(runs).group_by(by, maintain_order=True).agg(deviation)
@@ -237,8 +227,7 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
     )
     overall = overall.drop("games")
     combined = pl.concat([games, overall], how="diagonal")
-    order = pl.col("game").replace_strict(list(TITLES), range(len(TITLES)))
-    return combined.sort("player", order)
+    return combined.sort("player", position("game", TITLES))
 
 
 def by_run(runs: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.gama import paper_tables
+from cheaptalk.papers.gama.paper_tables import numbered_table, shown
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import (
     default_players,
@@ -18,24 +18,21 @@ from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Point
 from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import SHARE, get_game, numbered
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain
 
 BATTLE, PIRATES = "battle_royale", "pirate_game"
 ENDS = ("rounds", "survivors", "misses_on_purpose")
-"""Metrics of the end of battles."""
 BALLOTS = ("plan_distance", "vote_accuracy", "optimal_votes", "ballots", "overboard")
-"""Metrics of plans and votes."""
 MAX_PANELS = 12
-"""The maximum number of players with a plotted match, in the order of names."""
 MAX_PIRATES = 20
-"""The maximum number of pirates in a table of ballots."""
 
 
-def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def battles(evidence: Evidence) -> Iterator[Shown]:
     """Report how battle royales end if one player fills all seats, and plot one run per player.
 
     In the figures, time runs to the right; each row is a player, with the best shot on top. Grey
@@ -44,16 +41,14 @@ def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     player's first run. Means have 95 % confidence intervals clustered by instance (CR1, Student's
     t).
     """
-    runs = _single_player_matches(
-        evidence, BATTLE, "no battle royale with one player in all seats has finished"
-    )
+    runs = _single_player_matches(evidence, BATTLE)
     yield _means(evidence, runs, BATTLE, "battles", "End of battles", ENDS)
     frame = evidence.once(by_round)[BATTLE]
     panels = [_battle(label, frame.filter(match_id=match)) for label, match in _samples(runs)]
     yield Charts("battles", "One battle per player", panels)
 
 
-def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def pirates(evidence: Evidence) -> Iterator[Shown]:
     """Report the plans and votes in pirate games in which one player fills all seats.
 
     For each ballot, the bar above the line is the mean distance of plans from the optimal plan, as
@@ -62,17 +57,14 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     each pirate, the distance of the plan in coins, and the share of correct votes. Means have 95 %
     confidence intervals clustered by instance (CR1, Student's t).
     """
-    runs = _single_player_matches(
-        evidence, PIRATES, "no pirate game with one player in all seats has finished"
-    )
+    runs = _single_player_matches(evidence, PIRATES)
     yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
+    gold = evidence.scored(PIRATES).select("match_id", gold="game.gold")
+    known = with_matching(runs.select("match_id", who="player"), gold, "match_id")
     frame = evidence.once(by_round)[PIRATES].join(
-        runs.select("match_id", who="player"), on="match_id", validate="m:1", maintain_order="left"
+        known, on="match_id", validate="m:1", maintain_order="left"
     )
-    gold = evidence.scored(PIRATES).select("match_id", pl.col("game.gold").alias("gold"))
-    ballots = frame.filter(pl.col("seat").is_null()).join(
-        gold, on="match_id", validate="m:1", maintain_order="left"
-    )
+    ballots = frame.filter(pl.col("seat").is_null())
     shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
     bounds = dict.fromkeys(("wrong", "vote_accuracy"), SHARE)
     bars = means(shares, [*bounds], ["who", "round"], bounds=bounds).sort("who", "round")
@@ -85,12 +77,13 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )
     ballots_shown = _sample_ballots(evidence, frame, runs)
     yield ballots_shown
-    yield from paper_tables.voyages(evidence, ballots_shown.frame)
+    yield from _voyages(evidence, ballots_shown.frame)
 
 
-def _single_player_matches(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
+def _single_player_matches(evidence: Evidence, game: str) -> pl.DataFrame:
     runs = default_runs(default_players(evidence.once(single_player_runs))).filter(game=game)
     if runs.is_empty():
+        lacking = f"no {plain(game)} with one player in all seats has finished"
         raise NoData(f"{lacking}; run the preset gama")
     return runs
 
@@ -137,15 +130,12 @@ def _battle(label: str, match: pl.DataFrame) -> Chart:
     last = len(shots)
     lives = _segments([(0.5, seat, ends.get(seat, last + 0.5), seat) for seat in seats])
     layers: list[Line | Points] = [Line(lives, tone="rule", width=5, dots=False)]
-    aimed = [shot for shot in shots if shot["target"] is not None]
     kinds: tuple[tuple[int, str, Shape], ...] = ((0, "miss", "ring"), (1, "hit", "cross"))
     for hit, name, shape in kinds:
-        with_result = [shot for shot in aimed if shot["hit"] == hit]
-        if with_result:
-            layers += _arrows(with_result, seats, name, shape, hit)
-    idle = [shot for shot in shots if shot["target"] is None]
-    if idle:
-        layers.append(Points(_marks(idle, [shot["seat"] for shot in idle]), "intentional miss", 2))
+        aimed = [shot for shot in shots if shot["target"] is not None and shot["hit"] == hit]
+        layers += _arrows(aimed, seats, name, shape, hit) if aimed else []
+    if idle := [shot for shot in shots if shot["target"] is None]:
+        layers.append(Points([_mark(shot, shot["seat"]) for shot in idle], "intentional miss", 2))
     labels = tuple(seat.rpartition("_")[2] for seat in seats)
     across = Axis("round", ends=(0.4, last + 0.6), integer=True)
     down = Axis("player", names=tuple(seats), labels=labels)
@@ -161,32 +151,21 @@ def _segments(ends: list[tuple[float, str, float, str]]) -> list[Mark]:
 def _arrows(
     shots: Sequence[Row], seats: list[str], name: str, shape: Shape, tone: int
 ) -> list[Line | Points]:
-    targets = [seats[int(shot["target"]) - 1] for shot in shots]
-    ends = [
-        (shot["round"], shot["seat"], shot["round"], target)
-        for shot, target in zip(shots, targets, strict=True)
-    ]
+    aims = [(shot, seats[int(shot["target"]) - 1]) for shot in shots]
+    ends = [(shot["round"], shot["seat"], shot["round"], target) for shot, target in aims]
     starts = [Mark(shot["round"], shot["seat"], size=2.5) for shot in shots]
     return [
         Line(_segments(ends), tone=tone, dots=False),
         Points(starts, tone=tone),
-        Points(_marks(shots, targets), name, tone, shape),
+        Points([_mark(shot, target) for shot, target in aims], name, tone, shape),
     ]
 
 
-def _marks(shots: Sequence[Row], y: list[str]) -> list[Mark]:
-    texts = [
-        f"round {shot['round']}: {plain(shot['seat'])} "
-        + (
-            "misses intentionally"
-            if shot["target"] is None
-            else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}"
-        )
-        for shot in shots
-    ]
-    return [
-        Mark(shot["round"], seat, text) for shot, seat, text in zip(shots, y, texts, strict=True)
-    ]
+def _mark(shot: Row, seat: str) -> Mark:
+    result = "misses intentionally"
+    if shot["target"] is not None:
+        result = f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}"
+    return Mark(shot["round"], seat, f"round {shot['round']}: {plain(shot['seat'])} {result}")
 
 
 def _double(label: str, rows: Sequence[Row], ballots: int) -> Chart:
@@ -230,3 +209,23 @@ def _sample_ballots(
         notes=[note] * (len(pirates) > MAX_PIRATES),
         leads=lambda row: lead(runs, PIRATES, row["who"]),
     )
+
+
+def _voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield Table 2 for each player ``who``: a row per ballot and a column per pirate.
+
+    Pirates who have been thrown overboard have a dash. Voyages are random, so cells can't be
+    compared with the printed values.
+    """
+    pirates = {
+        name: name.removeprefix("pirate ") for name in ballots.columns if name.startswith("pirate ")
+    }
+    players = ballots["who"].unique(maintain_order=True).to_list()
+    for label, model in shown(evidence, players).items():
+        frame = ballots.filter(who=label).select(
+            pl.format("Round {}", "ballot").alias("ballot"),
+            pl.col(list(pirates)).str.replace("\u00a0", "").fill_null("-"),
+            "plan_distance",
+            "vote_accuracy",
+        )
+        yield numbered_table(evidence, "voyage", model, label, frame, columns={"pirates": pirates})

@@ -13,8 +13,8 @@ from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
 from cheaptalk.reports.charts.chart import SERIES, Axis, Chart, Lead, Line, Mark
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, NoData
-from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 from cheaptalk.statistics.limits import t_limits
@@ -32,7 +32,7 @@ BINS = 20
 """The number of equal steps of first offers in figures."""
 
 
-def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def anchoring(evidence: Evidence) -> Iterator[Shown]:
     """Report Pearson's correlation of Alice's first offer with her final gain.
 
     The first offer is measured as Alice's gain if Bob accepted it: her share of the money in

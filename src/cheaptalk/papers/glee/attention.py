@@ -48,9 +48,7 @@ def checked(evidence: Evidence) -> pl.DataFrame:
 
     Columns: ``participant``, ``kind``, ``game`` (before a quiz), ``failed`` and ``seconds``.
     """
-    answers = responses(evidence.store, evidence.study).unique(
-        ["participant", "number"], keep="first", maintain_order=True
-    )
+    answers = evidence.once(_first_answers)
     kinds = {step: step_kind(step) for step in answers["step"].unique()}
     checks = (
         answers.with_columns(
@@ -72,6 +70,11 @@ def checked(evidence: Evidence) -> pl.DataFrame:
     )
 
 
+def _first_answers(evidence: Evidence) -> pl.DataFrame:
+    answers = responses(evidence.store, evidence.study)
+    return answers.unique(["participant", "number"], keep="first", maintain_order=True)
+
+
 def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
     by_person = answered.group_by("participant", maintain_order=True).agg(
         pl.col("failed").any(), pl.col("seconds").sum()
@@ -90,11 +93,7 @@ def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
 
 def _times(evidence: Evidence) -> pl.DataFrame:
     took = pl.col("answered") - pl.col("shown")
-    steps = (
-        responses(evidence.store, evidence.study)
-        .unique(["participant", "number"], keep="first", maintain_order=True)
-        .select("participant", "step", "number", took=took)
-    )
+    steps = evidence.once(_first_answers).select("participant", "step", "number", took=took)
     over = pl.col("state").is_in(["finished", "erased"])
     games = plays(evidence.store, evidence.study).filter(over)
     taken = games.select(

@@ -25,14 +25,7 @@ def dots(
     axis: str = "",
     leads: Sequence[Lead | None] = (),
 ) -> Chart:
-    """Plot each row of a frame with a dot and an interval for each series.
-
-    Args:
-        labels: the column with the unique names of rows.
-        series: titles of series by column; the limits of intervals have ``.low`` and ``.high``.
-        axis: the title of the axis with the names.
-        leads: links to the matches of each row.
-    """
+    """Plot each row of a frame with a dot and an interval for each series, named by column."""
     names, rows = frame[labels].to_list(), frame.to_dicts()
     layers = [
         points(
@@ -60,11 +53,7 @@ def number_text(row: Row, key: str) -> str:
 
 
 def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Chart:
-    """Plot a heat map of pairs, with Alice in rows, Bob in columns, and the mean of all pairs as 0.
-
-    Args:
-        rows: rows with ``Alice``, ``Bob`` and the number as ``key``.
-    """
+    """Plot a heat map with Alice in rows, Bob in columns, and the mean of all pairs as 0."""
     down, across = (sorted({row[name] for row in rows}) for name in ("Alice", "Bob"))
     by_pair = {(row["Alice"], row["Bob"]): row for row in rows}
     maximum = max((abs(row[key]) for row in rows if row[key] is not None), default=0.0)

@@ -31,7 +31,7 @@ from cheaptalk.papers.glee.regressions import (
 )
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
@@ -39,7 +39,7 @@ from cheaptalk.text import capital
 SHOWN = ("efficiency", "fairness")
 
 
-def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def market_effects(evidence: Evidence) -> Iterator[Shown]:
     """Report the effects of information, messages and horizon on efficiency and fairness.
 
     In each family, complete information (CI), messages (MA, or MT for their type) and the horizon
@@ -95,7 +95,7 @@ def _reference_market(fits: Fits) -> str:
 
 
 def _beside(fits: Fits) -> pl.DataFrame:
-    """Return the effects of each market on the metrics; empty if there is only one market."""
+    """The effects of each market on the metrics; empty if there is only one market."""
     return fits.beside(MARKET, {name: name for name in SHOWN})
 
 
@@ -136,7 +136,7 @@ def _market_panel(fits: Fits, effects: ReportTable) -> Chart:
     return dots(capital(fits.played.game), frame, "name", shown, axis=axis, leads=leads)
 
 
-def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def self_gains(evidence: Evidence) -> Iterator[Shown]:
     """Report players' gains in each role, all else equal; people count as one player.
 
     The regressions are those of the market's effects, with Alice's or Bob's gain as the outcome
@@ -188,7 +188,7 @@ def _name(fits: Fits, role: str) -> str:
 
 
 def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.DataFrame:
-    """Return one row per player, by decreasing gain in the first column."""
+    """One row per player, by decreasing gain in the first column."""
     joined = pl.DataFrame({"player": []}, schema={"player": pl.String})
     for fits, role in sides:
         effects = fits.beside(ROLES[role], {GAINS[role]: _name(fits, role)}).drop("reference")
@@ -256,7 +256,7 @@ def _levels(played: FamilyMatches, term: Term) -> str:
     return "; ".join(f"{name} ({counts[name]:,})" for name in played.levels[term.name])
 
 
-def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def impact(evidence: Evidence) -> Iterator[Shown]:
     """Report the effect of every level of every parameter on every metric, all else equal.
 
     The regression of each family and metric has every parameter and both players as separate

@@ -35,23 +35,15 @@ ROLES = {"alice": "Alice", "bob": "Bob"}
 REFERENCE = "gemini-1.5-flash"
 """The paper's reference player."""
 GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
-"""The gain metric of each role."""
 CHOSEN = "reference"
-"""The option for the reference player."""
 COMPOSITE = "composite"
 """The option for a parameter with terms to join."""
 NAMES = "names"
-"""The parameter with the players' names."""
 MAX_LINKED = 600
-"""The maximum number of configurations in a link."""
 
 
 def kind_of(spec: Mapping[str, object]) -> str:
-    """Return the kind of a player from the player's settings.
-
-    >>> kind_of({"imported": "glee", "person": True}), kind_of({"model": "openai/gpt-4o"})
-    ('person', 'model')
-    """
+    """Return whether a player's settings are those of a person, a model or a script."""
     return next((kind for kind in (PERSON, MODEL) if spec.get(kind)), SCRIPT)
 
 
@@ -69,13 +61,9 @@ def people(evidence: Evidence) -> frozenset[str]:
 class Term(NamedTuple):
     """A factor that is derived from a parameter of a game.
 
-    Attributes:
-        name: the short name in the paper, and the column of the levels.
-        title: the meaning.
-        parameter: the game parameter.
-        default: the reference level of the paper (Table 8).
-        market: whether the term is part of the paper's factor "market".
-        read: a function that returns the term's value for the parameter's value.
+    ``name`` is the short name in the paper, and the column of the levels; ``default`` the reference
+    level of the paper (Table 8); ``market`` whether the term is part of the paper's factor
+    "market".
     """
 
     name: str
@@ -137,11 +125,7 @@ FAMILIES = {
 
 
 def level(value: Any) -> str:
-    """Return the name of the level for a parameter's value.
-
-    >>> level(inf), level(True), level(1e6), level("text")
-    ('∞', 'yes', '1,000,000', 'text')
-    """
+    """Return the name of the level for a parameter's value."""
     if isinstance(value, tuple):
         return ", ".join(map(level, value))
     return "∞" if value == inf else readable(value)
@@ -151,17 +135,10 @@ def level(value: Any) -> str:
 class FamilyMatches:
     """The scored matches of a family, with the levels of its parameters.
 
-    Attributes:
-        game: the name of the family's game.
-        frame: one row per match, from :func:`.match_frames`, with additional columns for the levels
-            of each varying term, and for the players, ``Alice`` and ``Bob``. Configurations that
-            only differ in the players' names are joined, with the original in ``digest``.
-        levels: the levels of each varying term, in order.
-        constant: the level of each other term.
-        references: the reference level of each varying term and role.
-        uncontrolled: parameters that vary but are not terms.
-        bounds: the bounds of metrics, for :func:`.mean_intervals`.
-        terms: the family's parameters as factors.
+    ``frame`` has one row per match, with additional columns for the level of each varying term and
+    for the players, ``Alice`` and ``Bob``. Configurations that only differ in the players' names
+    are joined, with the original in ``digest``. ``uncontrolled`` are parameters that vary but are
+    not terms.
     """
 
     game: str
@@ -231,7 +208,7 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
 
 
 def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
-    """Return each family's factors; those of the parameter ``composite`` are combined into one."""
+    """Each family's factors; those of the parameter ``composite`` are combined into one."""
     if composite is None:
         return FAMILIES
     counts = Counter((game, term.parameter) for game, terms in FAMILIES.items() for term in terms)
@@ -263,12 +240,7 @@ def family_matches(
     reference: str,
     terms: Mapping[str, tuple[Term, ...]] = FAMILIES,
 ) -> list[FamilyMatches]:
-    """Return the families' matches with payoffs and parameter levels.
-
-    Args:
-        reference: the preferred reference player.
-        terms: the parameters of each family as factors.
-    """
+    """Return the families' matches, with ``reference`` as the preferred reference player."""
     played = {game: frame for game, frame in frames.items() if not frame.is_empty()}
     scored = {game: frame.drop_nulls([*GAINS.values()]) for game, frame in played.items()}
     usable = {game: frame for game, frame in scored.items() if not frame.is_empty()}

@@ -44,12 +44,9 @@ TIMEOUT = 300
 class StudyFamily(NamedTuple):
     """A family of games in the human study.
 
-    Attributes:
-        game: the game's name.
-        main: the main configuration.
-        values: the values of each parameter; both discounts are one parameter.
-        games: the number of games per configuration: main, variants, random.
-        roles: whether people play the first and the second role.
+    Both discounts are one parameter in ``values``. ``games`` are the numbers of games per main,
+    variant and random configuration; ``roles`` says whether people play the first and the second
+    role.
     """
 
     game: str

@@ -54,7 +54,6 @@ SYSTEM = "glee"
 HIDDEN_ABOVE = 20
 """The maximum number of rounds that GLEE discloses in bargaining and negotiation."""
 PEOPLE = ("otree", "terminal")
-"""Player types of people."""
 STUDY_MODEL = "gemini-1.5-flash"
 """The model behind ``otree_LLM``, the opponent in the human study (GLEE section 4)."""
 JOHN = {
@@ -64,7 +63,6 @@ JOHN = {
 }
 REPLIES = {"AcceptOffer": "accept", "RejectOffer": "reject"} | JOHN
 MARKS = {"config.json", "game.csv", "failure_report.txt"}
-"""Files that identify the folder of a game."""
 ABSENT = {"", "None", "nan", "NaN"}
 QUALITIES = {"high-quality": True, "low-quality": False}
 NATURE = "Nature"
@@ -256,11 +254,7 @@ FAMILIES: dict[str, type[Config]] = {
 
 
 def read_config(data: object) -> Config:
-    """Return a game's validated configuration.
-
-    Raises:
-        Unfit: the data are not a configuration of GLEE, or contain unknown settings.
-    """
+    """Return a game's validated configuration; raise Unfit for unknown games and settings."""
     if not isinstance(data, dict):
         raise Unfit("config.json: must be a JSON object")
     kind = data.get("game_type")

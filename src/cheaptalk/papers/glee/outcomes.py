@@ -20,7 +20,7 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
@@ -32,12 +32,11 @@ from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital
 
 HIGH_INFLATION = 0.9
-"""The maximum discount factor of configurations with high inflation."""
 DISCOUNTS = "game.discounts"
 ALL = "all"
 
 
-def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
+def outcomes(evidence: Evidence) -> Iterator[Shown]:
     """Report the players' gains, and the means of all metrics by the kinds of both players.
 
     The metrics are defined in section 2 of the paper. Units are shares of the money in bargaining,

@@ -27,7 +27,7 @@ from cheaptalk.papers.glee.regressions import (
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.statistics.covariances import cluster_scores
 from cheaptalk.statistics.design_matrix import confounding_note, level_texts
@@ -40,9 +40,7 @@ CONFOUNDED = 1e-9
 class Pairs(NamedTuple):
     """The pairs of players of a family, with their effects.
 
-    Attributes:
-        fits: the regressions.
-        who: one row per pair: ``Alice``, ``Bob``, the number of ``matches`` and the ``level``.
+    ``who`` has one row per pair: ``Alice``, ``Bob``, the number of ``matches`` and the ``level``.
     """
 
     fits: Fits
@@ -90,7 +88,7 @@ def pairs_of(evidence: Evidence) -> list[Pairs]:
     return families
 
 
-def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def pair_maps(evidence: Evidence) -> Iterator[Shown]:
     """Report how metrics depend on the pair of players, relative to the mean of all pairs.
 
     The regressions are those of the market's effects, with the pair of players as one factor (GLEE,
@@ -181,19 +179,15 @@ def _row(pairs: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
 
 
 MIN_SUPPORT = 0.01
-"""The minimum share of draws for a pair to be listed."""
 NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
 
 
 class PlayerChoice(NamedTuple):
     """A game in which Alice and Bob each choose a player.
 
-    Attributes:
-        pairs: the pairs that met.
-        payoffs: gains of Alice's and Bob's players relative to the mean pair, in points, each of
-            shape (Alice's players, Bob's players).
-        found: the pure equilibria.
-        left_out: players that did not meet all others, with their roles.
+    The ``payoffs`` of both are gains relative to the mean pair, in points, of shape (Alice's
+    players, Bob's players). ``left_out`` are players that did not meet all others, with their
+    roles.
     """
 
     pairs: Pairs
@@ -272,9 +266,8 @@ def _without_gaps(met: Flags) -> tuple[Flags, Flags]:
 def gains(pairs: Pairs, evidence: Evidence) -> tuple[list[Floats], list[Floats]]:
     """Return the gains of Alice and Bob for each pair of players, minus the mean gain, in points.
 
-    Returns:
-        Estimates of shape (pairs,) and draws of shape (draws, pairs), for Alice and Bob; draws are
-        empty with only one configuration.
+    Estimates have the shape (pairs,) and draws (draws, pairs); there are no draws with only one
+    configuration.
     """
     frame = pairs.fits.played.frame
     codes = np.asarray(frame[CLUSTER[0]].rank("dense").to_numpy() - 1, dtype=np.int64)

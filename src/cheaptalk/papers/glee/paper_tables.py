@@ -25,13 +25,7 @@ HALF = ".half"
 def market_table(
     evidence: Evidence, played: FamilyMatches, effects: pl.DataFrame, reference: str
 ) -> ReportTable:
-    """Return a panel of Table 2: the effects of each market, and the width of their intervals.
-
-    Args:
-        effects: one row per market, with levels, and effects on the metrics of :data:`EFFECTS` in
-            points, each with the limits of the classical interval.
-        reference: the reference market, which has an effect of 0.
-    """
+    """Return a panel of Table 2: effects of each market in points, and the width of intervals."""
     terms = [term for term in played.terms if term.market]
     metrics = {key: title for key, title in EFFECTS.items() if key in effects.columns}
     halves = {
@@ -74,10 +68,8 @@ def gain_table(
 ) -> Iterator[ReportTable]:
     """Yield Table 3: the gain of each selected player by role and family.
 
-    Args:
-        gains: one row per ``player``, with the gain in points and the limits of the classical
-            interval; the reference player has 0 without an interval.
-        sides: family and role by column of the gain.
+    ``sides`` are family and role by column of the gain; the reference player has 0 without an
+    interval.
     """
     selected = selected_labels(evidence, gains["player"].to_list())
     rows = gains.filter(pl.col("player").is_in(selected))
@@ -103,7 +95,6 @@ def gain_table(
 
 COUNTS = ("games", "decisions", "messages", "words")
 ORDER = ("bargaining", "persuasion", "negotiation")
-"""The families in the order of Table 6."""
 
 
 def collected(evidence: Evidence) -> Iterator[ReportTable]:
@@ -165,7 +156,6 @@ GAINS_FIRST = {
     "efficiency": "Efficiency",
     "fairness": "Fairness",
 }
-"""The metrics in the order of Table 9."""
 
 
 def prediction_table(
@@ -174,14 +164,7 @@ def prediction_table(
     learners: Mapping[str, str],
     facts: Mapping[str, object],
 ) -> ReportTable:
-    """Return Table 9: the prediction error of each learner for each metric.
-
-    Args:
-        errors: one row per ``family`` and ``metric``, with each learner's mean error, and the
-            standard deviation over splits.
-        learners: the titles of the learners by column.
-        facts: ``over``, the number of splits.
-    """
+    """Return Table 9: the prediction error of each learner for each metric."""
     titles = {capital(METRICS[key]): title for key, title in GAINS_FIRST.items()}
     names = list(titles.values())
     position = pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64)

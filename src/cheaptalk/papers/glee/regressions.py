@@ -52,12 +52,7 @@ class Fit(NamedTuple):
         return both[1].select("level", "reference", "p").hstack(self._named(both, pl.col("n")))
 
     def sums(self, weights: Floats, counts: Sequence[int]) -> pl.DataFrame:
-        """Return weighted sums of a regression's coefficients, in points, with intervals.
-
-        Args:
-            weights: shape (sums, columns of the design).
-            counts: the number of matches of each sum.
-        """
+        """Return sums of coefficients, in points; ``weights`` has the shape (sums, columns)."""
         return self._named([fit.estimates(weights) for fit in self], pl.Series(counts))
 
     def _named(self, both: Sequence[pl.DataFrame], counts: pl.Expr | pl.Series) -> pl.DataFrame:
@@ -75,13 +70,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """The regressions of a family's metrics on the same factors.
-
-    Attributes:
-        played: the family's matches.
-        found: the identified regressions by metric.
-        why: the reasons for missing metrics.
-    """
+    """The identified regressions of a family's metrics, and the reasons for missing metrics."""
 
     played: FamilyMatches
     found: Mapping[str, Fit]
@@ -108,14 +97,9 @@ class Fits:
             yield f"{capital(self.played.game)}, {' and '.join(names)}: {note}."
 
     def beside(self, factor: str, metrics: Mapping[str, str]) -> pl.DataFrame:
-        """Return the effects of a factor on several metrics, one row per level.
+        """Return the effects of a factor on several metrics, one row per level; null if unknown.
 
-        Args:
-            metrics: the names of columns by metric; see :func:`under`.
-
-        Returns:
-            ``level``, ``reference``, then the columns of each metric; unidentified effects are
-            null.
+        ``metrics`` maps metrics to names of columns; see :func:`under`.
         """
         joined = pl.DataFrame(schema={"level": pl.String, "reference": pl.Boolean})
         for metric, name in metrics.items():
@@ -137,11 +121,7 @@ class Fits:
 
 
 def under(name: str, column: str) -> str:
-    """Return the column name of a metric's effect in a frame with several metrics.
-
-    >>> under("gain", "classical.low"), under("gain", "clustered.n"), under("gain", "level")
-    ('gain.low', 'gain clustered.n', 'level')
-    """
+    """Return the column of a metric's effect, such as "gain clustered.n" for "clustered.n"."""
     kind, point, part = column.partition(".")
     if kind not in KINDS:
         return column
@@ -161,13 +141,8 @@ def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]
 def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
     """Regress all metrics of a family on factors, except factors with only one level.
 
-    Confounded effects are null, with notes.
-
-    Args:
-        factors: names of terms or roles, :data:`MARKET` or :data:`PAIR`.
-
-    Raises:
-        NoData: the matches cannot identify the effects on any metric.
+    Factors are names of terms or roles, :data:`MARKET` or :data:`PAIR`. Confounded effects are
+    null, with notes. Raises NoData if the matches cannot identify the effects on any metric.
     """
     try:
         return Fits(played, _fitted(played, list(METRICS), factors), ())
@@ -187,7 +162,7 @@ def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
 def _fitted(
     played: FamilyMatches, outcomes: Sequence[str], factors: Sequence[str]
 ) -> dict[str, Fit]:
-    """Return the regressions of metrics; raise NoData if the matches cannot identify effects."""
+    """Regress metrics; raise NoData if the matches cannot identify effects."""
     frame = played.frame.filter(~pl.all_horizontal(pl.col(outcomes).is_null()))
     joined = {MARKET: played.market, PAIR: PLAYERS}
     columns_by_factor = {name: joined.get(name, (name,)) for name in factors}
@@ -226,7 +201,7 @@ def _fitted(
 def _present(
     frame: pl.DataFrame, columns: Sequence[str], references: Mapping[str, str]
 ) -> tuple[str, ...] | str:
-    """Return the reference levels or, if no match has all of them, the most frequent levels."""
+    """The reference levels or, if no match has all of them, the most frequent levels."""
     reference = tuple(references[column] for column in columns)
     rows = frame.select(pl.col(columns).cast(pl.String))
     if reference not in set(rows.unique().iter_rows()):
@@ -236,11 +211,7 @@ def _present(
 
 
 def sentence(text: str) -> str:
-    """Format a text as a sentence, with a capital letter and a full stop.
-
-    >>> sentence("bargaining: δ_A varies")
-    'Bargaining: δ_A varies.'
-    """
+    """Return a text with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -275,7 +246,7 @@ def paired(evidence: Evidence) -> list[Fits]:
 def _each(
     played: Sequence[FamilyMatches], factors: Callable[[FamilyMatches], Sequence[str]]
 ) -> list[Fits]:
-    """Return the regressions of every family; raise NoData if no family has a regression."""
+    """The regressions of every family; raise NoData if no family has a regression."""
     results = []
     for family in played:
         try:
@@ -323,7 +294,7 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
-    """Return each learner's prediction error; raise NoData if a learner is not installed."""
+    """Each learner's prediction error; raise NoData if a learner is not installed."""
     factors = [MARKET] * bool(played.market) + [*played.others, *PLAYERS]
     frame = played.frame
     if played.market:

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,18 +13,20 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.games.item_bargaining.rules import FIRST, SEATS
-from cheaptalk.papers.metagame import paper_tables
-from cheaptalk.papers.metagame.paper_tables import table
+from cheaptalk.papers.printed import paper_table, position, selected_labels
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.behaviour_figures import instance_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.limits import Bounds
 
+table = partial(paper_table, "metagame")
+AGENTS = pl.read_csv(Path(__file__).parent / "printed" / "table-5.csv")["agent"].to_list()
+"""The paper's agents in the order of the tables."""
 GAME = "item_bargaining"
 OWN = (
     "own_mistakes",
@@ -33,14 +37,12 @@ OWN = (
     "concession",
     "false_holdings_stated",
 )
-"""Metrics of each player."""
 SHARED = ("rounds", "agreement", "ef1")
-"""Metrics of the whole match."""
 PERCENT = (0.0, 100.0)
 TOUGH = "tough"
 """The name of the strategy that concedes only its least valuable item."""
+OPPONENTS = ("vs tough", "vs others")
 MANNER = ("rounds", "rounds_agreed", "rounds_walked", "agreement", "own", *OWN[4:6], OWN[0])
-"""The columns of tables of behaviour."""
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
@@ -144,7 +146,7 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
     for key, denominator in counts.items():
         rate = rates.select("player", "against", f"^{key}(\\..*)?$")
         wide = side_by_side(rate, key, "against").sort("player")
-        shown = [name for name in paper_tables.OPPONENTS if name in wide.columns]
+        shown = [name for name in OPPONENTS if name in wide.columns]
         yield table(
             evidence,
             "low-acceptances",
@@ -160,7 +162,26 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
         pl.col("bad_offer_accepted").mean().alias("turn"),
         pl.col("bad_acceptance").filter(offered).mean().alias("game"),
     )
-    yield from paper_tables.acceptances(evidence, shares)
+    yield from _table_12(evidence, shares)
+
+
+def _table_12(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield Table 12: how often agents accept less than their outside options, by opponent.
+
+    ``shares`` has one row per agent and kind of opponent, ``against``. ``turn`` is the percentage
+    of accepted low offers; ``game`` is the percentage of matches with low offers in which an agent
+    accepts one.
+    """
+    rates = shares.filter(pl.col("player").is_in(selected_labels(evidence, evidence.labels)))
+    kinds = [kind for kind in OPPONENTS if kind in set(rates["against"])]
+    if not kinds:
+        return
+    levels = ["turn", "game"]
+    wide = rates.pivot("against", index="player", values=levels, separator=" ")
+    columns = {level: {f"{level} {kind}": kind for kind in kinds} for level in levels}
+    yield table(
+        evidence, "table-12", wide.sort(position("player", AGENTS), "player"), columns=columns
+    )
 
 
 def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
@@ -205,11 +226,7 @@ MISTAKES = tuple(MISTAKE_RADAR.axes.values())
 
 
 def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return a model or strategy and the number of its prompt; None if the prompt has no number.
-
-    >>> circled({"model": "openai/o3-mini", "style": "circle_2"})
-    ('openai/o3-mini', 2)
-    """
+    """Return a model or strategy and the number of its prompt; None if the prompt has no number."""
     style = spec.get("style")
     style = style.get(GAME) if isinstance(style, dict) else style
     match = CIRCLE.fullmatch(style or "")
@@ -217,7 +234,7 @@ def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
     return (str(base), int(match[1])) if match and base else None
 
 
-def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def self_play(evidence: Evidence) -> Iterator[Shown]:
     """Report how often players make mistakes M1 to M5 in self-play (appendix B).
 
     M1: ask for less than the last offer. M2: ask for less than the outside option. M3: offer

@@ -31,7 +31,6 @@ from cheaptalk.studies.study import Study
 from cheaptalk.yaml_files import read_yaml, yaml_files
 
 EXPERIMENTS = yaml_files(__file__, "experiments")
-"""Experiment files by name."""
 CORPUS, BASE, EXAMINATION = "corpus", "base", "examination"
 """Names of the study of training data, the base model's folder, and the study of iterations."""
 DEADLINE = 300

@@ -66,13 +66,7 @@ ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
 class View(NamedTuple):
     """A dialogue as recorded in one line of a file; the first speaker's data come first.
 
-    Attributes:
-        location: file and line.
-        counts: the number of items of each kind.
-        values: each player's value of an item of each kind.
-        messages: the messages, in order.
-        selections: each player's final selection, if recorded.
-        agreed: whether the selections are recorded as compatible; None if not recorded.
+    ``agreed`` is whether the selections are recorded as compatible; None if not recorded.
     """
 
     location: str
@@ -196,7 +190,7 @@ def _location(views: Sequence[View]) -> str:
 
 
 def _selections(views: Sequence[View]) -> list[Selection]:
-    """Return each player's selection, or None; raise Unfit if the lines contradict each other."""
+    """Each player's selection, or None; raise Unfit if the lines contradict each other."""
     selections: list[Selection] = []
     for number, player in enumerate(PLAYERS):
         recorded = {view.selections[number] for view in views} - {None}
@@ -267,7 +261,7 @@ def read_line(location: str, line: str) -> View:
 
 
 def _input(field: str, text: str) -> tuple[Triple, Triple]:
-    """Return a player's counts and values of books, hats and balls."""
+    """A player's counts and values of books, hats and balls."""
     if not is_context(text):
         raise Unfit(f'"{field}": {shown(text)} is not six integers')
     books, book, hats, hat, balls, ball = map(int, text.split())
@@ -275,7 +269,7 @@ def _input(field: str, text: str) -> tuple[Triple, Triple]:
 
 
 def _talk(dialogue: str) -> tuple[tuple[str, ...], bool, str]:
-    """Return the messages, whether the line's speaker began, and the final selection."""
+    """The messages, whether the line's speaker began, and the final selection."""
     speakers: list[str] = []
     texts: list[str] = []
     for number, turn in enumerate(dialogue.split(" <eos> "), start=1):
@@ -293,7 +287,7 @@ def _talk(dialogue: str) -> tuple[tuple[str, ...], bool, str]:
 
 
 def _output(text: str) -> tuple[tuple[Selection, Selection], bool | None]:
-    """Return the selections of the speaker and the partner, and whether they are compatible."""
+    """The selections of the speaker and the partner, and whether they are compatible."""
     if text in _WORDS:
         word = _WORDS[text]
         return (word, word), False if word is None else None
@@ -302,7 +296,7 @@ def _output(text: str) -> tuple[tuple[Selection, Selection], bool | None]:
 
 
 def _selected(text: str, reward: str, values: Triple) -> Selection:
-    """Return the speaker's selection; the recorded reward must equal its value."""
+    """The speaker's selection; the recorded reward must equal its value."""
     if text in (NO_AGREEMENT, DISCONNECT):
         expected = text
         selected: Selection = text

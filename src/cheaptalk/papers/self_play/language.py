@@ -1,6 +1,11 @@
 """Language by iteration: length, diversity and inconsistency of dialogues."""
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,16 +13,23 @@ import polars as pl
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_metrics, entropy_name
 from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.printed import Columns
-from cheaptalk.papers.self_play.charts import ShownNumber, panels
-from cheaptalk.papers.self_play.stages import CELL, PERCENT, Sides, cells, leads, ordered, table
-from cheaptalk.papers.self_play.tokens import MERGES, MESSAGE_PREFIX, dialogue_tokens, dialogues
+from cheaptalk.papers.self_play.stages import (
+    CELL,
+    PERCENT,
+    ShownNumber,
+    Sides,
+    cells,
+    leads,
+    ordered,
+    table,
+)
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.parts import NoData, Shown
 from cheaptalk.reports.recipes.tables import COUNT, Header, ReportTable
 from cheaptalk.reports.study.judges import JudgeSection, judge_sections
-from cheaptalk.rules import counted
+from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.columns import with_matching
@@ -32,7 +44,7 @@ LENGTHS = ("gpt2", "length", "words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
 
 
-def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def lengths(evidence: Evidence) -> Iterator[Shown]:
     """Report the mean length of self-play dialogues.
 
     The paper counts the GPT-2 tokens of both players' turns, including prefixes such as
@@ -54,8 +66,8 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     for column in shown.columns:
         if column.key in names:
             number = ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
-            charts = panels(frame, number, staged=sides.staged)
-            yield Charts(f"{column.key}-figure", f"{column.title} {column.unit}", charts)
+            title = f"{column.title} {column.unit}"
+            yield sides.figure(f"{column.key}-figure", title, frame, number)
     yield shown
 
 
@@ -63,7 +75,7 @@ CORPUS_PARTS = {part: end for part, end in PARTS.items() if part not in ("wanted
 """The statistics of metrics that combine all dialogues, with the suffixes of columns."""
 
 
-def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def diversity(evidence: Evidence) -> Iterator[Shown]:
     """Report the diversity of language in self-play dialogues.
 
     The vocabulary is the number of distinct words, in lower case and without punctuation. The
@@ -81,12 +93,11 @@ def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         Header(entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"n-grams of {counted(n, 'word')}.")
         for n in NGRAMS
     ]
-    number = ShownNumber(VOCABULARY, "distinct words", 0, "word")
-    shown = panels(frame, number, staged=sides.staged)
-    yield Charts("vocabulary-figure", "Vocabulary", shown)
-    number = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
-    shown = panels(_side_by_side(sides, frame), number, staged=sides.staged)
-    yield Charts("entropy-figure", "Entropy of n-grams", shown)
+    words = ShownNumber(VOCABULARY, "distinct words", 0, "word")
+    yield sides.figure("vocabulary-figure", "Vocabulary", frame, words)
+    bits = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
+    series = _side_by_side(sides, frame)
+    yield sides.figure("entropy-figure", "Entropy of n-grams", series, bits)
     yield table(
         evidence,
         "diversity",
@@ -155,7 +166,7 @@ SHARES = ("alike", "same", "precision", "recall")
 """The shares of judges' verdicts that agree with a reference; see :class:`.Agreement`."""
 
 
-def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def inconsistency(evidence: Evidence) -> Iterator[Shown]:
     """Report the share of inconsistent messages and proposals in self-play.
 
     A judge with the rubric ``hallucination`` examines each move for impossible counts, false claims
@@ -175,8 +186,8 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         pl.col("moves").alias("found" + COUNT)
     )
     number = ShownNumber("found", "inconsistent, % of moves", unit="move")
-    shown = panels(frame, number, staged=sides.staged)
-    yield Charts("inconsistency-figure", "Inconsistent messages and proposals", shown)
+    title = "Inconsistent messages and proposals"
+    yield sides.figure("inconsistency-figure", title, frame, number)
     same = sides.copies.with_columns(source=pl.lit(EXACT))
     to_matches = leads(same, by="source")
     yield table(
@@ -259,3 +270,92 @@ def _verdicts(section: JudgeSection, agreement: Agreement) -> Iterator[dict[str,
         for verdict, items in zip(agreement.labels, counts, strict=True):
             if items:
                 yield judges | {"said": verdict, "referred": referred, "items": items}
+
+
+MERGES = "merges"
+"""The option for the path of GPT-2's merges.txt."""
+MESSAGE_PREFIX, PROPOSAL = "[message] ", "[propose] ({} books, {} hats, {} balls)"
+ITEMS = ("books", "hats", "balls")
+PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+"""The pieces of GPT-2's tokeniser (Radford et al. 2019, section 2.2): words, numbers and symbols,
+each with a preceding space."""
+PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
+"""Bytes that merges.txt represents by the same code points; other bytes follow after 255."""
+LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
+    byte: chr(256 + index)
+    for index, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)
+}
+
+
+def dialogues(evidence: Evidence) -> dict[str, list[str]]:
+    """Return the turns of each scored match, in the format of the paper's models."""
+    return {
+        record.id: [
+            turn_text(answer["action"])
+            for answer in record.body.get("answers", ())
+            if answer["action"]
+        ]
+        for record in evidence.records(sorted(evidence.frames))
+    }
+
+
+def turn_text(action: Mapping[str, Any]) -> str:
+    """Return a turn in the format of the paper's models."""
+    if action.get("books") is None:
+        return MESSAGE_PREFIX + (action.get("message") or "")
+    return PROPOSAL.format(*(action[item] for item in ITEMS))
+
+
+def read_merges(file: Path) -> dict[tuple[str, str], int]:
+    """Return the rank of each pair of word parts; pairs with lower ranks are joined first."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheaptalkError(f"cannot read {file}: {error}") from error
+    rules = [line.split(" ") for line in lines if line and not line.startswith("#version")]
+    if not rules or any(len(rule) != 2 for rule in rules):
+        raise CheaptalkError(f"{file} is not GPT-2's merges.txt: expected two parts per line")
+    return {(left, right): rank for rank, (left, right) in enumerate(rules)}
+
+
+def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
+    """Return the number of tokens of a piece of text."""
+    parts = [LETTERS[byte] for byte in piece.encode()]
+    while len(parts) > 1:
+        first = min(pairwise(parts), key=lambda pair: merges.get(pair, inf))
+        if first not in merges:
+            break
+        joined: list[str] = []
+        for part in parts:
+            if joined and (joined[-1], part) == first:
+                joined[-1] += part
+            else:
+                joined.append(part)
+        parts = joined
+    return len(parts)
+
+
+def token_counts(
+    dialogues: Mapping[str, Iterable[str]], merges: Mapping[tuple[str, str], int] | None
+) -> dict[str, int]:
+    """Count the tokens of each dialogue; without ``merges``, count words, numbers and symbols."""
+    pieces_by_match = {
+        match: Counter(piece for text in texts for piece in PIECE.findall(text))
+        for match, texts in dialogues.items()
+    }
+    if merges is None:
+        return {match: pieces.total() for match, pieces in pieces_by_match.items()}
+    sizes = {piece: part_count(piece, merges) for piece in set().union(*pieces_by_match.values())}
+    return {
+        match: sum(count * sizes[piece] for piece, count in pieces.items())
+        for match, pieces in pieces_by_match.items()
+    }
+
+
+def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
+    """Return the number of GPT-2 tokens in the dialogue of each match."""
+    file = evidence.options.get(MERGES)
+    merges = None if file is None else read_merges(Path(file))
+    counts = token_counts(evidence.once(dialogues), merges)
+    schema = {"match_id": pl.String, "gpt2": pl.Float64}
+    return pl.DataFrame(list(counts.items()), schema, orient="row")

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from cheaptalk.frames.people import plays
-from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, position, table
+from cheaptalk.papers.printed import position
+from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, table
 from cheaptalk.reports.charts.kinds import histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means

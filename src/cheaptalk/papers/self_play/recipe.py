@@ -1,19 +1,24 @@
 """Recipe for language model self-play on Deal or No Deal, by iteration."""
 
 from cheaptalk.papers.printed import OPTIONS
-from cheaptalk.papers.self_play.cross_play import cross_play
-from cheaptalk.papers.self_play.language import diversity, inconsistency, judges, lengths
+from cheaptalk.papers.self_play.language import (
+    MERGES,
+    diversity,
+    inconsistency,
+    judges,
+    lengths,
+)
 from cheaptalk.papers.self_play.people import people_and_pay
 from cheaptalk.papers.self_play.scores import (
     agreements,
     before_and_after,
     competition,
+    cross_play,
     faults,
     rises,
     scores,
 )
 from cheaptalk.papers.self_play.stages import METRICS, SHARES
-from cheaptalk.papers.self_play.tokens import MERGES
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED

@@ -1,6 +1,6 @@
-"""Tables of results by iteration: scores, agreements, errors, correlations and competition."""
+"""Results by iteration: scores, agreements, errors, correlations, competition and cross-play."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
-from cheaptalk.papers.printed import Columns, selected_labels
-from cheaptalk.papers.self_play.charts import ShownNumber, panels
+from cheaptalk.papers.printed import Columns, position, selected_labels
 from cheaptalk.papers.self_play.stages import (
+    GAME,
     ITSELF,
     OBJECTIVES,
     ONE_ITERATION,
@@ -20,22 +20,25 @@ from cheaptalk.papers.self_play.stages import (
     PERCENT,
     THEIRS,
     WITH,
+    ShownNumber,
     Sides,
     cells,
     leads,
     ordered,
-    position,
+    panels,
     table,
 )
-from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.charts.chart import Chart, Lead
+from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell
+from cheaptalk.reports.charts.kinds import cells as heat_map
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.margins import FEW_INSTANCES, Margin, margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Answer, Charts, NoData
+from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
-from cheaptalk.statistics.limits import BoundsColumns
+from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
@@ -43,12 +46,11 @@ INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULTS = ("erred", "aborted")
 PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
-"""The columns with the bounds of mean payoffs."""
 GROUP = ("weight", "objective", "lineage", "partner")
 
 
 def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
-    """Return the report's first sentence: how self-play scores changed, or the highest score."""
+    """The report's first sentence: how self-play scores changed, or the highest score."""
     rows = frame.filter(partner=ITSELF).drop_nulls(number.key)
     play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
     if sides.staged and (changes := _changes(sides, rows, number)):
@@ -65,7 +67,7 @@ def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Ans
 
 
 def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
-    """Return how scores changed from the first to the last iteration; empty without changes."""
+    """How scores changed from the first to the last iteration; empty without changes."""
     changes, fewest = [], FEW_INSTANCES
     for names, part in cells.group_by("objective", "lineage", maintain_order=True):
         rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
@@ -101,7 +103,7 @@ def _change(
     return f"{direction} by {size} from {ends[0]} to {ends[1]}{unsure}"
 
 
-def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
+def scores(evidence: Evidence) -> Iterator[Shown]:
     """Report players' mean scores in self-play, with people, and with other players.
 
     The score of a match without an agreement is 0. In self-play, the score is the mean of both
@@ -124,12 +126,11 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         if changes := _changes(sides, with_others, number):
             caption += f" With other players, {changes}."
     title = "Score by iteration" if sides.staged else "Score by player"
-    charts = panels(frame, number, staged=sides.staged)
-    yield Charts("scores-figure", title, charts, caption)
+    yield sides.figure("scores-figure", title, frame, number, caption)
     yield table(evidence, "scores", frame, leads=leads(sides.frame))
 
 
-def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def agreements(evidence: Evidence) -> Iterator[Shown]:
     """Report the shares of matches with an agreement, and with a Pareto-optimal agreement.
 
     Matches without an agreement count as not optimal. A division is Pareto-optimal if no other
@@ -140,8 +141,8 @@ def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     rates = list(RATES)
     frame = cells(sides, sides.frame, rates, dict.fromkeys(rates, PERCENT))
     for key, title in RATES.items():
-        charts = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
-        yield Charts(f"{key}-figure", title, charts)
+        number = ShownNumber(key, f"{title}, % of matches")
+        yield sides.figure(f"{key}-figure", title, frame, number)
     yield table(evidence, "agreements", frame, leads=leads(sides.frame))
 
 
@@ -190,12 +191,7 @@ PRINTED_PLAY = {WITH[ITSELF]: "Self-Play", WITH[PEOPLE]: "Human"}
 def _rate_table(
     evidence: Evidence, ends: pl.DataFrame, shares: pl.DataFrame
 ) -> Iterator[ReportTable]:
-    """Yield Table 2, with a row before and a row after the training of each lineage.
-
-    Args:
-        ends: the matches of first and last iterations.
-        shares: one row per rate, objective, kind of play, lineage and end.
-    """
+    """Yield Table 2, with a row before and a row after the training of each lineage."""
     shown = selected_labels(evidence, ends["player"].unique().sort().to_list())
     hidden = ends.filter(~pl.col("player").is_in(shown))["lineage"].unique().to_list()
     selected = shares.filter(
@@ -251,7 +247,7 @@ def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
     )
 
 
-def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def faults(evidence: Evidence) -> Iterator[Shown]:
     """Report the shares of matches with an invalid answer, and of matches aborted by one.
 
     Scripted negotiators make no such errors. Figures without errors are omitted. 95 % confidence
@@ -263,8 +259,7 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     for column in shown.columns:
         if column.key in FAULTS and frame[column.key].sum():
             number = ShownNumber(column.key, f"{column.title.lower()}, {column.unit}")
-            charts = panels(frame, number, staged=sides.staged)
-            yield Charts(f"{column.key}-figure", column.title, charts)
+            yield sides.figure(f"{column.key}-figure", column.title, frame, number)
     yield shown
 
 
@@ -296,7 +291,7 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
-    """Return the correlations over all matches and over agreements; append failures to notes."""
+    """The correlations over all matches and over agreements; append failures to notes."""
     result: dict[str, Any] = {}
     groups = {"all": part, "agreed": part.filter(pl.col("agreement") == 100)}
     for key, rows in groups.items():
@@ -337,7 +332,7 @@ def _competition_charts(
         yield Charts(name, title, charts)
 
 
-def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def competition(evidence: Evidence) -> Iterator[Shown]:
     """Report play with the strictly competitive objective: own points minus the opponent's points.
 
     The score is 0 without an agreement. In self-play the mean score is always 0, so only agreements
@@ -362,3 +357,56 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             part = others if number == SCORED else averages
             yield from _competition_charts(name, title, part, number, sides)
     yield table(evidence, "competition", averages, leads=leads(frame, "against"))
+
+
+MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met", "opponent")
+
+
+def cross_play(evidence: Evidence) -> Iterator[Shown]:
+    """Report each iteration's score and share of agreements with other iterations.
+
+    A lineage that develops its own language agrees with itself, but less with earlier iterations or
+    with a lineage of another seed. The score is that of the row's player, with 0 for matches
+    without an agreement. 95 % confidence intervals are clustered by instance.
+    """
+    sides = evidence.once(Sides)
+    if sides.kin.is_empty():
+        raise NoData("no two iterations met; add pairings such as [iteration-0, iteration-5]")
+    limits: dict[str, Bounds | BoundsColumns] = {"own": OWN, "agreement": PERCENT}
+    frame = means(sides.kin, ["own", "agreement"], MET, bounds=limits)
+    frame = ordered(sides, frame.with_columns(partner=pl.lit("")))
+    frame = frame.sort("weight", "lineage", "iteration", "family", "met", maintain_order=True)
+    panels = []
+    within = frame.filter(pl.col("family") == pl.col("lineage")).filter(
+        (pl.col("met") != pl.col("iteration")).any().over("objective", "lineage")
+    )
+    for (objective, lineage), part in within.group_by("objective", "lineage", maintain_order=True):
+        title = ", ".join(filter(None, (capital(str(objective)), str(lineage))))
+        panels.append(_map(title, part))
+    if panels:
+        yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
+    yield table(evidence, "cross-play", frame, leads=_cross_lead)
+
+
+def _map(title: str, frame: pl.DataFrame) -> Chart:
+    rows = {(str(row["iteration"]), str(row["met"])): row for row in frame.iter_rows(named=True)}
+    names = [str(number) for number in sorted({*frame["iteration"], *frame["met"]})]
+
+    def cell(iteration: str, opponent: str) -> Cell | None:
+        row = rows.get((iteration, opponent))
+        if row is None:
+            return None
+        agreement, score = estimate(row, "agreement"), estimate(row, "own")
+        text = (
+            f"iteration {iteration} with {opponent}\n{fixed(row['agreement'], 1)} % agree"
+            f"{agreement.within(1)}\nscore {fixed(row['own'], 2)}{score.within(2)}\n"
+            f"{counted(row['own.n'], 'match')}"
+        )
+        return Cell(row["agreement"], text, _cross_lead(row))
+
+    return heat_map(title, "", ("iteration", names), ("opponent", names), cell, decimals=0)
+
+
+def _cross_lead(row: Mapping[str, Any]) -> Lead:
+    query = {"status": "finished", "player": row["player"]}
+    return Lead(GAME, query | {"player_player": row["opponent"]})

@@ -1,24 +1,28 @@
-"""Iterations, people and other players in a study of self-play, and their mean results."""
+"""Iterations, people and other players in a study of self-play: mean results, and charts."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
-from cheaptalk.papers.printed import paper_table
+from cheaptalk.papers.printed import paper_table, position
 from cheaptalk.players import Kind
 from cheaptalk.records.store.reader import specs_of
-from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Lead, Line, Mark
+from cheaptalk.reports.charts.kinds import HIGH, LOW, Row, ends, points
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import NoData
+from cheaptalk.reports.recipes.parts import Charts, NoData
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT
+from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
+from cheaptalk.text import capital, fixed
 
 GAME = DealOrNoDeal.name
 OBJECTIVES = {0.0: "semi-competitive", 1.0: "cooperative", -1.0: "strictly competitive"}
@@ -31,11 +35,9 @@ ONE_ITERATION = (
 )
 METRICS = ("length", "words", "inconsistency")
 SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
-"""The match metrics that the recipe uses."""
 NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
 CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
-"""Names of play with each kind of partner."""
 AMONG_PEOPLE = "among people"
 """The name of play between people, who share a label."""
 PERCENT = (0.0, 100.0)
@@ -45,12 +47,7 @@ table = partial(paper_table, "self_play")
 
 
 class Stage(NamedTuple):
-    """A player that is an iteration of a self-play lineage.
-
-    Attributes:
-        lineage: the name of the lineage, or the label of a player that is not an iteration.
-        iteration: the number of the iteration; None if the player is not an iteration.
-    """
+    """The lineage and number of an iteration, or another player's label and None."""
 
     lineage: str
     iteration: int | None
@@ -68,11 +65,7 @@ Stage(lineage='gpt-4', iteration=None))
 
 
 def objective_name(weight: float) -> str:
-    """Return the name of an objective.
-
-    >>> objective_name(1), objective_name(0.5)
-    ('cooperative', 'lambda 0.5')
-    """
+    """Return the name of an objective, such as "cooperative" or "lambda 0.5"."""
     return OBJECTIVES.get(weight, f"lambda {weight:g}")
 
 
@@ -106,6 +99,12 @@ class Sides:
         """Matches between iterations; ``family`` and ``met`` identify the opponent's iteration."""
         self.frame = frame.filter(studied & (~kin | (pl.col("partner") == ITSELF)))
         self.frame = self.frame if self.staged else frame
+
+    def figure(
+        self, name: str, title: str, frame: pl.DataFrame, number: "ShownNumber", caption: str = ""
+    ) -> Charts:
+        """Return charts of one column of numbers, with a panel per objective."""
+        return Charts(name, title, panels(frame, number, staged=self.staged), caption)
 
     @cached_property
     def copies(self) -> pl.DataFrame:
@@ -158,7 +157,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
 
 
 def _limits(weights: Iterable[float]) -> pl.DataFrame:
-    """Return the bounds of both players' mean payoffs by objective and seats per player."""
+    """The bounds of both players' mean payoffs by objective and seats per player."""
     rows = []
     for weight in weights:
         game = DealOrNoDeal(objective=weight)
@@ -191,14 +190,7 @@ def cells(
     bounds: Mapping[str, Bounds | BoundsColumns],
     by: str = "partner",
 ) -> pl.DataFrame:
-    """Return the mean and interval of each value by objective, iteration, player and column ``by``.
-
-    Args:
-        frame: one row per observation.
-        values: columns to average.
-        bounds: the bounds of the values.
-        by: a further column that identifies cells.
-    """
+    """Return the mean and interval of each value by :data:`CELL` and the column ``by``."""
     averages = means(frame, values, [*CELL, by], bounds=bounds)
     return ordered(sides, averages, by)
 
@@ -229,13 +221,6 @@ def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFr
     )
 
 
-def position(column: str, order: Iterable[Any]) -> pl.Expr:
-    """Return a sort key: the position of a column's value in an order, with unknown values last."""
-    values = list(order)
-    positions = range(len(values))
-    return pl.col(column).replace_strict(values, positions, default=99, return_dtype=pl.Int64)
-
-
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:
     """Return a function that links a row of means to the row's matches."""
     cell = ["player", "weight", by]
@@ -254,3 +239,75 @@ def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, An
         return Lead(GAME, query | {"player": player, "player_player": opponents[0]})
 
     return lead
+
+
+class ShownNumber(NamedTuple):
+    """A column of numbers with the title of its axis; ``unit`` is that of observations."""
+
+    key: str
+    title: str
+    decimals: int = 1
+    unit: str = "match"
+    zero: bool = True
+
+    @property
+    def axis(self) -> Axis:
+        return Axis(self.title, zero=self.zero)
+
+
+def panels(
+    frame: pl.DataFrame, number: ShownNumber, *, staged: bool, by: str = "objective"
+) -> list[Chart]:
+    """Return charts of one column of numbers, with one chart for each value of the column ``by``.
+
+    If ``staged``, the axis shows iterations, with other players as dashed horizontal lines, instead
+    of one row per player.
+    """
+    groups = frame.drop_nulls(number.key).group_by(by, maintain_order=True)
+    make = _over_iterations if staged else _by_player
+    return [make(capital(value), part, number) for (value,), part in groups]
+
+
+def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
+    iterations = frame["iteration"].drop_nulls().unique().sort().to_list()
+    reach = (min(iterations, default=0) - 0.5, max(iterations, default=0) + 0.5)
+    lines = list(_lines(frame, number, reach))
+    return Chart(title, "", lines, Axis("iteration", ends=reach, integer=True), number.axis, 220)
+
+
+def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float]) -> Iterator[Line]:
+    """Yield a line for each series; series without iterations are horizontal lines."""
+    groups = frame.group_by("series", maintain_order=True)
+    for index, ((series,), part) in enumerate(groups):
+        rows = list(part.sort("iteration").iter_rows(named=True))
+        if rows[0]["iteration"] is None:
+            text, value = _hover_text(rows[0], number), rows[0][number.key]
+            marks = [Mark(end, value, text, size=1) for end in reach]
+            yield Line(marks, str(series), "soft", DASHES[1])
+        else:
+            key, marks = number.key, []
+            for row in rows:
+                text, limits = _hover_text(row, number), ends(row, number.key)
+                marks.append(Mark(row["iteration"], row[key], text, y_ends=limits))
+            yield Line(marks, str(series), index)
+
+
+def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
+    order = frame["player"].unique(maintain_order=True).to_list()
+    layers = []
+    for index, ((series,), part) in enumerate(frame.group_by("series", maintain_order=True)):
+        rows = part.to_dicts()
+        texts = [_hover_text(row, number) for row in rows]
+        names = [row["player"] for row in rows]
+        layers.append(points(names, rows, number.key, texts, name=str(series), tone=index % SERIES))
+    return Chart(title, "", layers, number.axis, Axis(names=tuple(order)))
+
+
+def _hover_text(row: Row, number: ShownNumber) -> str:
+    key, decimals = number.key, number.decimals
+    text = fixed(row[key], decimals)
+    if row[key + LOW] is not None:
+        low, high = fixed(row[key + LOW], decimals), fixed(row[key + HIGH], decimals)
+        text += f", 95 % interval {low} to {high}"
+    base = f"{counted(row[key + COUNT], number.unit)} in {counted(row[key + CLUSTERS], 'instance')}"
+    return f"{row['player']}, {row['series']}\n{text}\n{base}"

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import Field
 
 from cheaptalk.papers.gama.importer.files import (
+    FileName,
     GamaFile,
     GamaModel,
     GamaPlayer,
@@ -16,7 +17,6 @@ from cheaptalk.papers.gama.importer.files import (
     S,
     agree,
 )
-from cheaptalk.papers.gama.importer.names import FileName
 from cheaptalk.records.imports.importing import Unfit
 from cheaptalk.rules import get_game
 from cheaptalk.rules.errors import shown

@@ -13,7 +13,7 @@ identifies the game. Conversion:
 * Models have short names, with the version in the file name. Without a version, ``gpt-3.5-turbo``
   is ``gpt-3.5-turbo-0125``, the paper's default (section 3).
 * Only file names contain temperature, phrase and persona. Players of one model that differ in these
-  settings are separate players with treatments; see :mod:`.names`.
+  settings are separate players with treatments; see :mod:`.files`.
 * Missing settings are taken from the file name, the folder or the rounds if possible.
 * Every answer counts as ``ok``, because GAMA doesn't record how often it repeated requests.
 
@@ -29,7 +29,15 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cheaptalk.papers.gama.importer.files import PERSON, GamaFile, is_special
+from cheaptalk.papers.gama.importer.files import (
+    ALIASES,
+    PERSON,
+    FileName,
+    GamaFile,
+    Treatment,
+    exact_model,
+    is_special,
+)
 from cheaptalk.papers.gama.importer.games import (
     Auction,
     Bar,
@@ -40,7 +48,6 @@ from cheaptalk.papers.gama.importer.games import (
     Guess,
     Pirates,
 )
-from cheaptalk.papers.gama.importer.names import ALIASES, FileName, Treatment, exact_model
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, walk
 from cheaptalk.records.imports.importing import (
@@ -68,9 +75,7 @@ FILES: dict[str, type[AnyFile]] = {
     "battle_royale": Battle,
     "pirate_game": Pirates,
 }
-"""The kinds of files, by a part of ``name_exp``."""
 VERSIONED = re.compile(r"_v\d.*", re.DOTALL)
-"""The part of a name after the game."""
 
 
 def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> Collection:
@@ -78,7 +83,7 @@ def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> C
 
     Args:
         aliases: canonical names by model name, which take precedence over
-            :data:`~cheaptalk.papers.gama.importer.names.ALIASES`.
+            :data:`~cheaptalk.papers.gama.importer.files.ALIASES`.
 
     Raises:
         CheaptalkError: the folder doesn't exist, or has no JSON files.
