@@ -63,12 +63,7 @@ class Earlier(Struct):
 
 
 class FindingChange(NamedTuple):
-    """A weakness that only one of two profiles found.
-
-    Attributes:
-        new: whether the later profile found the weakness.
-        before, after: the evidence of each profile, after the verdict if it is not "found".
-    """
+    """A weakness that only one of two profiles found, with the evidence of both profiles."""
 
     key: str
     title: str
@@ -175,11 +170,7 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
     """Return the weaknesses that only one of two profiles found, new ones first.
 
-    Args:
-        earlier: see :meth:`.Profile.as_json`.
-
-    Raises:
-        CheaptalkError: the earlier data are not a profile, or have another battery, size or format.
+    ``earlier`` is the data of :meth:`.Profile.as_json`, of the same battery, size and format.
     """
     weaknesses = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
@@ -270,10 +261,7 @@ def _change(
 
 
 def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimate, float]:
-    """Return the mean change with its confidence interval and degrees of freedom.
-
-    Without ``chance``, equal players play identical matches.
-    """
+    """Return the mean change and its degrees of freedom, with or without random decisions."""
     if chance:
         means = mean_differences(pairs, "change", bounds=bounds)
     else:

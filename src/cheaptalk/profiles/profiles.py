@@ -277,10 +277,7 @@ def profile_of(
 
 
 def entry_digest(entry: RosterEntry) -> str:
-    """Return a digest that identifies the model, agent or strategy of a player's entry.
-
-    A digest distinguishes players of the same name without revealing addresses and passwords.
-    """
+    """Return a digest of a player's model, agent or strategy, without revealing addresses."""
     written = entry.written()
     return digest(written.get("model", written))
 
@@ -299,10 +296,7 @@ def failed_text(failures: Mapping[str, int]) -> str:
 
 
 def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Mapping[str, Number]:
-    """Replace the intervals of metrics by those of the weaknesses that test the same value.
-
-    A finding and a gate on its metric therefore never contradict each other.
-    """
+    """Use weaknesses' intervals for equal metrics, so that gates never contradict findings."""
     effects: dict[str, Estimate | None] = {}
     for weakness in examined.tested:
         effects[weakness.key] = weakness.signed or weakness.effect

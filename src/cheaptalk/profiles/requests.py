@@ -73,11 +73,7 @@ def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt])
 
 
 def repeated_text(rows: pl.DataFrame) -> str:
-    """Return a text on requests whose first attempt failed; empty if there are none.
-
-    Args:
-        rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
-    """
+    """Return a text on requests whose first attempt failed; empty if there are none."""
     sums = pl.col("calls", "requests", "timeouts", "errors").sum()
     calls, requests, timeouts, errors = rows.select(sums).row(0)
     if not timeouts + errors:

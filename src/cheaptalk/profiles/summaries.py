@@ -70,10 +70,7 @@ def main_numbers(profile: Profile) -> Iterator[Number]:
 
 
 def number_text(number: Number) -> str:
-    """Return a metric and its interval as text, marked if it is based on few instances.
-
-    Shares other than 0 and 1 get more decimals if they would be rounded to 0 or 1.
-    """
+    """Return a metric and its interval, with enough decimals for shares close to 0 or 1."""
     value, decimals = number.own.value or 0.0, DECIMALS
     while (
         value not in (0, 1) and float(fixed(value, decimals)) in (0, 1) and decimals < MAX_DECIMALS

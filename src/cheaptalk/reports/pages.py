@@ -157,12 +157,7 @@ def source(name: str) -> Markup:
 
 
 def policy(*scripts: str, forms: str = "'none'") -> str:
-    """Return a content security policy that allows only these scripts and no requests.
-
-    Args:
-        scripts: the page's scripts, exactly as embedded.
-        forms: where forms may be sent.
-    """
+    """Return a content security policy that allows only these scripts and no requests."""
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (

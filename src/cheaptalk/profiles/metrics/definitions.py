@@ -108,10 +108,7 @@ class Quantity(NamedTuple):
 
     @property
     def range(self) -> Bounds:
-        """The metric's bounds, limited to -1 to 1 for shares of attainable payoffs.
-
-        Values can be lower, because a player can lose more than its attainable payoff.
-        """
+        """The bounds, limited to -1 to 1 for shares of payoffs, which large losses exceed."""
         if self.unit != ATTAINABLE:
             return self.bounds
         return max(self.bounds[0], SIGNED[0]), min(self.bounds[1], SIGNED[1])
@@ -247,11 +244,7 @@ def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    """Yield three metrics for each manipulation, and for identical repeats as a control.
-
-    The metrics are the signed and the absolute change of earnings, and the share of matches with a
-    changed course. Gains and losses cancel only in the signed change.
-    """
+    """Yield the signed and absolute change of earnings and the changed courses by message."""
     words = Quantity.of("words", conditions(talked, battery).rows.with_columns(value="signed"))
     names = {name: [name] for name in manipulations(battery)}
     control = {"repeats": battery.repeats} if battery.repeats else {}

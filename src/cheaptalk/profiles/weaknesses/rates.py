@@ -55,8 +55,7 @@ HOW_ASKED = {
 def rate_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
     """Yield a test of each rate, and of leaks to each opponent that asks for secrets.
 
-    Unanswered requests are a weakness of agents only, because failures of hosted models can be the
-    provider's fault.
+    Only agents are tested for unanswered requests, which can be the fault of a model's provider.
     """
     for key, rate in RATES.items():
         if key != "leaks" and (key != "unanswered" or rows["agent"].any()):
@@ -84,10 +83,7 @@ class GameCount(NamedTuple):
 
 
 def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
-    """Test a rate over all games and in each single game.
-
-    The reported numbers are those with the smaller corrected p-value.
-    """
+    """Test a rate over all games and in each one, and report the smaller corrected p."""
     hits, chances = (pl.sql_expr(text) for text in (rate.hits, rate.chances))
     counts = rows.with_columns(
         hits=hits.fill_null(0).cast(pl.Int64), chances=chances.fill_null(0).cast(pl.Int64)

@@ -225,8 +225,8 @@ def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
     """Return a chart in which each player's marks have the player's colour.
 
     Lines and dots of a single player are recognised by their name. If dots of several players share
-    a series, each dot has the colour of the player on its row; then different series, such as
-    roles, have different shapes.
+    a series, each has the colour of the player on its row, and series, such as roles, differ in
+    shape.
     """
     series = [layer for layer in chart.layers if isinstance(layer, Points) and _rows(layer, tones)]
     several = [layer.name for layer in series if layer.name and layer.name not in tones]

@@ -56,13 +56,7 @@ Href = Callable[[Lead], str]
 def drawing(
     chart: Chart, width: int = WIDTH, *, paint: Mapping[str, str] = PAPER, href: Href | None = None
 ) -> str:
-    """Return a chart as an SVG element; all text in it is escaped.
-
-    Args:
-        width: in pixels; the height follows.
-        paint: the colours, :data:`PAGE` or :data:`PAPER`.
-        href: returns the address of a mark's matches; None for no links.
-    """
+    """Return a chart as an SVG element of a width in pixels; all text in it is escaped."""
     return _Drawing(chart, width, paint, href).whole()
 
 

@@ -79,12 +79,7 @@ VARIANCE = (
 
 
 def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, float | None]:
-    """Return an estimate from bootstrap draws as table columns, with its 95 % interval.
-
-    Args:
-        key: the name of the column.
-        mean: whether to show the mean over draws rather than the estimate.
-    """
+    """Return an estimate over draws, or their mean, as table columns with the 95 % interval."""
     value = number(spread) if mean or spread.estimate is None else spread.estimate
     if spread.estimate is None and spread.mean is None:
         return {key: None, key + LOW: None, key + HIGH: None, key + ERROR: None}

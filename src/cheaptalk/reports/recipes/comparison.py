@@ -331,11 +331,8 @@ def _changed(
 ) -> Answer:
     """Return a sentence that states the significant changes in players' gains.
 
-    Args:
-        frame: the differences of one game.
-        tests: the number of differences, over all games, for which p-values are corrected.
-        unchanged: the number of pairs of matches if all have the same outcome.
-        gaps_differ: whether matches without a result in one study have a result in the other.
+    p-values are corrected for ``tests`` differences over all games; ``unchanged`` is the number of
+    pairs if all have the same outcome.
     """
     since, tested = f"From “{before}” to “{after}”", counted(tests, "difference")
     if unchanged:

@@ -46,11 +46,7 @@ def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None
 
 
 def check_scripts(studies: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
-    """Check that each script has the same settings in all studies.
-
-    A script may have different strategies for different games or roles, and a study need not assign
-    it to all of them.
-    """
+    """Check that each script has the same settings in all studies, for each game that it plays."""
     strategies: dict[tuple[str, str], tuple[str, set[str]]] = {}
     for study, players in studies.items():
         for label, specs in players.items():

@@ -50,15 +50,7 @@ SAME_UNIT = (LOW, HIGH, ERROR)
 
 
 class CodebookRow(NamedTuple):
-    """A codebook entry that describes a column of a file or, without a column, a whole table.
-
-    Attributes:
-        table: the file's name without its ending.
-        column: the column's name in the file.
-        title: the title of the column, or of the column to which it belongs.
-        unit: the unit of its numbers.
-        meaning: the description of its content.
-    """
+    """A codebook entry that describes a column of a file or, without a column, a whole table."""
 
     table: str
     column: str

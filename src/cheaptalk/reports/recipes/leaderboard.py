@@ -294,10 +294,9 @@ def _ranked(
 
 
 def _hides_noise(rows: pl.DataFrame) -> bool:
-    """Return whether a player's payoff never varied within any configuration of a game.
+    """Return whether a player's payoff never varied, so that its ranks would seem too certain.
 
-    The variation of such a player is unknown, so its ranks would seem too certain. Configurations
-    with one instance show no variation.
+    Configurations with one instance show no variation.
     """
     z = pl.col("z")
     spread = without_rounding(z.max() - z.min(), z.abs().max())
@@ -310,15 +309,12 @@ def _hides_noise(rows: pl.DataFrame) -> bool:
 
 
 class _Comparison(NamedTuple):
-    """The matches of players who can be compared, and those of all other players.
+    """The rows of comparable players, with their standing ``z``, and of others (``apart``).
 
-    Attributes:
-        rows: rows of ranked players, with their standing ``z``.
-        apart: rows of all other players.
-        without: players whose matches are excluded so that the ranked players are comparable.
-        failed: the number of results excluded because a ranked player's match on the same instance
-            and against the same opponents failed.
-        rivals: a sentence if players met each other but not themselves; see :func:`.head_to_head`.
+    ``without`` has the players whose matches are excluded so that the ranked players are
+    comparable. ``failed`` counts results excluded because a ranked player's match on the same
+    instance and against the same opponents failed. ``rivals`` is the caution of
+    :func:`.head_to_head`.
     """
 
     rows: pl.DataFrame

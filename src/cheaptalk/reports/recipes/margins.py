@@ -86,11 +86,7 @@ class Margin(NamedTuple):
         return next(fit, usual + 4)
 
     def within(self, decimals: int, *, instances: bool = True) -> str:
-        """Return the interval as text in parentheses, with the number of instances if they are few.
-
-        Args:
-            instances: whether the sentence does not otherwise mention the number of instances.
-        """
+        """Return the interval in parentheses, with the number of instances if they are few."""
         if self.matched:
             scope = f" on the instances that both played, {counted(self.instances, 'instance')}" * (
                 self.instances > 1
@@ -120,11 +116,7 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a warning that rare outcomes may not have appeared yet.
-
-    Such an outcome is absent from all instances in more than one of twenty studies. The sentence is
-    empty if there are enough instances.
-    """
+    """Return a warning of outcomes that more than one of twenty such studies lacks."""
     if not 1 < instances < ENOUGH:
         return ""
     rare = max(2, round(1 / (1 - ALPHA ** (1 / instances))))
@@ -151,10 +143,6 @@ def tie_text(
     """Return who ties with the best player and what the tie shows, as text; None without ties.
 
     Equal means are a tie in the sample and don't show that the players are equal.
-
-    Args:
-        margins: the leads of ``best`` over all other players.
-        reliable: whether the intervals can be trusted.
     """
     ties = [margin for margin in margins if margin.size == 0]
     if not ties:
@@ -200,7 +188,7 @@ def margins_over(
     bounds: Bounds | BoundsColumns = UNBOUNDED,
     statements: int = 1,
 ) -> Iterator[Margin]:
-    """Yield the lead of the best player over each other player.
+    """Yield the lead of the best player over each other player, in the order of ``ranked``.
 
     The difference of two means is clustered by instance within configurations. Its interval (see
     :func:`.difference_limits`) has a simultaneous level of 95 % for all rivals and statements
@@ -208,14 +196,6 @@ def margins_over(
     pair are weighted so that instances count equally for both players. A difference that is the
     same on every instance of each configuration has the interval of :func:`.constant_limits`,
     because the instances may lack an outcome that would change it.
-
-    Args:
-        rows: one row per observation, with the columns of :data:`.INSTANCES`.
-        who: the column of the player.
-        key: the column to average.
-        ranked: the players with their means, the best first.
-        bounds: the bounds of the values; see :func:`.mean_intervals`.
-        statements: the number of such comparisons that are reported together, such as one per role.
     """
     (first, best), *rivals = ranked
     rows = rows.drop_nulls(key)
@@ -364,11 +344,7 @@ def first_answer(
 ) -> Answer:
     """Return a sentence about the top-ranked player, with the interval of the decisive lead.
 
-    Args:
-        board: at least two players by rank, with ``player``, ``rank``, ``sure`` and ``value``; see
-            :func:`.with_ranges`.
-        leads: the leads of the first player over each other player.
-        standing: the mean of the first player, as text.
+    The board has at least two players; see :func:`.with_ranges`.
     """
     first, second, *_ = board.rows(named=True)
     who = first["player"]
@@ -401,11 +377,7 @@ def first_answer(
 
 
 def advice(lead: Margin, needed: str = "") -> str:
-    """Return how many more instances would show a lead, or why this is unknown.
-
-    Args:
-        needed: the required sample; by default the factor by which instances must grow.
-    """
+    """Return how many more instances (or what ``needed`` says) would show a lead, or why not."""
     growth = planned_growth(lead)
     if isinstance(growth, str):
         return growth

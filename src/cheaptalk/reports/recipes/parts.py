@@ -63,12 +63,7 @@ class Charts(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A drawing that is not a chart, such as a graph.
-
-    Attributes:
-        name: the name of the drawing in URLs and file names.
-        svg: the drawing, all text in it escaped; in the page, it inherits the surrounding colours.
-    """
+    """A drawing that is not a chart, such as a graph; it inherits the page's colours."""
 
     name: str
     title: str
@@ -77,13 +72,7 @@ class Drawing(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A complete match shown on the page.
-
-    Attributes:
-        title: what the match exemplifies.
-        about: the players, and the result.
-        decisive: the request whose answer is marked as the one that decided; None without.
-    """
+    """A complete match shown on the page, with the decisive request marked, if there is one."""
 
     title: str
     about: str

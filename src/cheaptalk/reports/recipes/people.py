@@ -55,12 +55,7 @@ def funnel(evidence: Evidence) -> frames.Funnel:
 
 
 def participants(evidence: Evidence) -> Iterator[Shown]:
-    """Show participants' progress by stage and step, how their visits ended, and their checks.
-    Shares are of all arrivals; shares of a check are of the participants who answered it.
-
-    A participant passes a check by answering all of its questions correctly: comprehension at any
-    try, a quiz after any game. Pending answers after a retry don't count as passed.
-    """
+    """Show participants' progress by stage and step, how their visits ended, and their checks."""
     stages_by_people = evidence.once(funnel)
     stages = stages_by_people.stages.with_columns(
         title=pl.col("stage").replace(STAGES), share=_percent()

@@ -99,10 +99,8 @@ def difference(
 ) -> Difference | None:
     """Return the difference of a player's mean scores; None without comparable matches.
 
-    Args:
-        before, after: the player's matches in each study, with the columns of :data:`PAIR`.
-        key: the score's column.
-        paired: whether instances of one number are the same in both studies.
+    The matches of both studies have the columns of :data:`PAIR`; ``paired`` says whether instances
+    of one number are the same in both.
     """
     first, second = (
         side.drop_nulls(key).with_columns(pl.col(key).cast(pl.Float64)).sort(PAIR)
@@ -127,11 +125,7 @@ def difference(
 def without_shared(
     before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Remove and count the matches that both studies share, because these cannot differ.
-
-    A match belongs to both studies if it has the same id, end and players in both. Copies of a
-    store share records.
-    """
+    """Remove and count the matches that both studies share, as copies of a store do."""
     columns = ["match_id", "finished", "pairing"]
     first, second = (
         side.join(other, on=columns, how="anti", nulls_equal=True, maintain_order="left")
@@ -141,12 +135,7 @@ def without_shared(
 
 
 def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[str]) -> int | None:
-    """Return the number of paired matches if no pair differs in its outcome, and None otherwise.
-
-    Args:
-        before, after: the matches of each study, with the columns of :data:`MATCH`.
-        keys: the scores' columns. An undefined score equals only an undefined score.
-    """
+    """Return the number of pairs of matches if none differs in its outcome, and None otherwise."""
     shared = [key for key in keys if key in before.columns and key in after.columns]
     sides = [
         side.select(*MATCH, pl.col(shared).cast(pl.Float64)).sort(MATCH) for side in (before, after)
@@ -251,7 +240,7 @@ def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Return each configuration's contribution to the standard error of a sum of cell means.
+    """Return each configuration's part in the error of a sum of cell means.
 
     ``fewest`` is the smallest number of instances of a cell.
     """
@@ -322,12 +311,7 @@ SHARED_CELL = ("configuration", "pairing")
 
 
 class Gaps(NamedTuple):
-    """Matches of two studies that can't be compared because they have no result.
-
-    Attributes:
-        text: the number of such matches in each study, as sentences after a space; may be empty.
-        differ: whether matches that lack a result in one study have a result in the other.
-    """
+    """Sentences on matches without a result, and whether the studies lack different ones."""
 
     text: str
     differ: bool
@@ -336,12 +320,7 @@ class Gaps(NamedTuple):
 def gaps(
     studies: tuple[Evidence, Evidence], frames: tuple[pl.DataFrame, pl.DataFrame], paired: bool
 ) -> Gaps:
-    """Count the matches of two studies without a score.
-
-    Args:
-        frames: matches of one game, of any status; only shared configurations and pairings count.
-        paired: whether all matches are compared in pairs, instance by instance.
-    """
+    """Count the matches of two studies without a score, in shared configurations and pairings."""
     first, second = (
         side.join(other, on=SHARED_CELL, how="semi", maintain_order="left")
         for side, other in (frames, frames[::-1])

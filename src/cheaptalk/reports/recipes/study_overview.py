@@ -24,12 +24,9 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Activity:
-    """The numbers of matches, moves and messages in a study.
+    """The matches, actions, messages and words by game and player, and each match's first move.
 
-    Attributes:
-        tallies: number of matches, actions and messages (see ``COLUMNS``) by game and player; the
-            player is None for all players.
-        firsts: the first move of each match by id; None if missing.
+    The player is None for all players; a missing first move is None.
     """
 
     tallies: dict[tuple[str, str | None], list[int]] = field(default_factory=dict)
