@@ -16,9 +16,9 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes, finding_changes
-from cheaptalk.profiles.gate_tables import Gated, held_parts
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import ATTAINABLE, Quantity
+from cheaptalk.profiles.page import Gated, held_parts
 from cheaptalk.profiles.profiles import COUNTED, PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points

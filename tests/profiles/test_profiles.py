@@ -16,11 +16,10 @@ from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import BUILT_IN, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
-from cheaptalk.profiles.gate_tables import Gated
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.highlights import highlight
 from cheaptalk.profiles.metrics.definitions import known_keys
-from cheaptalk.profiles.page import write_profile
+from cheaptalk.profiles.page import Gated, write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.weaknesses.manipulations import manipulations

@@ -102,7 +102,6 @@ class Boxes(NamedTuple):
     name: str = ""
     tone: Tone = 0
     frame: float = 0
-    opacity: float = 1
 
 
 class Rule(NamedTuple):

@@ -197,7 +197,8 @@ def histogram(
         (
             (index + 0.5 - shift) * step,
             float(count),
-            f"{_bar_text(index, step, integer=bool(shift))}: {count:,} {up}",
+            (f"{index}" if shift else f"{index * step:g} to {(index + 1) * step:g}")
+            + f": {count:,} {up}",
         )
         for index, count in sorted(tally.items())
     ]
@@ -208,10 +209,6 @@ def histogram(
         Axis(across, zero=True, integer=bool(shift)),
         Axis(up, zero=True, integer=True),
     )
-
-
-def _bar_text(index: int, step: float, *, integer: bool) -> str:
-    return str(index) if integer else f"{index * step:g} to {(index + 1) * step:g}"
 
 
 def _width(low: float, high: float) -> float:

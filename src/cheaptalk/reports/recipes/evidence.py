@@ -136,6 +136,10 @@ class Evidence:
         return with_people(self.store, self.study, frames), observers
 
     @cached_property
+    def _spec(self) -> Mapping[str, Any]:
+        return self.store.study(self.study, counted=False).spec
+
+    @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:
         """Return the role of each seat, by game."""
         return seats_of(self.store, self.study)
@@ -143,20 +147,18 @@ class Evidence:
     @cached_property
     def imported(self) -> str | None:
         """Return the name of the other system that played the matches, or None."""
-        system: str | None = self.store.study(self.study, counted=False).spec.get("imported")
+        system: str | None = self._spec.get("imported")
         return system
 
     @cached_property
     def players(self) -> dict[str, dict[str, Any]]:
         """Return the players as the study defines them, by label; empty for imported games."""
-        spec = self.store.study(self.study, counted=False).spec
-        return dict(spec.get("players") or {})
+        return dict(self._spec.get("players") or {})
 
     @cached_property
     def factors(self) -> dict[str, dict[str, str]]:
         """Return the level of each factor, by player and factor."""
-        spec = self.store.study(self.study, counted=False).spec
-        return dict(spec.get("factors") or {})
+        return dict(self._spec.get("factors") or {})
 
     @cached_property
     def labels(self) -> list[str]:

@@ -24,16 +24,8 @@ from cheaptalk.reports.recipes.means import (
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate, texts
-from cheaptalk.reports.study.comparability import (
-    OPPONENTS,
-    by_player,
-    encounters,
-    head_to_head,
-    largest_comparable_set,
-    seats_by_role,
-    with_opponents,
-    with_roles,
-)
+from cheaptalk.reports.study import comparability
+from cheaptalk.reports.study.comparability import OPPONENTS
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import INSTANCES, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
@@ -237,10 +229,14 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
         counted.select(pl.concat_list(players).list.drop_nulls().list.n_unique().max()).item() == 1
     )
     value = SCORE if alone and SCORE in get_game(game).metrics else None
-    roles = seats_by_role(role_of, get_game(game).rules.roles)
+    roles = comparability.seats_by_role(role_of, get_game(game).rules.roles)
     for role, role_seats in roles.items():
-        pooled = with_opponents(
-            by_player(with_roles(frame, {role: role_seats}), role, role_seats), role, roles
+        pooled = comparability.with_opponents(
+            comparability.by_player(
+                comparability.with_roles(frame, {role: role_seats}), role, role_seats
+            ),
+            role,
+            roles,
         )
         yield pooled.select(
             pl.lit(game).alias("game"),
@@ -329,7 +325,9 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     counted = rows.drop_nulls("got")
     cells = counted.select("player", *LIKE).unique()
     played = rows.join(cells, on=["player", *LIKE], how="semi")
-    players, without = largest_comparable_set(encounters(played, "player", LIKE, "got"))
+    players, without = comparability.largest_comparable_set(
+        comparability.encounters(played, "player", LIKE, "got")
+    )
     if len(players) < 2:
         raise NoData(
             "no player can be ranked: no two players met the same opponents in the same games, "
@@ -349,7 +347,9 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     if cell_counts[0] < cell_counts[1]:
         finished = comparable  # a player would have no match in some cell
     lost = comparable.filter(ranked).height - finished.filter(ranked).height
-    rivals = head_to_head(encounters(comparable.filter(ranked), "player", LIKE, "got"))
+    rivals = comparability.head_to_head(
+        comparability.encounters(comparable.filter(ranked), "player", LIKE, "got")
+    )
     return _Comparison(_standardised(finished).filter(ranked), unranked, without, lost, rivals)
 
 

@@ -10,17 +10,8 @@ import polars as pl
 
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.rules import counted
-from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
+from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
-from cheaptalk.statistics.differences import (
-    constant_limits,
-    correlations_of,
-    difference_bounds,
-    difference_limits,
-    growth_for_power,
-    is_testable,
-    steepness,
-)
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
 from cheaptalk.statistics.limits import ROUNDING, UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.text import fixed
@@ -176,8 +167,10 @@ class _Pair(NamedTuple):
         """Return the confidence interval of the difference."""
         size, freedom = self.lead.size, self.lead.freedom
         if self.lead.constant:
-            return constant_limits(size, freedom, level, self.bounds)
-        return difference_limits(size, self.error, freedom, level, self.bounds, self.skew)
+            return differences.constant_limits(size, freedom, level, self.bounds)
+        return differences.difference_limits(
+            size, self.error, freedom, level, self.bounds, self.skew
+        )
 
 
 def margins_over(
@@ -205,7 +198,9 @@ def margins_over(
     significant = [(low or 0.0) > 0 for low, _ in limits]
     more = None if all(significant) else _growth(pairs, alpha)
     for pair, (low, high), sure in zip(pairs, limits, significant, strict=True):
-        steep = low is not None and steepness(pair.lead.freedom, 1 - alpha, pair.skew) < -1
+        steep = (
+            low is not None and differences.steepness(pair.lead.freedom, 1 - alpha, pair.skew) < -1
+        )
         yield pair.lead._replace(
             low=low,
             high=high,
@@ -263,7 +258,7 @@ def _pair(
         )["off"]
         .fill_null(0.0)
     )
-    limits = difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
+    limits = differences.difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
     lead = Margin(
         label,
         size,
@@ -325,10 +320,10 @@ def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     constant = (pair for pair in pairs if pair.lead.constant)
     if any((pair.limits(1 - alpha)[0] or 0.0) <= 0 for pair in constant):
         return None
-    if not all(pair.error and is_testable(pair.lead.freedom) for pair in varied):
+    if not all(pair.error and differences.is_testable(pair.lead.freedom) for pair in varied):
         return None
-    correlation = correlations_of(np.array([pair.deviations for pair in varied]))
-    growth = growth_for_power(
+    correlation = differences.correlations_of(np.array([pair.deviations for pair in varied]))
+    growth = differences.growth_for_power(
         [pair.lead.size for pair in varied],
         [pair.error or 0.0 for pair in varied],
         min(pair.lead.freedom for pair in varied),

@@ -125,6 +125,10 @@ class RecipePart:
         """Return the description of the method on the page: the docstring of ``make``."""
         return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
 
+    def made(self, evidence: Evidence, tones: Mapping[str, int]) -> "MadePart":
+        """Return the results for a study, with one colour per player in all charts."""
+        return MadePart(self, tuple(painted(self.make(evidence), tones)))
+
 
 @dataclass(frozen=True)
 class Recipe:

@@ -12,17 +12,7 @@ from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.unscored import REASON, unscored, unscored_text
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import counted
-from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
-from cheaptalk.statistics.differences import (
-    arrangements_of,
-    combined_freedom,
-    constant_difference_p,
-    constant_p_of_instances,
-    difference_bounds,
-    difference_limits,
-    steepness,
-    two_sided_p,
-)
+from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
 from cheaptalk.statistics.limits import UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.statistics.participants import PEOPLE
@@ -69,14 +59,16 @@ class Difference(NamedTuple):
     @property
     def p(self) -> float | None:
         """Return the two-sided p-value for a difference of 0; None if the data cannot test it."""
-        return two_sided_p(self.difference, self.error, self.freedom, self.constant_p, self.skew)
+        return differences.two_sided_p(
+            self.difference, self.error, self.freedom, self.constant_p, self.skew
+        )
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
         """Return the 95 % interval of the difference; (None, None) if it cannot be computed."""
         if self.constant_p is not None:
             return None, None
-        return difference_limits(
+        return differences.difference_limits(
             self.difference, self.error, self.freedom, LEVEL, self.bounds, self.skew
         )
 
@@ -85,7 +77,7 @@ class Difference(NamedTuple):
         """Return how many instances a reliable interval needs; None if there are enough already."""
         if self.limits[0] is None:
             return None
-        steep = steepness(self.freedom, LEVEL, self.skew)
+        steep = differences.steepness(self.freedom, LEVEL, self.skew)
         times = max((ENOUGH - 1) / round(self.freedom, 6), steep**2)
         return ceil(round(self.clusters * times, 6)) if times > 1 else None
 
@@ -174,8 +166,8 @@ def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> 
         freedom,
         n,
         clusters,
-        constant_p_of_instances(instances) if note == CONSTANT else None,
-        difference_bounds(pairs, pairs, bounds),
+        differences.constant_p_of_instances(instances) if note == CONSTANT else None,
+        differences.difference_bounds(pairs, pairs, bounds),
         paired=True,
         skew=skew,
     )
@@ -225,8 +217,8 @@ def _of_cells(
         freedom,
         len(cells),
         min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
-        constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
-        difference_bounds(before, after, bounds),
+        differences.constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
+        differences.difference_bounds(before, after, bounds),
         skew=skew,
     )
 
@@ -291,7 +283,7 @@ def _combined(
     spread = np.array([error or 0.0 for error in errors])  # 0 if the values never varied
     total = float(np.sqrt(np.sum(spread**2)))
     skew = float(np.sum(np.array(skews) * spread**3)) / total**3 if total else 0.0
-    return total / len(cells), combined_freedom((spread**2).tolist(), freedoms), skew
+    return total / len(cells), differences.combined_freedom((spread**2).tolist(), freedoms), skew
 
 
 def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
@@ -299,7 +291,7 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
     moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
     collapsed = 1
     for first, second, is_thin in moved.select("fewest", "fewest.after", "thin").iter_rows():
-        ways = arrangements_of(0, first, second)
+        ways = differences.arrangements_of(0, first, second)
         if is_thin:
             collapsed *= ways
         else:

@@ -16,13 +16,7 @@ from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status, line_up, query_of
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.study.comparability import (
-    by_player,
-    seat_count,
-    seats_by_role,
-    with_own_forfeits,
-    with_roles,
-)
+from cheaptalk.reports.study import comparability
 from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
@@ -81,11 +75,13 @@ class GameScores:
         self.game_spec: GameSpec = get_game(name)
         self.rules: type[Game] = self.game_spec.rules
         self.seats = list(seats)
-        self.roles = seats_by_role(seats, self.rules.roles)
-        frame, self.bounds = with_bounds(with_roles(frame, self.roles), name)
+        self.roles = comparability.seats_by_role(seats, self.rules.roles)
+        frame, self.bounds = with_bounds(comparability.with_roles(frame, self.roles), name)
         self._means: dict[str, BoundsColumns] = {}
         for role in filter(self.shared, self.roles):
-            frame, self._means[role] = with_mean_bounds(frame, name, role, seat_count(role))
+            frame, self._means[role] = with_mean_bounds(
+                frame, name, role, comparability.seat_count(role)
+            )
         self.frame = frame
         self.scored = frame.filter(SCORED)
         metrics = [
@@ -168,13 +164,17 @@ class GameScores:
 
     def seated(self, role: str, *, scored: bool = False) -> pl.DataFrame:
         """Return one row per match and player of a role, with the bounds of the player's scores."""
-        frame = by_player(self.scored if scored else self.frame, role, self.roles[role])
+        frame = comparability.by_player(
+            self.scored if scored else self.frame, role, self.roles[role]
+        )
         if self.shared(role):
-            frame, _ = with_mean_bounds(frame, self.name, role, seat_count(role))
+            frame, _ = with_mean_bounds(frame, self.name, role, comparability.seat_count(role))
         return frame
 
     def _ranked(self, role: str) -> pl.DataFrame:
-        frame = self.lines(with_own_forfeits(self.seated(role), role), [role], [role], self.scores)
+        frame = self.lines(
+            comparability.with_own_forfeits(self.seated(role), role), [role], [role], self.scores
+        )
         gain = self.gain(role).key
         return frame.sort(gain, descending=True, nulls_last=True, maintain_order=True)
 
