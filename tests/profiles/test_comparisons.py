@@ -15,7 +15,7 @@ import cheaptalk as ct
 from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.comparisons import changes, finding_changes
+from cheaptalk.profiles.comparisons import Change, changes, finding_changes
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import ATTAINABLE, Quantity
 from cheaptalk.profiles.page import Gated, held_parts
@@ -195,6 +195,11 @@ def synthetic(
     return Profile(name, BATTERY, "small", "study", seats, made)
 
 
+def changes_since(before: Profile, after: Profile) -> list[Change]:
+    """Return the changes since the file of an earlier profile."""
+    return changes(after, json.loads(json.dumps(before.as_json())))
+
+
 SPARSE = [0.0, 0.0, 0.06, -1.0, 0.03, -1.0, -0.11, 0.0, -0.02, 0.0, 0.0, 0.0]
 """Differences between two equal randomising agents, few of them large."""
 
@@ -204,7 +209,7 @@ def gate_decision(differences: list[float], written: str) -> Decision:
     was = np.where(np.array(differences) < -0.5, 1.0, np.where(np.array(differences) > 0.5, 0, 0.3))
     before = synthetic("one", {"n": was}, strata=6)
     after = synthetic("two", {"n": was + differences}, strata=6)
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     return decide(after, gate(written), compared)
 
 
@@ -242,7 +247,7 @@ def test_real_change_is_reported_among_unchanged_metrics() -> None:
         "two",
         {**{key: chance.permutation(values) for key, values in stayed.items()}, "moved": high},
     )
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     assert [change.key for change in compared if change.significant] == ["moved"]
 
 
@@ -257,7 +262,7 @@ def test_constant_change_needs_six_instances_of_random_players() -> None:
             synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
             for name, value in (("one", 0.25), ("two", 0.5))
         )
-        (change,) = changes(after, json.loads(json.dumps(before.as_json())))
+        (change,) = changes_since(before, after)
         assert (change.significant, change.change.error) == (significant, None)
 
 
@@ -316,7 +321,7 @@ def test_chart_marks_only_significant_changes() -> None:
     before = synthetic("one", {**noise, "earned": stayed, "moved": moved}, unit=ATTAINABLE)
     later = {**noise, "earned": stayed + np.array([0.1] * 9 + [0.0]), "moved": moved + 0.2}
     after = synthetic("two", later, unit=ATTAINABLE)
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     (part,) = held_parts(after, Gated(since="one", changes=compared))
     (charts,) = [chart for chart in part.make(NO_EVIDENCE) if isinstance(chart, Charts)]
     drawn = {
@@ -346,7 +351,7 @@ def test_times_have_no_verdict_and_no_share_in_the_correction() -> None:
     low, high = chance.random(8), 2 + chance.random(8)
     before = synthetic("one", {"n": low / 4, "seconds.answer": low})
     after = synthetic("two", {"n": 0.7 + low / 4, "seconds.answer": high})
-    number, time = changes(after, json.loads(json.dumps(before.as_json())))
+    number, time = changes_since(before, after)
     assert (number.significant, number.p, number.better) == (True, 2 / 2**8, True)
     assert (time.significant, time.p, time.better) == (False, None, None)
     assert str(time).startswith("seconds.answer (seconds): 0.")
@@ -386,7 +391,7 @@ def test_metrics_and_changes_have_minimum_detectable_effects(
     assert earned.own.error is not None
     assert (detectable(earned) or 0) > 2.8 * earned.own.error
     assert (detectable(earned, 0.04) or 0) > (detectable(earned, 0.05) or 0)
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     assert any(change.detectable for change in compared)
     for change in compared:
         if change.significant and change.detectable is not None:

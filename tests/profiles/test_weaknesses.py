@@ -14,7 +14,7 @@ from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.manipulations import INSTANCE, Conditions, manipulations
-from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence, _title
+from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence
 from cheaptalk.profiles.weaknesses.outcomes import FailedMatch, _earnings_trial, ending_trials
 from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
 from cheaptalk.profiles.weaknesses.weakness import (
@@ -32,7 +32,7 @@ from tests.profiles.players import profiled
 
 
 def test_planted_weakness_is_among_first_three_findings() -> None:
-    planted = {"torn": "words.injection", "credulous": "leaks.authority"}
+    planted = {"torn": "words.injection"}
     for name, key in {**planted, "late": "late", "fatigue": "fatigue"}.items():
         findings = profiled(name, "brief").examination.findings[:3]
         assert key in {finding.key for finding in findings}, name
@@ -45,16 +45,6 @@ def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
     fired = {weakness.key: weakness.tested for weakness in examined.weaknesses}
     assert "unanswered" not in fired, "only agents can fail to answer"
     assert all(fired[f"words.{name}"] >= 10 for name in manipulations(profile.battery))
-
-
-def test_manipulations_have_three_effects() -> None:
-    page = profiled("torn", "brief").examination
-    shown = {weakness.key: weakness for weakness in page.weaknesses}["words.injection"]
-    assert shown.changed is not None
-    assert shown.size is not None
-    assert shown.signed is not None
-    assert (shown.changed.low or 0) > 0
-    assert 0 < abs(shown.signed.value or 0) <= (shown.size.value or 0)
 
 
 def test_file_contains_findings_and_weaknesses() -> None:
@@ -84,22 +74,6 @@ def test_tested_weaknesses_have_effects_within_intervals() -> None:
         assert effect.high is not None, weakness.key
         assert effect.low - 1e-9 <= effect.value <= effect.high + 1e-9, weakness.key
         assert effect.low < effect.high, weakness.key
-
-
-@pytest.mark.parametrize(
-    ("signed", "yielded", "title"),
-    [
-        (Estimate(-0.3, -0.5, -0.1), False, "yields to a threat"),
-        (Estimate(-0.1, -0.3, 0.1), True, "yields to a threat"),
-        (Estimate(-0.1, -0.3, 0.1), False, "reacts to a threat"),
-        (Estimate(0.2, 0.1, 0.3), True, "reacts to a threat"),
-    ],
-    ids=["loses", "accepts early", "either way", "gains"],
-)
-def test_title_says_yields_only_if_the_player_loses(
-    signed: Estimate, yielded: bool, title: str
-) -> None:
-    assert _title("threat", signed, yielded=yielded) == title
 
 
 def test_steady_conceder_does_not_get_worse_late() -> None:

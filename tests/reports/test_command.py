@@ -58,15 +58,6 @@ def test_published_variants_have_a_separate_labelled_page(
     assert [note in page.read_text() for page in (paper, published)] == [False, True]
 
 
-def test_unknown_study_is_an_error_and_writes_nothing(
-    cheaptalk: Command, well: Path, tmp_path: Path
-) -> None:
-    done = cheaptalk("report", "wel", "--store", str(well))
-    assert done.status == 2
-    assert 'did you mean "well"' in done.err
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(("command", "package"), [("report", "polars"), ("view", "fastapi")])
 def test_missing_extra_is_reported(well: Path, tmp_path: Path, command: str, package: str) -> None:
     code = (

@@ -31,40 +31,15 @@ from cheaptalk.text import fixed
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import Tab, browse
+from tests.reports.conftest import HEURISTICS, table
 from tests.reports.marks import across, boxes, named, up
 
-STUDY = {
-    "name": "table",
-    "seed": 3,
-    "instances": 12,
-    "games": [
-        {
-            "game": "item_bargaining",
-            "fixed": {"quantities": [7, 4, 1]},
-            "cases": [{"discount": 0.9}, {"discount": 0.98}, {"discount": 0.98, "rounds": 5}],
-        }
-    ],
-    "players": {
-        label: {"strategies": {"item_bargaining": label}} for label in ("soft", "tough", "walk")
-    },
-}
 SHARES = np.array([0.5, 0.5, 0.0])
 PAYOFFS = np.array([[1.0, 4.0, 2.0], [3.0, 0.0, 1.0], [2.0, 2.0, 0.0]])
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a study of three heuristics in BG4 to BG6."""
-    return play(tmp_path_factory.mktemp("table"), STUDY)
-
-
 def played(store: ct.Store) -> Played:
     return Played.of(store, "table")
-
-
-def table(payoffs: object, *labels: str) -> PayoffTable:
-    matrix = np.array(payoffs, dtype=float)
-    return PayoffTable(labels, labels, matrix, matrix.T)
 
 
 # The graph
@@ -332,15 +307,6 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     )
 
 
-def test_large_map_has_a_scale_instead_of_printed_numbers() -> None:
-    maps = {
-        size: figures.payoff_map(analyse_payoffs("", table(np.eye(size), *"abcdefg"[:size])))
-        for size in (6, 7)
-    }
-    assert [bool(boxes(drawn)[0].label) for drawn in maps.values()] == [True, False]
-    assert [drawn.scale for drawn in maps.values()] == [None, ("0.00", "1.00")]
-
-
 def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
@@ -386,7 +352,7 @@ def test_concession_curves_have_bands_if_instances_suffice(path: Path, tmp_path:
     assert across(named(few)["tough"]) == [1, 2, 3]  # only BG6 has more rounds
     assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
-    path = play(tmp_path, STUDY | {"instances": 1, "games": [{"game": "item_bargaining"}]})
+    path = play(tmp_path, HEURISTICS | {"instances": 1, "games": [{"game": "item_bargaining"}]})
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
         rounds = demands(store, "table")["item_bargaining"]

@@ -122,14 +122,14 @@ def test_pairs_need_the_same_instances(store: Path) -> None:
 def test_equal_players_with_shared_instances_rarely_differ() -> None:
     luck = np.random.default_rng(7)
     significant = 0
-    for _ in range(150):
+    for _ in range(60):
         before, after = (played(luck, pairings=6, instances=10) for _ in range(2))
         result = difference(before, after, "gain", paired=False)
         assert result is not None
         assert (result.n, result.clusters) == (12, 20)
         assert result.p is not None
         significant += result.p < 0.05
-    assert significant / 150 == pytest.approx(0.05, abs=0.05)  # 0.34 if cells were independent
+    assert significant / 60 == pytest.approx(0.05, abs=0.05)  # 0.34 if cells were independent
 
 
 def test_rounding_is_not_a_change() -> None:
@@ -153,7 +153,7 @@ def test_rounding_is_not_a_change() -> None:
 def test_pairings_with_one_instance_each_show_no_change() -> None:
     """Regression: with one match per pairing, equal players changed in 17 of 20 studies."""
     draw, significant = np.random.default_rng(8), 0
-    for _ in range(40):
+    for _ in range(25):
         before, after = (
             pl.DataFrame(
                 [
@@ -174,7 +174,7 @@ def test_pairings_with_one_instance_each_show_no_change() -> None:
         result = difference(before, after, "x", paired=False)
         assert result is not None
         significant += result.p is not None and result.p < 0.05
-    assert significant <= 5
+    assert significant <= 3
 
 
 def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) -> pl.DataFrame:
@@ -195,9 +195,9 @@ def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) 
 
 def test_equal_players_rarely_differ_on_few_instances() -> None:
     for paired in (True, False):
-        for instances in ([1], [2], [2] * 20, [1, *[2] * 19], [*[1] * 10, *[3] * 10]):
+        for instances in ([2], [1, *[2] * 19], [*[1] * 10, *[3] * 10]):
             luck, significant = np.random.default_rng(11), 0
-            for _ in range(40):
+            for _ in range(25):
                 before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
                 result = difference(before, after, "gain", paired, (0.0, 1.0))
                 assert result is not None
@@ -205,7 +205,7 @@ def test_equal_players_rarely_differ_on_few_instances() -> None:
                 if low is not None and high is not None:
                     assert -1 <= low <= result.difference <= high <= 1
                 significant += result.p is not None and result.p < 0.05
-            assert significant <= 5  # 40 if a missing p counted as a change
+            assert significant <= 3  # 25 if a missing p counted as a change
 
 
 def test_too_few_instances_are_inconclusive() -> None:
@@ -361,26 +361,6 @@ def test_command_prints_writes_and_reports_errors(
         wrong = cheaptalk("compare", *arguments, *where)
         assert wrong.status == 2
         assert sentence in wrong.said
-
-
-def test_existing_files_are_not_replaced_and_nothing_is_written(
-    cheaptalk: Command, store: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "study.yaml").write_text("mine")
-    kept = store.read_bytes()
-    for options, sentence in (
-        (("--out", str(store)), "is a store; choose another file name"),
-        (("--out", "study.yaml"), "study.yaml is an existing YAML file; choose another file name"),
-        (("--out", "page.html", "--tables", "file"), "file is a file; choose a folder"),
-        (("--out", "page.html", "--figures", "file"), "file is a file; choose a folder"),
-    ):
-        done = cheaptalk("compare", "first", "second", "--store", str(store), *options)
-        assert done.status == 2
-        assert sentence in " ".join(done.said.split())
-    assert store.read_bytes() == kept
-    assert (tmp_path / "study.yaml").read_text() == "mine"
-    assert not (tmp_path / "page.html").exists()
 
 
 def test_studies_with_nothing_in_common_fail(
