@@ -14,15 +14,11 @@ from cheaptalk.rules import counted
 
 
 class Requests(NamedTuple):
-    """A player's requests in a match; each request can have several attempts.
+    """A player's requests in a match; each request can have several attempts, called calls.
 
-    Attributes:
-        calls: number of attempts that reached the player, including failed attempts.
-        seconds, tokens, dollars: total of these attempts; None if unknown.
-        requests: number of requests, without cached replies.
-        timeouts: number of requests with a timeout as the first failure.
-        errors: number of requests with a server error or a closed connection as the first failure.
-        agent: whether the player is an agent without a model provider.
+    Sums of unknown tokens or dollars are None. Cached replies are no requests. ``timeouts`` and
+    ``errors`` (of servers, or closed connections) count requests by their first failure. An
+    ``agent`` is a player without a model provider.
     """
 
     calls: int = 0

@@ -18,14 +18,10 @@ from cheaptalk.yaml_files import read_yaml
 class Rate(NamedTuple):
     """A weakness defined by a rate: a share of opportunities that should not exceed a limit.
 
-    Attributes:
-        hits, chances: numbers of hits and opportunities in a row of seats, in SQL.
-        limit: the largest share that is not a weakness.
-        unit: the unit of opportunities.
-        predicate: the text after "12 of 20 offers".
-        unread: number of excluded opportunities that the check cannot read.
-        contrary: number of opposite events, which are equally likely without the weakness.
-        repaired: number of hits that the player corrected in a retry.
+    Hits and chances are SQL expressions over a row of seats, as are ``unread`` (excluded
+    opportunities that the check cannot read), ``contrary`` (opposite events, which are equally
+    likely without the weakness) and ``repaired`` (hits that the player corrected in a retry).
+    ``predicate`` is the text after "12 of 20 offers".
     """
 
     key: str

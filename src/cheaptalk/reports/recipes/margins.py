@@ -27,24 +27,19 @@ LEAST_GROWTH, MOST_GROWTH = 1.2, 100
 
 
 class Margin(NamedTuple):
-    """The lead of the best player over another player.
+    """The lead of the best player over another player (``behind``).
 
-    Attributes:
-        behind: the other player.
-        size: the difference of their means, 0 if within rounding; negative only if ``matched``.
-        low, high: the interval of the difference, simultaneous for all rivals, or None.
-        instances: the number of instances, of the player with fewer.
-        comparisons: the number of comparisons for which the interval holds simultaneously.
-        more: the multiple of instances that would show the first ahead of all rivals in four of
-            five studies, if the observed differences are the true ones; infinite if no reasonable
-            number would, None if it is unknown. See :func:`planned_growth`.
-        constant: whether the difference never varied within a configuration.
-        freedom: degrees of freedom of the standard error.
-        skewed: whether rare outcomes against the leader make the interval too narrow.
-        matched: whether it differs from the difference of overall means, because one of the players
-            played some instances or configurations more often.
-        quiet: the minimum number of instances of a configuration without variation, if others have
-            variation; 0 if there is none with several instances.
+    ``size`` is the difference of their means, 0 if within rounding. It is negative only if
+    ``matched``: if it differs from the difference of overall means, because one of the players
+    played some instances or configurations more often. The interval holds simultaneously for all
+    ``comparisons``; ``instances`` are those of the player with fewer.
+
+    ``more`` is the multiple of instances that would show the first ahead of all rivals in four of
+    five studies, if the observed differences are the true ones; infinite if no reasonable number
+    would, None if it is unknown. See :func:`planned_growth`. A ``constant`` difference never varied
+    within a configuration; ``quiet`` is the minimum number of instances of a configuration without
+    variation, if others have variation. If ``skewed``, rare outcomes against the leader make the
+    interval too narrow.
     """
 
     behind: str

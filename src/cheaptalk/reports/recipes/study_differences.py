@@ -31,17 +31,10 @@ PAIR = (WHO, *MATCH)
 class Difference(NamedTuple):
     """The change of a player's score from the first study to the second.
 
-    Attributes:
-        before, after: means over the compared matches.
-        error: the standard error of the difference; None if unknown.
-        freedom: degrees of freedom of the error.
-        n: pairs of matches, or of configurations and pairings if there are no pairs.
-        clusters: the number of instances in all configurations, in the study with fewer.
-        constant_p: the p-value of a difference without variation, else None; see
-            :func:`.constant_difference_p`.
-        bounds: the smallest and the largest possible difference.
-        paired: whether it is a mean over pairs of matches.
-        skew: the skew of the difference; see :func:`.mean_intervals`.
+    ``n`` counts pairs of matches or, if not ``paired``, configurations and pairings; ``clusters``
+    counts the instances in all configurations, in the study with fewer. ``constant_p`` is the
+    p-value of a difference without variation; see :func:`.constant_difference_p`. For ``skew``, see
+    :func:`.mean_intervals`.
     """
 
     before: float

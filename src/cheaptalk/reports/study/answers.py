@@ -21,13 +21,10 @@ from cheaptalk.text import capital, fixed
 
 
 class _Sentence(NamedTuple):
-    """A sentence about the best player in one role, with a short version and a caution.
+    """A sentence about the best player in one role, with a short version without the role.
 
-    Attributes:
-        head: a short form without the role.
-        doubtful: whether no player is clearly best.
-        tell: the number of matches needed, if no player is clearly best and it can be estimated.
-        caution: the limits of a significant lead.
+    If no player is clearly best, ``tell`` is the number of matches needed, if it can be estimated;
+    otherwise ``caution`` states the limits of a significant lead.
     """
 
     text: str

@@ -36,17 +36,11 @@ SHARES = ("same", "alike", "precision", "recall")
 
 @dataclass(frozen=True)
 class JudgedPlayer:
-    """A judge's verdicts on one player.
+    """A judge's verdicts on one player, or on ``all``.
 
-    Attributes:
-        player: the label, or ``all``.
-        items: the number of judged items.
-        verdicts: the number of times that each verdict was given.
-        kinds: the judge's answers by kind, including those without a valid verdict.
-        estimate: the share of finds, or the mean score; None without a valid verdict, and without
-            an interval for fewer than ten instances.
-        shares: the share of each verdict of a rubric with categories among the items with a valid
-            verdict.
+    ``estimate`` is the share of finds, or the mean score; None without a valid verdict, and without
+    an interval for fewer than ten instances. ``shares`` are those of a rubric's categories among
+    valid verdicts; ``kinds`` include answers without one.
     """
 
     player: str
