@@ -26,40 +26,30 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import Estimate
 
+
+def pie(title: str, money: int, *, messages: bool = False) -> dict[str, Any]:
+    fixed = {"money": money, "horizon": 3, "messages": messages}
+    return {"title": title, "game": "bargaining", "fixed": fixed}
+
+
+LATE = {"bargaining": "boulware"}
 BATTERY = Battery.model_validate(
     {
         "name": "short-1",
         "sizes": {"small": 2},
         "panel": {
             "fair": {"meaning": "offers half", "player": "equal_split"},
-            "hard": {
-                "meaning": "gives way late",
-                "player": {"strategies": {"bargaining": "boulware"}},
-            },
+            "hard": {"meaning": "gives way late", "player": {"strategies": LATE}},
         },
         "talkers": {
             "silent": {"strategy": "talker", "manner": "silent"},
             "deadline": {"strategy": "talker", "manner": "deadline"},
         },
-        "parts": {
-            "pie": {
-                "title": "A pie",
-                "game": "bargaining",
-                "fixed": {"money": 100, "horizon": 3, "messages": False},
-            }
-        },
-        "words": {
-            "pie-words": {
-                "title": "A pie, with words",
-                "game": "bargaining",
-                "fixed": {"money": 200, "horizon": 3, "messages": True},
-            }
-        },
+        "parts": {"pie": pie("A pie", 100)},
+        "words": {"pie-words": pie("A pie, with words", 200, messages=True)},
         "anew": {
             "pie-anew": {
-                "title": "A pie, asked anew",
-                "game": "bargaining",
-                "fixed": {"money": 300, "horizon": 3, "messages": False},
+                **pie("A pie, asked anew", 300),
                 "instances": 2,
                 "ways": {"words": {"style": "reworded"}, "scale": {"fixed": {"money": 900_000}}},
             }
@@ -139,15 +129,7 @@ def test_changes_equal_a_loop_over_exported_values(versions: tuple[Profile, Prof
         assert change.after == pytest.approx(sum(now for _, now in pairs) / len(pairs))
         assert change.change.value == pytest.approx(sum(b - a for a, b in pairs) / len(pairs))
         assert change.change.n == len(pairs)
-    assert {
-        "valid",
-        "steady",
-        "steady.words",
-        "steady.scale",
-        "earned",
-        "words.deadline",
-        "exploited",
-    } <= {*compared}
+    assert {"valid", "steady.words", "steady.scale", "words.deadline", "exploited"} <= {*compared}
     assert checked == len(compared)
 
 
@@ -182,16 +164,9 @@ def synthetic(
         )
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
-    seats = pl.DataFrame(
-        {
-            "player": [name],
-            "match_id": ["0"],
-            "tokens": [0],
-            **{count: [0] for count in COUNTED},
-            "dollars": [0.0],
-            "draws": [draws],
-        }
-    )
+    counts = dict.fromkeys(("tokens", *COUNTED), 0)
+    row = {"player": name, "match_id": "0", **counts, "dollars": 0.0, "draws": draws}
+    seats = pl.DataFrame([row])
     return Profile(name, BATTERY, "small", "study", seats, made)
 
 
@@ -252,12 +227,8 @@ def test_real_change_is_reported_among_unchanged_metrics() -> None:
 
 
 def test_constant_change_needs_six_instances_of_random_players() -> None:
-    for draws, instances, significant in [
-        (True, 5, False),
-        (True, 6, True),
-        (False, 1, False),
-        (False, 2, True),
-    ]:
+    cases = ((True, 5, False), (True, 6, True), (False, 1, False), (False, 2, True))
+    for draws, instances, significant in cases:
         before, after = (
             synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
             for name, value in (("one", 0.25), ("two", 0.5))
@@ -267,14 +238,8 @@ def test_constant_change_needs_six_instances_of_random_players() -> None:
 
 
 def test_gate_is_decided_only_by_true_constants() -> None:
-    for error, verdict, why in [
-        (
-            None,
-            Verdict.OPEN,
-            "the metric never varied within a configuration, so its variation is unknown",
-        ),
-        (0.0, Verdict.PASS, ""),
-    ]:
+    unknown = "the metric never varied within a configuration, so its variation is unknown"
+    for error, verdict, why in ((None, Verdict.OPEN, unknown), (0.0, Verdict.PASS, "")):
         made = synthetic("one", {"earned": np.full(4, 0.5)})
         earned = made.numbers["earned"]._replace(own=Estimate(0.5, error=error, clusters=4))
         profile = Profile("one", BATTERY, "small", "study", made.seats, {"earned": earned})
@@ -284,18 +249,11 @@ def test_gate_is_decided_only_by_true_constants() -> None:
 
 def test_comparison_lists_new_and_vanished_findings() -> None:
     def examined(*keys: str) -> Profile:
+        effect = Estimate(0.5)
+        found = {key: key in keys for key in ("kept", "gone", "come")}
         weaknesses = [
-            Weakness(
-                key,
-                f"does {key}",
-                12,
-                "matches",
-                f"{9 * (key in keys)} of 12",
-                Estimate(0.5),
-                p=0.001,
-                found=key in keys,
-            )
-            for key in ("kept", "gone", "come")
+            Weakness(key, f"does {key}", 12, "matches", f"{9 * hit} of 12", effect, 0.001, hit)
+            for key, hit in found.items()
         ]
         made = synthetic("one", {"n": np.array([0.0, 1.0])})
         return replace(made, examination=Examination(weaknesses))

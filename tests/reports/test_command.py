@@ -17,25 +17,13 @@ def test_commands_print_results_and_paths(
     assert (done.status, done.err) == (0, "")
     *answers, last = done.out.splitlines()
     assert last == f"Report written to {tmp_path / 'well-report.html'}"
-    assert [line.partition(":")[0] for line in answers] == [
-        "Bargaining",
-        "Negotiation",
-        "Persuasion",
-    ]
+    games = [line.partition(":")[0] for line in answers]
+    assert games == ["Bargaining", "Negotiation", "Persuasion"]
     assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
 
     out = tmp_path / "out.html"
-    options = [
-        "--store",
-        str(badly),
-        "--out",
-        str(out),
-        "--json",
-        "--transcripts",
-        "0",
-        "--as-published",
-    ]
-    done = cheaptalk("report", "badly", *options)
+    options = ["--store", str(badly), "--out", str(out), "--json", "--as-published"]
+    done = cheaptalk("report", "badly", *options, "--transcripts", "0")
     data = json.loads(done.out)
     assert (data["study"], data["report"]) == ("badly", str(out))
     failed = data["matches"]["failed"]

@@ -48,18 +48,8 @@ COMMANDS = (
     ("leaderboard", "first", "second", "--out", "leaderboard.html"),
     ("metagame", "first", "--game", "item_bargaining", "--draws", "50", "--out", "m.html"),
     (
-        "profile",
-        "random",
-        "--battery",
-        "../mine.yaml",
-        "--compare-to",
-        "../before.json",
-        "--workers",
-        "1",
-        "--out",
-        "profile.html",
-        "--json-file",
-        "profile.json",
+        *("profile", "random", "--battery", "../mine.yaml", "--compare-to", "../before.json"),
+        *("--workers", "1", "--out", "profile.html", "--json-file", "profile.json"),
     ),
 )
 SCRIPT = """

@@ -261,17 +261,10 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
     if chance:
         means = estimation.mean_differences(pairs, "change", bounds=bounds)
     else:
-        limits = {"change": bounds}
-        means = mean_intervals(
-            pairs,
-            ["change"],
-            cluster=estimation.CLUSTER,
-            strata=estimation.CLUSTER[:1],
-            bounds=limits,
-        )
+        by = {"cluster": estimation.CLUSTER, "strata": estimation.CLUSTER[:1]}
+        means = mean_intervals(pairs, ["change"], bounds={"change": bounds}, **by)
     row = means.row(0, named=True)
-    mean = Estimate(*(row[name] for name in MEAN))
-    return mean, row["freedom"]
+    return Estimate(*(row[name] for name in MEAN)), row["freedom"]
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:

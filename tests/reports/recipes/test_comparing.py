@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -119,6 +119,17 @@ def test_pairs_need_the_same_instances(store: Path) -> None:
     assert row["p"] >= welch.pvalue - 1e-12
 
 
+def results(rows: Iterable[tuple[str, str, int, float]]) -> pl.DataFrame:
+    """Return a player's gains by configuration, pairing and instance."""
+    return pl.DataFrame(
+        [
+            {"who": "gpt", "configuration": c, "pairing": pairing, "instance": f"{instance}"}
+            | {"repeat": 0, "gain": float(gain)}
+            for c, pairing, instance, gain in rows
+        ]
+    )
+
+
 def test_equal_players_with_shared_instances_rarely_differ() -> None:
     luck = np.random.default_rng(7)
     significant = 0
@@ -155,23 +166,14 @@ def test_pairings_with_one_instance_each_show_no_change() -> None:
     draw, significant = np.random.default_rng(8), 0
     for _ in range(25):
         before, after = (
-            pl.DataFrame(
-                [
-                    {
-                        "who": "p",
-                        "configuration": f"c{cell}",
-                        "pairing": f"q{rival} / p",
-                        "instance": f"{rival}",
-                        "repeat": 0,
-                        "x": draw.normal(),
-                    }
-                    for cell in range(5)
-                    for rival in range(3)
-                ]
+            results(
+                (f"c{cell}", f"q{rival} / gpt", rival, draw.normal())
+                for cell in range(5)
+                for rival in range(3)
             )
             for _ in range(2)
         )
-        result = difference(before, after, "x", paired=False)
+        result = difference(before, after, "gain", paired=False)
         assert result is not None
         significant += result.p is not None and result.p < 0.05
     assert significant <= 3
@@ -179,15 +181,8 @@ def test_pairings_with_one_instance_each_show_no_change() -> None:
 
 def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) -> pl.DataFrame:
     """Return a player's wins, with these numbers of instances by configuration."""
-    return pl.DataFrame(
-        {
-            "who": "gpt",
-            "configuration": str(place),
-            "pairing": "gpt / rival",
-            "instance": str(instance),
-            "repeat": 0,
-            "gain": float(luck.random() < share),
-        }
+    return results(
+        (str(place), "gpt / rival", instance, float(luck.random() < share))
         for place, count in enumerate(instances)
         for instance in range(count)
     )
@@ -216,10 +211,7 @@ def test_too_few_instances_are_inconclusive() -> None:
     assert result.p is not None
     assert result.p < 0.001
 
-    rows = [("gpt", "a", "x", str(instance), 0, gain) for instance, gain in enumerate((0.1, 0.3))]
-    before = pl.DataFrame(
-        rows, ["who", "configuration", "pairing", "instance", "repeat", "gain"], orient="row"
-    )
+    before = results(("a", "x", instance, gain) for instance, gain in enumerate((0.1, 0.3)))
     after = before.with_columns(gain=pl.Series([0.5, 0.9]))
     result = difference(before, after, "gain", True, (0.0, 1.0))
     assert result is not None
@@ -237,18 +229,11 @@ def played(luck: np.random.Generator, *, pairings: int, instances: int) -> pl.Da
         moved = scale * luck.normal(size=instances)
         gained = moved[:, None] + luck.normal(size=(instances, pairings))
         rows += [
-            {
-                "who": "gpt",
-                "configuration": configuration,
-                "pairing": f"gpt / {rival}",
-                "instance": f"{instance}",
-                "repeat": 0,
-                "gain": gained[instance, rival],
-            }
+            (configuration, f"gpt / {rival}", instance, gained[instance, rival])
             for instance in range(instances)
             for rival in range(pairings)
         ]
-    return pl.DataFrame(rows)
+    return results(rows)
 
 
 def test_aliases_match_players_with_different_labels(store: Path) -> None:

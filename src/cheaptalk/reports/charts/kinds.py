@@ -202,13 +202,8 @@ def histogram(
         )
         for index, count in sorted(tally.items())
     ]
-    return Chart(
-        title,
-        "",
-        [columns(heights, width=0.9 * step)],
-        Axis(across, zero=True, integer=bool(shift)),
-        Axis(up, zero=True, integer=True),
-    )
+    axes = Axis(across, zero=True, integer=bool(shift)), Axis(up, zero=True, integer=True)
+    return Chart(title, "", [columns(heights, width=0.9 * step)], *axes)
 
 
 def _width(low: float, high: float) -> float:

@@ -80,13 +80,8 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
     heights = [
         (middle, count, f"around {middle:.2f}: {count} instances") for middle, count in middles
     ]
-    return Chart(
-        histogram.title,
-        "",
-        [columns(heights, width=size * 0.92)],
-        Axis(histogram.axis, zero=True),
-        Axis("instances", zero=True, integer=True),
-    )
+    axes = Axis(histogram.axis, zero=True), Axis("instances", zero=True, integer=True)
+    return Chart(histogram.title, "", [columns(heights, width=size * 0.92)], *axes)
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:

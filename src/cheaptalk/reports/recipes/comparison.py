@@ -26,7 +26,7 @@ from cheaptalk.reports.recipes.study_differences import (
     without_shared,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.recipes.tables import ERROR, WANTED, Estimate, Header, ReportTable
+from cheaptalk.reports.recipes.tables import ERROR, WANTED, Estimate, Header, ReportTable, texts
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import holm
@@ -102,14 +102,9 @@ def comparison(
     changes = _Comparison(other, names, all_games).changes
     parts = (RecipePart(game_title(game), "", partial(changes, game)) for game in all_games)
     about = f"The study “{other.study}” compared with the study of this page."
-    return Recipe(
-        "compare",
-        f"a comparison with {other.study}",
-        about,
-        (PLAYED, *parts),
-        heading=f"{other.study} compared",
-        players=tuple(other.labels),
-    )
+    title, heading = f"a comparison with {other.study}", f"{other.study} compared"
+    players = tuple(other.labels)
+    return Recipe("compare", title, about, (PLAYED, *parts), heading=heading, players=players)
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,9 +372,7 @@ def _table(
         else ("cells", "Configurations and pairings that are in both studies.")
     )
     columns = (
-        Header(WHO, "Player"),
-        Header("role", "Role"),
-        Header("score", "Score"),
+        *texts(who="Player", role="Role", score="Score"),
         Header("before", evidence.study, "mean", "decimals"),
         Header("after", other.study, "mean", "decimals"),
         Header("difference", "Difference", "95 % interval", "decimals"),

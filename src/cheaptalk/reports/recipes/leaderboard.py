@@ -1,7 +1,7 @@
 """A leaderboard over studies and games, and the rank changes when a player joins."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import polars as pl
@@ -86,14 +86,11 @@ def leaderboard(
         parts = [RecipePart("Standing", "", board.standing)]
         if new or len(names) > 1:
             parts.append(RecipePart("Rank changes", "", board.moves))
-        recipe = Recipe(
-            "leaderboard",
-            "a leaderboard",
-            f"All games of {', '.join(names)}.",
-            tuple(parts),
-            heading=f"Leaderboard of {', '.join(f'“{name}”' for name in names)}",
-            players=tuple(label for study in evidence for label in study.labels),
-        )
+        about = f"All games of {', '.join(names)}."
+        heading = f"Leaderboard of {', '.join(f'“{name}”' for name in names)}"
+        players = tuple(label for study in evidence for label in study.labels)
+        recipe = Recipe("leaderboard", "a leaderboard", about, tuple(parts))
+        recipe = replace(recipe, heading=heading, players=players)
         return findings(opened, names[-1], recipe, draws=draws, seed=seed)
 
 

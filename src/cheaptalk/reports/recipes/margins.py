@@ -196,14 +196,8 @@ def margins_over(
         steep = (
             low is not None and differences.steepness(pair.lead.freedom, 1 - alpha, pair.skew) < -1
         )
-        yield pair.lead._replace(
-            low=low,
-            high=high,
-            comparisons=len(rivals) * statements,
-            more=more,
-            significant=sure,
-            skewed=steep,
-        )
+        lead = pair.lead._replace(low=low, high=high, comparisons=len(rivals) * statements)
+        yield lead._replace(more=more, significant=sure, skewed=steep)
 
 
 def _pair(
@@ -254,20 +248,9 @@ def _pair(
         .fill_null(0.0)
     )
     limits = differences.difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
-    lead = Margin(
-        label,
-        size,
-        None,
-        None,
-        instances,
-        1,
-        None,
-        constant=note == CONSTANT,
-        configurations=parts["configuration"].n_unique(),
-        freedom=freedom,
-        matched=matched,
-        quiet=0 if note == CONSTANT else _quiet(parts),
-    )
+    constant, strata = note == CONSTANT, parts["configuration"].n_unique()
+    lead = Margin(label, size, None, None, instances, 1, None, False, constant, strata, freedom)
+    lead = lead._replace(matched=matched, quiet=0 if constant else _quiet(parts))
     return _Pair(lead, error, skew, limits, centred.to_numpy())
 
 

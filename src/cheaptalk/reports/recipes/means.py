@@ -118,22 +118,9 @@ def ranked_over_games(
     leads = []
     for lead in ranges.leads:
         played = rows.filter(pl.col("player").is_in([ranks["player"][0], lead.behind]))
-        instances = played.select("game", *INSTANCES).n_unique()
-        leads.append(
-            Margin(
-                lead.behind,
-                lead.size,
-                lead.low,
-                lead.high,
-                instances,
-                pairs,
-                ranges.growth,
-                lead.sure,
-                lead.constant,
-                played.select("game", *STRATA).n_unique(),
-                lead.freedom,
-            )
-        )
+        instances, strata = (played.select("game", *by).n_unique() for by in (INSTANCES, STRATA))
+        size = (lead.behind, lead.size, lead.low, lead.high, instances, pairs, ranges.growth)
+        leads.append(Margin(*size, lead.sure, lead.constant, strata, lead.freedom))
     return ranks, ranges.notes, leads
 
 

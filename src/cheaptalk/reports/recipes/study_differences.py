@@ -151,19 +151,10 @@ def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> 
     instances = changed.group_by(INSTANCES, maintain_order=True).agg(
         part=pl.col("change").sum(), first=True, second=True
     )
-    return Difference(
-        first,
-        second,
-        change,
-        error,
-        freedom,
-        n,
-        clusters,
-        differences.constant_p_of_instances(instances) if note == CONSTANT else None,
-        differences.difference_bounds(pairs, pairs, bounds),
-        paired=True,
-        skew=skew,
-    )
+    p = differences.constant_p_of_instances(instances) if note == CONSTANT else None
+    limits = differences.difference_bounds(pairs, pairs, bounds)
+    spread = (error, freedom, n, clusters, p, limits)
+    return Difference(first, second, change, *spread, paired=True, skew=skew)
 
 
 def _of_cells(
@@ -201,19 +192,13 @@ def _of_cells(
         by_instance = error
         error, freedom = _with_people((before, after), key, len(cells), error, freedom)
         skew = skew if error == by_instance else 0.0
-    parts = strata["change"].to_numpy() / len(cells)
-    return Difference(
-        float(cells["mean"].to_numpy().mean()),
-        float(cells["mean.after"].to_numpy().mean()),
-        float(parts.sum()),
-        error or None,
-        freedom,
-        len(cells),
-        min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
-        differences.constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
-        differences.difference_bounds(before, after, bounds),
-        skew=skew,
-    )
+    means = (float(cells[name].to_numpy().mean()) for name in ("mean", "mean.after"))
+    size = float((strata["change"].to_numpy() / len(cells)).sum())
+    clusters = min(int(strata[name].sum()) for name in ("clusters", "clusters.after"))
+    p = differences.constant_difference_p(_arrangements(strata, thin)) if error == 0 else None
+    limits = differences.difference_bounds(before, after, bounds)
+    spread = (error or None, freedom, len(cells), clusters, p, limits)
+    return Difference(*means, size, *spread, skew=skew)
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -90,16 +90,14 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     def finished(row: Mapping[str, Any]) -> Lead:
         return Lead(row["game"], {"status": "finished"})
 
+    def own(row: Mapping[str, Any]) -> Lead:
+        return Lead(row["game"], {"status": "finished", "player": row["player"]})
+
     columns = [*texts(title="Game"), *COLUMNS]
     yield ReportTable("played", "Matches by game", games, columns, leads=finished)
     by_player = frame.drop_nulls("player").select("player", pl.exclude("player"))
-    yield ReportTable(
-        "played-by-player",
-        "Matches by player",
-        by_player,
-        [*texts(player="Player"), *columns],
-        leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
-    )
+    columns = [*texts(player="Player"), *columns]
+    yield ReportTable("played-by-player", "Matches by player", by_player, columns, leads=own)
 
 
 def _natural(label: str) -> list[tuple[int, str]]:

@@ -130,14 +130,8 @@ def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
         text = f"{pairing}\n{_score_text(estimated, decimals)}"
         return Cell(estimated.value, text, _lead(game, row))
 
-    return cells(
-        score.title,
-        score.unit,
-        (capital(down), rows),
-        (capital(across), columns),
-        cell,
-        decimals=decimals,
-    )
+    names = (capital(down), rows), (capital(across), columns)
+    return cells(score.title, score.unit, *names, cell, decimals=decimals)
 
 
 def trade_off(game: GameScores) -> list[Chart]:

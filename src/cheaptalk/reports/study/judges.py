@@ -179,19 +179,9 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         players.append(_player(rows, "all", bounds, kinds))
         between = [item for item in known_agreements if item.judge == key]
         followers = [names[item.judge] for item in known_agreements if item.reference == key]
-        sections.append(
-            JudgeSection(
-                key,
-                names[key],
-                rubric,
-                spec["model"],
-                players,
-                between,
-                [column for column in together if key in column.raters],
-                names | {CHECK: CHECK},
-                followers,
-            )
-        )
+        raters = [column for column in together if key in column.raters]
+        results = (players, between, raters, names | {CHECK: CHECK}, followers)
+        sections.append(JudgeSection(key, names[key], rubric, spec["model"], *results))
     return sections
 
 
