@@ -25,6 +25,7 @@ from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
 from tests.profiles.players import (
+    BRIEF,
     FAULTY,
     FEW,
     SOUND,
@@ -162,7 +163,7 @@ def test_judge_rates_false_claims_and_reports_its_error(
 
     monkeypatch.setitem(SAYS, "echo", reads)
     entry = RosterEntry.model_validate({"strategies": FAULTY["blabbing"]})
-    talkers = ("silent_early", "silent", "false_claim", "threat", "silent_late")
+    talkers = ("silent_early", "silent", "polite", "false_claim", "threat", "silent_late")
     brief = reduced("brief-1", STANDARD.sizes, *talkers, anew={})
     study = brief.study("blabbing", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
@@ -331,10 +332,10 @@ def test_shares_are_nonnegative_where_losses_are_impossible() -> None:
 
 def test_page_starts_with_findings_and_folds_other_sections(tmp_path: Path) -> None:
     entry = RosterEntry.model_validate({"strategies": FAULTY["vain_bargaining"]})
-    study = FEW.study("vain", entry, "small")
+    study = BRIEF.study("vain", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "vain", entry, FEW, "small")
+        profile = profile_of(store, study.name, "vain", entry, BRIEF, "small")
         held = Gated([decide(profile, gate("findings <= 0"))])
         write_profile(store, profile, tmp_path / "page.html", held=held)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -16,7 +16,9 @@ import cheaptalk as ct
 from cheaptalk.reports.recipes.comparison import _Comparison
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer
-from cheaptalk.reports.recipes.study_differences import difference, unchanged_pairs
+from cheaptalk.reports.recipes.study_differences import Difference, difference, unchanged_pairs
+from cheaptalk.rules.bounds import SHARE
+from cheaptalk.statistics.limits import UNBOUNDED, Bounds
 from tests.conftest import Command
 from tests.statistics.hall import wider_interval
 
@@ -130,13 +132,21 @@ def results(rows: Iterable[tuple[str, str, int, float]]) -> pl.DataFrame:
     )
 
 
+def changed(
+    before: pl.DataFrame, after: pl.DataFrame, *, paired: bool = True, bounds: Bounds = UNBOUNDED
+) -> Difference:
+    """Return the difference of a player's mean gains in two studies."""
+    result = difference(before, after, "gain", paired, bounds)
+    assert result is not None
+    return result
+
+
 def test_equal_players_with_shared_instances_rarely_differ() -> None:
     luck = np.random.default_rng(7)
     significant = 0
     for _ in range(60):
         before, after = (played(luck, pairings=6, instances=10) for _ in range(2))
-        result = difference(before, after, "gain", paired=False)
-        assert result is not None
+        result = changed(before, after, paired=False)
         assert (result.n, result.clusters) == (12, 20)
         assert result.p is not None
         significant += result.p < 0.05
@@ -146,8 +156,7 @@ def test_equal_players_with_shared_instances_rarely_differ() -> None:
 def test_rounding_is_not_a_change() -> None:
     before = played(np.random.default_rng(7), pairings=6, instances=37)
     before = before.with_columns(pl.col("gain").first().over("pairing"))
-    result = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
-    assert result is not None
+    result = changed(before, before.with_columns(pl.col("gain") + 0.7), paired=False)
     assert result.difference == pytest.approx(0.7)
     assert result.limits == (None, None)
     assert result.p == pytest.approx(2 / math.comb(74, 37) ** 2)
@@ -155,8 +164,7 @@ def test_rounding_is_not_a_change() -> None:
     before = played(np.random.default_rng(3), pairings=3, instances=4)
     after = before.with_columns(pl.col("gain") * (1 + 3e-16)).sample(fraction=1, shuffle=True)
     for paired in (True, False):
-        result = difference(before, after, "gain", paired)
-        assert result is not None
+        result = changed(before, after, paired=paired)
         assert result.difference == 0
         assert result.p == (1 if paired else pytest.approx(1))
 
@@ -173,8 +181,7 @@ def test_pairings_with_one_instance_each_show_no_change() -> None:
             )
             for _ in range(2)
         )
-        result = difference(before, after, "gain", paired=False)
-        assert result is not None
+        result = changed(before, after, paired=False)
         significant += result.p is not None and result.p < 0.05
     assert significant <= 3
 
@@ -194,8 +201,7 @@ def test_equal_players_rarely_differ_on_few_instances() -> None:
             luck, significant = np.random.default_rng(11), 0
             for _ in range(25):
                 before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
-                result = difference(before, after, "gain", paired, (0.0, 1.0))
-                assert result is not None
+                result = changed(before, after, paired=paired, bounds=SHARE)
                 low, high = result.limits
                 if low is not None and high is not None:
                     assert -1 <= low <= result.difference <= high <= 1
@@ -206,19 +212,16 @@ def test_equal_players_rarely_differ_on_few_instances() -> None:
 def test_too_few_instances_are_inconclusive() -> None:
     luck = np.random.default_rng(2)
     before, after = (outcomes(luck, [1, *[4] * 19], share) for share in (0.1, 0.9))
-    result = difference(before, after, "gain", paired=False)
-    assert result is not None
+    result = changed(before, after, paired=False)
     assert result.p is not None
     assert result.p < 0.001
 
     before = results(("a", "x", instance, gain) for instance, gain in enumerate((0.1, 0.3)))
     after = before.with_columns(gain=pl.Series([0.5, 0.9]))
-    result = difference(before, after, "gain", True, (0.0, 1.0))
-    assert result is not None
+    result = changed(before, after, bounds=SHARE)
     assert (result.p, result.limits) == (None, (None, None))
     after = before.with_columns(pl.col("gain") + 0.5)
-    alike = difference(before, after, "gain", True, (0.0, 1.0))
-    assert alike is not None
+    alike = changed(before, after, bounds=SHARE)
     assert (alike.p, alike.limits) == (0.5, (None, None))  # two instances with the same sign
 
 

@@ -123,7 +123,9 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     once = seats.filter("finished", pl.col("way").is_null())
     played = once.filter(~pl.col("words"))
     against_panel = played.filter(pl.col("other").is_in(list(battery.panel)))
-    for quantity in (*_payoffs(against_panel, battery), *_exploited(played, battery)):
+    in_parts = played.filter(pl.col("part").is_in(list(battery.parts)))
+    exploited = Quantity.of("exploited", exploitation(in_parts, battery.panel))
+    for quantity in (*_payoffs(against_panel, battery), exploited._replace(fitted=True)):
         yield _defined(quantity._replace(scope=BASELINES))
     talked = seats.filter("words", pl.col("way").is_null())
     anew = seats.filter("finished", pl.col("way").is_not_null())
@@ -194,11 +196,6 @@ def _payoffs(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     yield Quantity.of("losses", counts.with_columns(value="losses"))
     yield from _by_part(mistakes, battery, COUNT)
     yield Quantity.of("truthful", _of_all(played, pl.col("said") - pl.col("false"), "said"))
-
-
-def _exploited(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    values = exploitation(played.filter(pl.col("part").is_in(list(battery.parts))), battery.panel)
-    yield Quantity.of("exploited", values)._replace(fitted=True)
 
 
 def _judged(once: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:

@@ -192,13 +192,13 @@ def _of_cells(
         by_instance = error
         error, freedom = _with_people((before, after), key, len(cells), error, freedom)
         skew = skew if error == by_instance else 0.0
-    means = (float(cells[name].to_numpy().mean()) for name in ("mean", "mean.after"))
+    first, second = (float(cells[name].to_numpy().mean()) for name in ("mean", "mean.after"))
     size = float((strata["change"].to_numpy() / len(cells)).sum())
     clusters = min(int(strata[name].sum()) for name in ("clusters", "clusters.after"))
     p = differences.constant_difference_p(_arrangements(strata, thin)) if error == 0 else None
     limits = differences.difference_bounds(before, after, bounds)
     spread = (error or None, freedom, len(cells), clusters, p, limits)
-    return Difference(*means, size, *spread, skew=skew)
+    return Difference(first, second, size, *spread, skew=skew)
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
