@@ -1,6 +1,6 @@
 """The opening sentence of a game's part: the best player, and whether its lead is certain."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def played(instances: int, **gains: Callable[[int], float]) -> GameScores:
     )
 
 
-def observed(gains: Mapping[str, Mapping[str, Sequence[float]]]) -> pl.DataFrame:
+def observed(gains: Mapping[str, Mapping[str, Iterable[float]]]) -> pl.DataFrame:
     """Return rows of gains by player and configuration, on instances that are numbered from 0."""
     rows = [
         {"configuration": name, "instance": f"{instance}", "who": who, "x": float(x)}
@@ -109,7 +109,7 @@ def test_insignificant_lead_states_the_matches_needed_if_known() -> None:
     )
     assert next(margins(many, "left")).significant
 
-    def by_pair(gains: Any) -> dict[str, Sequence[float]]:
+    def by_pair(gains: Any) -> dict[str, Iterable[float]]:
         return {f"{number}": pair for number, pair in enumerate(gains)}
 
     def advised(instances: int, gap: float) -> float | str:

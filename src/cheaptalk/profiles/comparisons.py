@@ -261,8 +261,10 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
     if chance:
         means = estimation.mean_differences(pairs, "change", bounds=bounds)
     else:
-        by = {"cluster": estimation.CLUSTER, "strata": estimation.CLUSTER[:1]}
-        means = mean_intervals(pairs, ["change"], bounds={"change": bounds}, **by)
+        cluster, limits = estimation.CLUSTER, {"change": bounds}
+        means = mean_intervals(
+            pairs, ["change"], cluster=cluster, strata=cluster[:1], bounds=limits
+        )
     row = means.row(0, named=True)
     return Estimate(*(row[name] for name in MEAN)), row["freedom"]
 
