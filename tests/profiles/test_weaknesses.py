@@ -241,14 +241,8 @@ def test_constant_effect_has_no_interval_around_zero() -> None:
 @pytest.mark.parametrize(("spread", "first"), [(0.01, "it earned 0.30"), (0.9, "4 of 4 matches")])
 def test_most_certain_evidence_comes_first(spread: float, first: str) -> None:
     signed = [-0.2 + spread * sign for sign in (-1, 1, -1, 1)]
-    same: dict[str, object] = {
-        "changed": 1.0,
-        "earned": 0.3,
-        "base": 0.5,
-        "yielded": 0.0,
-        "before": 0.0,
-    }
-    same |= {"game": "bargaining", "forfeited": False}
+    same: dict[str, object] = dict.fromkeys(("changed", "base", "yielded", "before"), 0.5)
+    same |= {"changed": 1.0, "earned": 0.3, "game": "bargaining", "forfeited": False}
     rows = pl.DataFrame({"signed": signed, "size": map(abs, signed)}).with_columns(
         pl.lit(value).alias(name) for name, value in same.items()
     )
