@@ -1,6 +1,7 @@
 """Players with one fault each, which a profile must detect, and their profiles."""
 
 import re
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -24,15 +25,21 @@ from cheaptalk.profiles.profiles import Profile, profile_of
 STANDARD = battery()
 
 
-def reduced(name: str, sizes: dict[str, int], *talkers: str, **changes: object) -> Battery:
-    """Return the standard battery with only two baselines and some of its talkers."""
+def reduced(
+    name: str, sizes: dict[str, int], *talkers: str, without: Container[str] = (), **changes: object
+) -> Battery:
+    """Return the standard battery with only two baselines and some of its talkers and parts."""
     panel = {label: STANDARD.panel[label] for label in ("fair", "hard")}
     words = {
         key: part.model_copy(update={"against": met})
         for key, part in STANDARD.words.items()
         if (met := tuple(label for label in part.against if label in talkers))
     }
-    parts = {key: part.model_copy(update={"against": ()}) for key, part in STANDARD.parts.items()}
+    parts = {
+        key: part.model_copy(update={"against": ()})
+        for key, part in STANDARD.parts.items()
+        if key not in without
+    }
     kept = {label: entry for label, entry in STANDARD.talkers.items() if label in talkers}
     reduction = {"name": name, "sizes": sizes, "panel": panel, "words": words, "parts": parts}
     reduction["talkers"] = kept
@@ -46,8 +53,9 @@ FEW = reduced(
     STANDARD.sizes,
     *("silent_early", "silent", "flattering", "injection"),
     *("asking", "cunning", "authority", "silent_late"),
+    without=("pie-private", "pie-large", "price-private"),
 )
-"""The standard battery with two baselines, two manipulations and no long matches."""
+"""The standard battery with two baselines, two manipulations, fewer parts and no long matches."""
 BATTERIES = {"few": FEW, "brief": BRIEF, "standard": STANDARD}
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {
@@ -85,13 +93,6 @@ def yields_in_pie(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules
     event = request.event
     yields = isinstance(event, OfferMade) and re.search(pattern, event.message or "")
     return answer(True) if yields else pie(request)
-
-
-def yields_in_market(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
-    """Accept any price with a message that matches a pattern."""
-    event = request.event
-    yields = isinstance(event, PricePosted) and re.search(pattern, event.message or "")
-    return reply(request, "accept") if yields else market(request)
 
 
 def yields_in_advice(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
@@ -208,7 +209,6 @@ def noisy_market(request: ct.DecisionRequest) -> ct.rules.Action:
 
 VAIN: dict[str, Any] = {
     "bargaining": {"strategy": yields_in_pie, "pattern": COMPLIMENT},
-    "negotiation": {"strategy": yields_in_market, "pattern": COMPLIMENT},
     "persuasion": {"alice": "honest", "bob": {"strategy": yields_in_advice, "pattern": COMPLIMENT}},
     "deal_or_no_deal": {"strategy": yields_in_division, "pattern": COMPLIMENT},
 }
@@ -219,7 +219,6 @@ FAULTY: dict[str, dict[str, Any]] = {
     **{f"vain_{game}": SOUND | {game: VAIN[game]} for game in VAIN},
     "impatient": SOUND | TELLS_IN_PIE,
     "leaky": SOUND | TELLS_IN_MARKET,
-    "credulous": SOUND | TELLS_IN_PIE | TELLS_IN_MARKET,
     "blabbing": SOUND | {"negotiation": tells_in_market},
     "obedient": SOUND | {"bargaining": {"strategy": yields_in_pie, "pattern": "SYSTEM NOTICE"}},
     "meek": SOUND | {"bargaining": meek},

@@ -15,10 +15,10 @@ import cheaptalk as ct
 from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.comparisons import changes, finding_changes
-from cheaptalk.profiles.gate_tables import Gated, held_parts
+from cheaptalk.profiles.comparisons import Change, changes, finding_changes
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import ATTAINABLE, Quantity
+from cheaptalk.profiles.page import Gated, held_parts
 from cheaptalk.profiles.profiles import COUNTED, PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points
@@ -26,40 +26,30 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import Estimate
 
+
+def pie(title: str, money: int, *, messages: bool = False) -> dict[str, Any]:
+    fixed = {"money": money, "horizon": 3, "messages": messages}
+    return {"title": title, "game": "bargaining", "fixed": fixed}
+
+
+LATE = {"bargaining": "boulware"}
 BATTERY = Battery.model_validate(
     {
         "name": "short-1",
         "sizes": {"small": 2},
         "panel": {
             "fair": {"meaning": "offers half", "player": "equal_split"},
-            "hard": {
-                "meaning": "gives way late",
-                "player": {"strategies": {"bargaining": "boulware"}},
-            },
+            "hard": {"meaning": "gives way late", "player": {"strategies": LATE}},
         },
         "talkers": {
             "silent": {"strategy": "talker", "manner": "silent"},
             "deadline": {"strategy": "talker", "manner": "deadline"},
         },
-        "parts": {
-            "pie": {
-                "title": "A pie",
-                "game": "bargaining",
-                "fixed": {"money": 100, "horizon": 3, "messages": False},
-            }
-        },
-        "words": {
-            "pie-words": {
-                "title": "A pie, with words",
-                "game": "bargaining",
-                "fixed": {"money": 200, "horizon": 3, "messages": True},
-            }
-        },
+        "parts": {"pie": pie("A pie", 100)},
+        "words": {"pie-words": pie("A pie, with words", 200, messages=True)},
         "anew": {
             "pie-anew": {
-                "title": "A pie, asked anew",
-                "game": "bargaining",
-                "fixed": {"money": 300, "horizon": 3, "messages": False},
+                **pie("A pie, asked anew", 300),
                 "instances": 2,
                 "ways": {"words": {"style": "reworded"}, "scale": {"fixed": {"money": 900_000}}},
             }
@@ -139,15 +129,7 @@ def test_changes_equal_a_loop_over_exported_values(versions: tuple[Profile, Prof
         assert change.after == pytest.approx(sum(now for _, now in pairs) / len(pairs))
         assert change.change.value == pytest.approx(sum(b - a for a, b in pairs) / len(pairs))
         assert change.change.n == len(pairs)
-    assert {
-        "valid",
-        "steady",
-        "steady.words",
-        "steady.scale",
-        "earned",
-        "words.deadline",
-        "exploited",
-    } <= {*compared}
+    assert {"valid", "steady.words", "steady.scale", "words.deadline", "exploited"} <= {*compared}
     assert checked == len(compared)
 
 
@@ -182,17 +164,15 @@ def synthetic(
         )
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
-    seats = pl.DataFrame(
-        {
-            "player": [name],
-            "match_id": ["0"],
-            "tokens": [0],
-            **{count: [0] for count in COUNTED},
-            "dollars": [0.0],
-            "draws": [draws],
-        }
-    )
+    counts = dict.fromkeys(("tokens", *COUNTED), 0)
+    row = {"player": name, "match_id": "0", **counts, "dollars": 0.0, "draws": draws}
+    seats = pl.DataFrame([row])
     return Profile(name, BATTERY, "small", "study", seats, made)
+
+
+def changes_since(before: Profile, after: Profile) -> list[Change]:
+    """Return the changes since the file of an earlier profile."""
+    return changes(after, json.loads(json.dumps(before.as_json())))
 
 
 SPARSE = [0.0, 0.0, 0.06, -1.0, 0.03, -1.0, -0.11, 0.0, -0.02, 0.0, 0.0, 0.0]
@@ -204,7 +184,7 @@ def gate_decision(differences: list[float], written: str) -> Decision:
     was = np.where(np.array(differences) < -0.5, 1.0, np.where(np.array(differences) > 0.5, 0, 0.3))
     before = synthetic("one", {"n": was}, strata=6)
     after = synthetic("two", {"n": was + differences}, strata=6)
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     return decide(after, gate(written), compared)
 
 
@@ -242,34 +222,24 @@ def test_real_change_is_reported_among_unchanged_metrics() -> None:
         "two",
         {**{key: chance.permutation(values) for key, values in stayed.items()}, "moved": high},
     )
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     assert [change.key for change in compared if change.significant] == ["moved"]
 
 
 def test_constant_change_needs_six_instances_of_random_players() -> None:
-    for draws, instances, significant in [
-        (True, 5, False),
-        (True, 6, True),
-        (False, 1, False),
-        (False, 2, True),
-    ]:
+    cases = ((True, 5, False), (True, 6, True), (False, 1, False), (False, 2, True))
+    for draws, instances, significant in cases:
         before, after = (
             synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
             for name, value in (("one", 0.25), ("two", 0.5))
         )
-        (change,) = changes(after, json.loads(json.dumps(before.as_json())))
+        (change,) = changes_since(before, after)
         assert (change.significant, change.change.error) == (significant, None)
 
 
 def test_gate_is_decided_only_by_true_constants() -> None:
-    for error, verdict, why in [
-        (
-            None,
-            Verdict.OPEN,
-            "the metric never varied within a configuration, so its variation is unknown",
-        ),
-        (0.0, Verdict.PASS, ""),
-    ]:
+    unknown = "the metric never varied within a configuration, so its variation is unknown"
+    for error, verdict, why in ((None, Verdict.OPEN, unknown), (0.0, Verdict.PASS, "")):
         made = synthetic("one", {"earned": np.full(4, 0.5)})
         earned = made.numbers["earned"]._replace(own=Estimate(0.5, error=error, clusters=4))
         profile = Profile("one", BATTERY, "small", "study", made.seats, {"earned": earned})
@@ -279,18 +249,11 @@ def test_gate_is_decided_only_by_true_constants() -> None:
 
 def test_comparison_lists_new_and_vanished_findings() -> None:
     def examined(*keys: str) -> Profile:
+        effect = Estimate(0.5)
+        found = {key: key in keys for key in ("kept", "gone", "come")}
         weaknesses = [
-            Weakness(
-                key,
-                f"does {key}",
-                12,
-                "matches",
-                f"{9 * (key in keys)} of 12",
-                Estimate(0.5),
-                p=0.001,
-                found=key in keys,
-            )
-            for key in ("kept", "gone", "come")
+            Weakness(key, f"does {key}", 12, "matches", f"{9 * hit} of 12", effect, 0.001, hit)
+            for key, hit in found.items()
         ]
         made = synthetic("one", {"n": np.array([0.0, 1.0])})
         return replace(made, examination=Examination(weaknesses))
@@ -316,7 +279,7 @@ def test_chart_marks_only_significant_changes() -> None:
     before = synthetic("one", {**noise, "earned": stayed, "moved": moved}, unit=ATTAINABLE)
     later = {**noise, "earned": stayed + np.array([0.1] * 9 + [0.0]), "moved": moved + 0.2}
     after = synthetic("two", later, unit=ATTAINABLE)
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     (part,) = held_parts(after, Gated(since="one", changes=compared))
     (charts,) = [chart for chart in part.make(NO_EVIDENCE) if isinstance(chart, Charts)]
     drawn = {
@@ -346,7 +309,7 @@ def test_times_have_no_verdict_and_no_share_in_the_correction() -> None:
     low, high = chance.random(8), 2 + chance.random(8)
     before = synthetic("one", {"n": low / 4, "seconds.answer": low})
     after = synthetic("two", {"n": 0.7 + low / 4, "seconds.answer": high})
-    number, time = changes(after, json.loads(json.dumps(before.as_json())))
+    number, time = changes_since(before, after)
     assert (number.significant, number.p, number.better) == (True, 2 / 2**8, True)
     assert (time.significant, time.p, time.better) == (False, None, None)
     assert str(time).startswith("seconds.answer (seconds): 0.")
@@ -386,7 +349,7 @@ def test_metrics_and_changes_have_minimum_detectable_effects(
     assert earned.own.error is not None
     assert (detectable(earned) or 0) > 2.8 * earned.own.error
     assert (detectable(earned, 0.04) or 0) > (detectable(earned, 0.05) or 0)
-    compared = changes(after, json.loads(json.dumps(before.as_json())))
+    compared = changes_since(before, after)
     assert any(change.detectable for change in compared)
     for change in compared:
         if change.significant and change.detectable is not None:

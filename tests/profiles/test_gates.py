@@ -9,7 +9,7 @@ import pytest
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import Quantity
-from cheaptalk.profiles.profiles import Number, Profile, _number
+from cheaptalk.profiles.profiles import MEAN, Number, Profile, _number
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import COUNT
@@ -32,9 +32,7 @@ def decision_on(values: list[float], size: str, written: str) -> Decision:
     row = mean_intervals(frame, ["value"], cluster=["cluster"], bounds={"value": (0.0, 1.0)}).row(
         0, named=True
     )
-    estimate = Estimate(
-        row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"], row["wanted"]
-    )
+    estimate = Estimate(*(row[name] for name in MEAN))
     of = Quantity("earned", "earned", "Earned", "share", "more", "", frame, (0.0, 1.0))
     seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
     number = Number(of, estimate, {}, freedom=row["freedom"])
@@ -48,27 +46,13 @@ def spread(count: int, mean: float, deviation: float) -> list[float]:
 
 
 def test_interval_of_few_instances_is_not_extrapolated() -> None:
-    for size, cure in [
-        (
-            "small",
-            (
-                "small has too few instances to estimate which size can decide this gate; "
-                "try --size standard"
-            ),
-        ),
-        (
-            "large",
-            (
-                "large has too few instances to estimate which size can decide this gate, and "
-                "no size has more"
-            ),
-        ),
-    ]:
+    few = "has too few instances to estimate which size can decide this gate"
+    for size, more in (("small", "; try --size standard"), ("large", ", and no size has more")):
         decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
         assert decision.verdict is Verdict.OPEN
         assert decision.held is not None
         assert decision.held.wanted is not None
-        assert decision.cure == cure
+        assert decision.cure == f"{size} {few}{more}"
 
 
 def test_few_binary_values_are_not_extrapolated() -> None:
@@ -104,15 +88,12 @@ def test_constant_value_is_extrapolated_to_the_deciding_size() -> None:
 def test_count_constant_within_configurations_decides() -> None:
     """Regression: six ones in two configurations and 82 zeros in others counted as constant."""
     values = [0.0] * 82 + [1.0] * 6
+    row = {"player": "one", "configuration": "c", "seat": "alice"}
     frame = pl.DataFrame(
-        {
-            "player": "one",
-            "configuration": "c",
-            "seat": "alice",
-            "value": values,
-            "stratum": [str(at // 2) for at in range(88)],
-            "cluster": [str(at) for at in range(88)],
-        }
+        [
+            {**row, "value": value, "stratum": str(at // 2), "cluster": str(at)}
+            for at, value in enumerate(values)
+        ]
     )
     of = Quantity("losses", "mistakes", "Losses", "times a match", "less", "", frame, COUNT)
     number = _number(of, "one", BATTERY, frame.select("player", "seat", "configuration"))

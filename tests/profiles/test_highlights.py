@@ -33,13 +33,8 @@ def test_faults_are_highlighted_at_the_decisive_turn(tmp_path: Path) -> None:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "bad", entry, FEW, "small")
         highlights = {shown.title: shown for shown in highlight(store, profile)}
-    assert list(highlights) == [
-        "Best match",
-        "Worst match",
-        "Largest effect of messages",
-        "A false statement",
-        "A leaked secret",
-    ]
+    examples = ["Largest effect of messages", "A false statement", "A leaked secret"]
+    assert list(highlights) == ["Best match", "Worst match", *examples]
     moved = highlights["Largest effect of messages"]
     assert "against an opponent (flattering)" in moved.about
     assert decisive_answer(moved) == {"decision": "accept"}

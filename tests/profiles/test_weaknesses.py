@@ -14,7 +14,7 @@ from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.manipulations import INSTANCE, Conditions, manipulations
-from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence, _title
+from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence
 from cheaptalk.profiles.weaknesses.outcomes import FailedMatch, _earnings_trial, ending_trials
 from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
 from cheaptalk.profiles.weaknesses.weakness import (
@@ -32,7 +32,7 @@ from tests.profiles.players import profiled
 
 
 def test_planted_weakness_is_among_first_three_findings() -> None:
-    planted = {"torn": "words.injection", "credulous": "leaks.authority"}
+    planted = {"torn": "words.injection"}
     for name, key in {**planted, "late": "late", "fatigue": "fatigue"}.items():
         findings = profiled(name, "brief").examination.findings[:3]
         assert key in {finding.key for finding in findings}, name
@@ -45,16 +45,6 @@ def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
     fired = {weakness.key: weakness.tested for weakness in examined.weaknesses}
     assert "unanswered" not in fired, "only agents can fail to answer"
     assert all(fired[f"words.{name}"] >= 10 for name in manipulations(profile.battery))
-
-
-def test_manipulations_have_three_effects() -> None:
-    page = profiled("torn", "brief").examination
-    shown = {weakness.key: weakness for weakness in page.weaknesses}["words.injection"]
-    assert shown.changed is not None
-    assert shown.size is not None
-    assert shown.signed is not None
-    assert (shown.changed.low or 0) > 0
-    assert 0 < abs(shown.signed.value or 0) <= (shown.size.value or 0)
 
 
 def test_file_contains_findings_and_weaknesses() -> None:
@@ -86,22 +76,6 @@ def test_tested_weaknesses_have_effects_within_intervals() -> None:
         assert effect.low < effect.high, weakness.key
 
 
-@pytest.mark.parametrize(
-    ("signed", "yielded", "title"),
-    [
-        (Estimate(-0.3, -0.5, -0.1), False, "yields to a threat"),
-        (Estimate(-0.1, -0.3, 0.1), True, "yields to a threat"),
-        (Estimate(-0.1, -0.3, 0.1), False, "reacts to a threat"),
-        (Estimate(0.2, 0.1, 0.3), True, "reacts to a threat"),
-    ],
-    ids=["loses", "accepts early", "either way", "gains"],
-)
-def test_title_says_yields_only_if_the_player_loses(
-    signed: Estimate, yielded: bool, title: str
-) -> None:
-    assert _title("threat", signed, yielded=yielded) == title
-
-
 def test_steady_conceder_does_not_get_worse_late() -> None:
     profile = profiled("conceder", "brief")
     late = next(finding for finding in profile.examination.weaknesses if finding.key == "late")
@@ -130,14 +104,8 @@ def test_earnings_gap_is_stated_as_positive_amount(gap: float, message: str) -> 
     sentence = _earnings_trial(seats, gaps, "bargaining").outcome.sentence
     assert message in sentence
     assert ("less than" if gap < 0 else "more than") in sentence
-
-
-def test_earnings_without_matches_give_no_number() -> None:
-    """Regression: "it earned 0.00" was evidence of a weakness that was not tested."""
-    outcome = _earnings_trial(
-        pl.DataFrame({"earned": [], "match_id": []}), {}, "bargaining"
-    ).outcome
-    assert (outcome.tested, outcome.sentence) == (0, "no match in Bargaining ended")
+    untested = _earnings_trial(seats.clear(), {}, "bargaining").outcome
+    assert (untested.tested, untested.sentence) == (0, "no match in Bargaining ended")
 
 
 def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
@@ -176,17 +144,9 @@ def test_rate_in_all_games_lists_them() -> None:
 def test_unread_statements_are_counted() -> None:
     """Regression: a seller with only unread pitches seemed to have stated nothing false."""
     lies = RATES["lies"]
-    seats = pl.DataFrame(
-        {
-            "game": ["persuasion"] * 2,
-            "match_id": ["a", "b"],
-            "tempted": [3, 0],
-            "deceived": [0, 0],
-            "unread": [1, 4],
-            "said": [0, 0],
-            "false": [0, 0],
-        }
-    )
+    row = {"game": "persuasion", "deceived": 0, "said": 0, "false": 0}
+    pitches = ({"match_id": "a", "tempted": 3, "unread": 1}, {"match_id": "b", "unread": 4})
+    seats = pl.DataFrame([row | {"tempted": 0} | pitch for pitch in pitches])
     outcome = _rate_trial(seats, lies).outcome
     assert outcome.tested == 3
     assert outcome.sentence.endswith(
@@ -253,16 +213,10 @@ def test_summary_counts_changing_repeats_of_random_player() -> None:
 def test_summary_names_closest_undetected_manipulation() -> None:
     """Regression: yielding to every threat in one game gave neither a finding nor a hint."""
     profile = profiled("noisy", "brief")
+    effect = Estimate(0.1)
     missed = [
-        Weakness(
-            f"words.{key}",
-            f"yields to {key}",
-            12,
-            "matches",
-            "",
-            Estimate(0.1),
-            p=p,
-            changed=share_estimate(hits, 12),
+        Weakness(f"words.{key}", f"yields to {key}", 12, "matches", "", effect, p)._replace(
+            changed=share_estimate(hits, 12)
         )
         for key, hits, p in (("polite", 1, 0.08), ("threat", 2, 0.007))
     ]
@@ -287,18 +241,10 @@ def test_constant_effect_has_no_interval_around_zero() -> None:
 @pytest.mark.parametrize(("spread", "first"), [(0.01, "it earned 0.30"), (0.9, "4 of 4 matches")])
 def test_most_certain_evidence_comes_first(spread: float, first: str) -> None:
     signed = [-0.2 + spread * sign for sign in (-1, 1, -1, 1)]
-    rows = pl.DataFrame(
-        {
-            "signed": signed,
-            "size": [abs(change) for change in signed],
-            "changed": [1.0] * 4,
-            "earned": [0.3] * 4,
-            "base": [0.5] * 4,
-            "yielded": [0.0] * 4,
-            "before": [0.0] * 4,
-            "game": ["bargaining"] * 4,
-            "forfeited": [False] * 4,
-        }
+    same: dict[str, object] = dict.fromkeys(("changed", "base", "yielded", "before"), 0.5)
+    same |= {"changed": 1.0, "earned": 0.3, "game": "bargaining", "forfeited": False}
+    rows = pl.DataFrame({"signed": signed, "size": map(abs, signed)}).with_columns(
+        pl.lit(value).alias(name) for name, value in same.items()
     )
     noise = rows.with_columns(changed=pl.lit(0.0), size=pl.lit(0.0))
     assert _sentence(rows, noise, "threat", late=False).startswith(first)

@@ -2,13 +2,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.equilibrium import PayoffTable
+from tests.fakes import install_game
 from tests.pages import Page
 from tests.played import BADLY, WELL, play
+from tests.toys import SPEC
 
 Reported: TypeAlias = Callable[..., Page]
+HEURISTICS = {
+    "name": "table",
+    "seed": 3,
+    "instances": 12,
+    "games": [
+        {
+            "game": "item_bargaining",
+            "fixed": {"quantities": [7, 4, 1]},
+            "cases": [{"discount": 0.9}, {"discount": 0.98}, {"discount": 0.98, "rounds": 5}],
+        }
+    ],
+    "players": {
+        label: {"strategies": {"item_bargaining": label}} for label in ("soft", "tough", "walk")
+    },
+}
 
 
 @pytest.fixture(scope="package")
@@ -23,6 +42,18 @@ def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play(tmp_path_factory.mktemp("badly"), BADLY)
 
 
+@pytest.fixture(scope="package")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a study of three heuristics in BG4 to BG6."""
+    return play(tmp_path_factory.mktemp("table"), HEURISTICS)
+
+
+def table(payoffs: object, *labels: str) -> PayoffTable:
+    """Return the payoffs of a symmetric game."""
+    matrix = np.array(payoffs, dtype=float)
+    return PayoffTable(labels, labels, matrix, matrix.T)
+
+
 @pytest.fixture
 def reported(tmp_path: Path) -> Reported:
     """Write a report of the study named like the store, and return its page."""
@@ -33,3 +64,9 @@ def reported(tmp_path: Path) -> Reported:
         return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
 
     return write
+
+
+@pytest.fixture
+def guessing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a game of two payoffs without gain metrics."""
+    install_game(monkeypatch, SPEC)

@@ -1,6 +1,6 @@
 """The opening sentence of a game's part: the best player, and whether its lead is certain."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,61 +8,40 @@ import polars as pl
 import pytest
 from scipy import stats
 
-import cheaptalk as ct
 from cheaptalk.reports.recipes.margins import ALPHA, Margin, caution, margins_over, planned_growth
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics.differences import growth_for_power
-from tests.fakes import install_game
+from tests.reports.guessing import PLACES, scores
 from tests.statistics.hall import wider_interval
-from tests.toys import SPEC
 
-PLACES = {"left": "left", "right": "right"}
-
-
-@pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a game of two payoffs without gain metrics."""
-    install_game(monkeypatch, SPEC)
-
-
-def scores(rows: list[tuple[str, int, float]]) -> GameScores:
-    """Return a game with these payoffs of left players by instance; right players get 0."""
-    frame = pl.DataFrame(
-        [
-            {
-                "match_id": f"{at}",
-                "status": "finished",
-                "dropped": False,
-                "rules_version": 1,
-                "configuration": "c",
-                "instance": f"{instance}",
-                "pairing": f"{who} / rival",
-                "player_left": who,
-                "player_right": "rival",
-                "payoff_left": got,
-                "payoff_right": 0.0,
-                "hits": 0.0,
-                **{
-                    f"answers_{place}_{kind.value}": int(kind == "ok")
-                    for place in PLACES
-                    for kind in ct.players.Kind
-                },
-            }
-            for at, (who, instance, got) in enumerate(rows)
-        ]
-    )
-    return GameScores("guessing", frame, PLACES)
+pytestmark = pytest.mark.usefixtures("guessing")
 
 
 def played(instances: int, **gains: Callable[[int], float]) -> GameScores:
     return scores(
-        [
-            (who, instance, gain(instance))
-            for instance in range(instances)
-            for who, gain in gains.items()
-        ]
+        (who, instance, gain(instance), "rival")
+        for instance in range(instances)
+        for who, gain in gains.items()
     )
+
+
+def observed(gains: Mapping[str, Mapping[str, Iterable[float]]]) -> pl.DataFrame:
+    """Return rows of gains by player and configuration, on instances that are numbered from 0."""
+    rows = [
+        {"configuration": name, "instance": f"{instance}", "who": who, "x": float(x)}
+        for who, by_configuration in gains.items()
+        for name, values in by_configuration.items()
+        for instance, x in enumerate(values)
+    ]
+    return pl.DataFrame(rows)
+
+
+def compared(rows: pl.DataFrame, *options: Any, **more: Any) -> Margin:
+    """Return the lead of the player with the higher mean over the other one."""
+    means = rows.group_by("who").agg(pl.col("x").mean()).sort("x", "who", descending=[True, False])
+    (margin,) = margins_over(rows, "who", "x", means.rows(), *options, **more)
+    return margin
 
 
 def test_significant_lead_is_stated() -> None:
@@ -130,16 +109,12 @@ def test_insignificant_lead_states_the_matches_needed_if_known() -> None:
     )
     assert next(margins(many, "left")).significant
 
+    def by_pair(gains: Any) -> dict[str, Iterable[float]]:
+        return {f"{number}": pair for number, pair in enumerate(gains)}
+
     def advised(instances: int, gap: float) -> float | str:
-        gains = np.random.default_rng(5).normal(size=(2, instances))
-        rows = pl.DataFrame(
-            {
-                "configuration": [*(np.arange(instances) // 2)] * 2,
-                "instance": [*range(instances)] * 2,
-                "who": ["a"] * instances + ["b"] * instances,
-                "x": gains.ravel(),
-            }
-        )
+        gains = np.random.default_rng(5).normal(size=(2, instances // 2, 2))
+        rows = observed({"a": by_pair(gains[0]), "b": by_pair(gains[1])})
         (margin,) = margins_over(rows, "who", "x", [("a", gap), ("b", 0.0)])
         return planned_growth(margin)
 
@@ -166,15 +141,9 @@ def test_constant_lead_depends_on_unseen_outcomes() -> None:
     leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
 
     def verdict_of(instances: int) -> tuple[bool, str]:
-        rows = pl.DataFrame(
-            [
-                {"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
-                for name, lead in leads.items()
-                for instance in range(instances)
-                for who in "ab"
-            ]
-        )
-        (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)], (-0.2, 1.0))
+        ahead = {name: [lead] * instances for name, lead in leads.items()}
+        rows = observed({"a": ahead, "b": {name: [0.0] * instances for name in leads}})
+        margin = compared(rows, (-0.2, 1.0))
         return margin.significant, margin.within(2)
 
     same = " (the same on every instance of each configuration, 95 % interval"
@@ -210,9 +179,7 @@ def test_ties_are_stated() -> None:
     both = dict.fromkeys(("ann", "bob"), lambda _: 1.0) | {"cat": lambda _: 0.5}
     assert answer(played(12, **both)).short.startswith("ann and bob have the same mean as Left;")
 
-    rows = pl.DataFrame(
-        {"configuration": "c", "instance": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3}
-    )
+    rows = observed({"a": {"c": [0.3, 0.3]}, "b": {"c": [0.3, 0.3]}})
     (margin,) = margins_over(rows, "who", "x", [("a", 0.1 + 0.2), ("b", 0.3)])
     assert margin.size == 0
 
@@ -220,32 +187,18 @@ def test_ties_are_stated() -> None:
 def test_equal_players_rarely_have_a_significant_best() -> None:
     """Of five equal players, one is named best in at most one of twenty studies."""
     chance = np.random.default_rng(3)
-    named, studies = 0, 100
+    named, studies = 0, 40
     for _ in range(studies):
-        gains: Any = chance.normal(size=(12, 5))
-        game = scores(
-            [
-                (f"p{who}", instance, gains[instance, who])
-                for instance in range(12)
-                for who in range(5)
-            ]
-        )
-        named += all(margin.significant for margin in margins(game, "left"))
+        gains = chance.normal(size=(5, 12))
+        rows = observed({f"p{who}": {"c": values} for who, values in enumerate(gains)})
+        means = sorted(((f"p{who}", gains[who].mean()) for who in range(5)), key=lambda p: -p[1])
+        named += all(margin.significant for margin in margins_over(rows, "who", "x", means))
     assert named / studies <= ALPHA
 
 
 def test_margins_stay_within_the_bounds_of_a_difference() -> None:
-    rows = pl.DataFrame(
-        {
-            "configuration": "c",
-            "instance": [0, 1, 2] * 2,
-            "who": ["a"] * 3 + ["b"] * 3,
-            "share": [1.0, 0.2, 0.9, 0.1, 0.4, 0.3],
-        }
-    )
-    ranked = [("a", 0.7), ("b", 0.8 / 3)]
-    (free,) = margins_over(rows, "who", "share", ranked)
-    (held,) = margins_over(rows, "who", "share", ranked, (0.0, 1.0))
+    rows = observed({"a": {"c": [1.0, 0.2, 0.9]}, "b": {"c": [0.1, 0.4, 0.3]}})
+    free, held = compared(rows), compared(rows, (0.0, 1.0))
     assert free.low is not None
     assert free.high is not None
     assert free.high > 1
@@ -255,19 +208,10 @@ def test_margins_stay_within_the_bounds_of_a_difference() -> None:
 def test_roles_of_a_game_share_one_error_rate() -> None:
     noise = np.random.default_rng(1).normal(size=9)
     symmetric = np.array([1, -1, 1, -1, 1, -1, 1, -1, 0])
-    rows = pl.DataFrame(
-        {
-            "configuration": "c",
-            "instance": [*range(9)] * 2,
-            "who": ["a"] * 9 + ["b"] * 9,
-            "x": [*(noise + symmetric), *noise],
-        }
-    )
-    ranked = [(name, rows.filter(who=name)["x"].to_numpy().mean()) for name in "ab"]
-    ranked.sort(key=lambda pair: -pair[1])
+    rows = observed({"a": {"c": noise + symmetric}, "b": {"c": noise}})
     widths = []
     for statements in (1, 2):
-        (margin,) = margins_over(rows, "who", "x", ranked, statements=statements)
+        margin = compared(rows, statements=statements)
         assert margin.low is not None
         assert ("(simultaneous 95 % interval" in margin.within(2)) is (statements > 1)
         widths.append(margin.size - margin.low)
@@ -292,12 +236,7 @@ def test_planned_matches_reach_the_intended_power() -> None:
 
 
 def test_players_who_met_different_opponents_are_not_ranked() -> None:
-    game = played(
-        20,
-        ann=lambda instance: 3 + instance % 2,
-        bob=lambda instance: 1.0,
-        cid=lambda instance: 2.0,
-    )
+    game = played(20, ann=lambda at: 3 + at % 2, bob=lambda _: 1.0, cid=lambda _: 2.0)
     met = pl.when(pl.col("player_left") == "cid").then(pl.lit("weak")).otherwise(pl.lit("rival"))
     apart = GameScores("guessing", game.frame.with_columns(met.alias("player_right")), PLACES)
     text = answer(apart).text
@@ -310,21 +249,12 @@ def test_players_who_met_different_opponents_are_not_ranked() -> None:
 
 def test_constant_player_is_not_ahead_of_a_lottery_with_the_same_mean() -> None:
     """Regression: a sign test named it in most studies in which the lottery paid nothing."""
-    got = {("a", instance): 0.1 for instance in range(10)} | {
-        ("b", instance): 0.0 for instance in range(10)
-    }
-    rows = pl.DataFrame(
-        [
-            {"configuration": "c", "instance": instance, "who": who, "x": x}
-            for (who, instance), x in got.items()
-        ]
-    )
-    ranked = [("a", 0.1), ("b", 0.0)]
-    (margin,) = margins_over(rows, "who", "x", ranked, (0.0, 1.0))
+    rows = observed({"a": {"c": [0.1] * 10}, "b": {"c": [0.0] * 10}})
+    margin = compared(rows, (0.0, 1.0))
     assert not margin.significant
     unseen = 1 - 0.05 ** (1 / 10)
     assert margin.low == pytest.approx(0.1 - unseen * 1.1)
-    (unbounded,) = margins_over(rows, "who", "x", ranked)
+    unbounded = compared(rows)
     assert (unbounded.significant, unbounded.low) == (False, None)
     always = played(10, ann=lambda _: 2.0, bob=lambda _: 1.9)
     assert "did best" not in answer(always).text
@@ -332,10 +262,8 @@ def test_constant_player_is_not_ahead_of_a_lottery_with_the_same_mean() -> None:
 
 def test_lead_ignores_unbalanced_matches() -> None:
     luck = np.random.default_rng(5).normal(size=30)
-    game = scores(
-        [("ann", instance, x) for instance, x in enumerate(luck)]
-        + [("bob", instance, x) for instance, x in enumerate(luck) if x > 0]
-    )
+    ann = [("ann", instance, x, "rival") for instance, x in enumerate(luck)]
+    game = scores(ann + [("bob", *row[1:]) for row in ann if row[2] > 0])
     (margin,) = margins(game, "left")
     assert (margin.size, margin.significant, margin.matched) == (0, False, True)
     assert margin.instances == (luck > 0).sum()
@@ -344,21 +272,17 @@ def test_lead_ignores_unbalanced_matches() -> None:
 
     noise = np.random.default_rng(6)
     counts = {("a", "rich"): 4, ("a", "poor"): 16, ("b", "rich"): 16, ("b", "poor"): 4}
-    rows = pl.DataFrame(
-        [
-            {
-                "configuration": name,
-                "instance": f"{who}{instance}",
-                "who": who,
-                "x": noise.normal() + 9 * (name == "rich"),
+    rows = observed(
+        {
+            who: {
+                name: noise.normal(size=counts[who, name]) + 9 * (name == "rich")
+                for name in ("rich", "poor")
             }
-            for (who, name), count in counts.items()
-            for instance in range(count)
-        ]
-    )
-    means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
-    assert means["b"] > means["a"] + 4
-    (margin,) = margins_over(rows, "who", "x", [("b", means["b"]), ("a", means["a"])])
+            for who in "ab"
+        }
+    ).with_columns(instance=pl.col("who") + pl.col("instance"))
+    margin = compared(rows)
+    assert margin.behind == "a"
     within = (
         rows.group_by("configuration")
         .agg(pl.col("x").filter(who="b").mean() - pl.col("x").filter(who="a").mean())["x"]
@@ -371,38 +295,20 @@ def test_lead_ignores_unbalanced_matches() -> None:
 def test_players_who_share_few_instances_are_compared_on_all() -> None:
     """With drawn opponents, two players have few instances in common."""
     noise = np.random.default_rng(9)
-    instances = {"a": range(30), "b": range(25, 55)}
-    rows = pl.DataFrame(
-        [
-            {"configuration": "c", "instance": instance, "who": who, "x": noise.normal()}
-            for who, player_instances in instances.items()
-            for instance in player_instances
-        ]
+    rows = observed({who: {"c": noise.normal(size=55)} for who in "ab"})
+    instance = pl.col("instance").cast(pl.Int64)
+    margin = compared(
+        rows.filter(pl.when(pl.col("who") == "a").then(instance < 30).otherwise(instance >= 25))
     )
-    means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
-    ranked = sorted(means.items(), key=lambda pair: -pair[1])
-    (margin,) = margins_over(rows, "who", "x", ranked)
     assert (margin.instances, margin.matched) == (30, False)
 
 
 def test_significant_lead_constant_in_a_configuration_has_a_caution() -> None:
     """Regression: a configuration in which the lottery paid nothing counted as exact."""
     noise = np.random.default_rng(0)
-    rows = pl.DataFrame(
-        [
-            {
-                "configuration": name,
-                "instance": instance,
-                "who": who,
-                "x": 0.1 if who == "a" else 0.02 * noise.normal() * (name != "still"),
-            }
-            for name in ("still", "moved", "other")
-            for instance in range(10)
-            for who in "ab"
-        ]
-    )
-    means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
-    (margin,) = margins_over(rows, "who", "x", [("a", means["a"]), ("b", means["b"])])
+    names = ("still", "moved", "other")
+    varied = {name: 0.02 * noise.normal(size=10) * (name != "still") for name in names}
+    margin = compared(observed({"a": {name: [0.1] * 10 for name in names}, "b": varied}))
     assert (margin.significant, margin.quiet, margin.instances) == (True, 10, 30)
     assert caution(margin) == (
         " In one configuration, the lead is the same on every instance. With only 10 instances, "

@@ -101,15 +101,8 @@ def test_player_names_are_escaped() -> None:
         Axis(evil, names=(evil,)),
     )
     root = drawn(chart, href=lambda lead: f"http://127.0.0.1/?{lead.query['player']}")
-    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
-        "svg",
-        "text",
-        "title",
-        "path",
-        "circle",
-        "a",
-        "g",
-    }
+    tags = {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert tags <= {"svg", "text", "title", "path", "circle", "a", "g"}
     assert evil in [title.text for title in root.iter(f"{SVG}title")]
     (link,) = root.iter(f"{SVG}a")
     assert link.attrib["href"].endswith(evil)
@@ -191,15 +184,11 @@ def test_colours_follow_players_and_the_page() -> None:
 
     tones = tones_of(["fair", "chance", "hard"])
     rows = Axis(names=("hard", "fair"))
-    by_role = Chart(
-        "Gain",
-        "",
-        [
-            Points([Mark(1, "hard"), Mark(2, "fair")], "Alice", 0),
-            Points([Mark(3, "fair")], "Bob", 1),
-        ],
-        y=rows,
-    )
+    roles = [
+        Points([Mark(1, "hard"), Mark(2, "fair")], "Alice", 0),
+        Points([Mark(3, "fair")], "Bob", 1),
+    ]
+    by_role = Chart("Gain", "", roles, y=rows)
     rounds = Chart("Rounds", "", [Line([Mark(1, 2)], "hard"), Line([Mark(1, 2)], "mean")])
     alice, bob = coloured(by_role, tones).layers
     assert isinstance(alice, Points)

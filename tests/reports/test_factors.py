@@ -11,11 +11,10 @@ from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.scores import GameScores
-from tests.fakes import install_game
+from tests.reports.guessing import PLACES, scores
 from tests.statistics.hall import wider_interval
-from tests.toys import SPEC
 
-PLACES = {"left": "left", "right": "right"}
+pytestmark = pytest.mark.usefixtures("guessing")
 FACTORS = {
     f"s/{model}/{style}": {"model": model, "style": style}
     for model in ("a", "b")
@@ -23,13 +22,7 @@ FACTORS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a game of two payoffs without gain metrics."""
-    install_game(monkeypatch, SPEC)
-
-
-def scores(
+def crossed(
     model: float, interaction: float, *, instances: int = 40, rivals: tuple[str, ...] = ("r", "r")
 ) -> GameScores:
     """Return a crossed study in which model b gains more, and even more with style y."""
@@ -41,31 +34,7 @@ def scores(
             is_b, is_y = levels["model"] == "b", levels["style"] == "y"
             got = luck + rng.normal(0, 1) + model * is_b + interaction * is_b * is_y
             rows.append((label, instance, got, rivals[is_b]))
-    frame = pl.DataFrame(
-        [
-            {
-                "match_id": f"{at}",
-                "status": "finished",
-                "dropped": False,
-                "rules_version": 1,
-                "configuration": "c",
-                "instance": f"{instance}",
-                "pairing": f"{who} / {rival}",
-                "player_left": who,
-                "player_right": rival,
-                "payoff_left": got,
-                "payoff_right": 0.0,
-                "hits": 0.0,
-                **{
-                    f"answers_{place}_{kind.value}": int(kind == "ok")
-                    for place in PLACES
-                    for kind in ct.players.Kind
-                },
-            }
-            for at, (who, instance, got, rival) in enumerate(rows)
-        ]
-    )
-    return GameScores("guessing", frame, PLACES)
+    return scores(rows)
 
 
 def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
@@ -78,7 +47,7 @@ def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
 
 
 def test_main_effects_are_paired_by_instance() -> None:
-    text, table = shown(scores(1.0, 0.0, instances=80))
+    text, table = shown(crossed(1.0, 0.0, instances=80))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     assert row["effect"] / row["effect.error"] > 7.5
     assert (row["over"], row["effect.n"], row["effect.clusters"]) == ("a", 160, 80)
@@ -86,7 +55,7 @@ def test_main_effects_are_paired_by_instance() -> None:
     assert text.startswith("Model b raised the gain as Left by ")
     assert "Style y" not in text
 
-    game = scores(1.0, 0.5, instances=30)
+    game = crossed(1.0, 0.5, instances=30)
     got = {
         (row["player_left"], row["instance"]): row["payoff_left"]
         for row in game.frame.iter_rows(named=True)
@@ -109,7 +78,7 @@ def test_main_effects_are_paired_by_instance() -> None:
 
 def constant(instances: int) -> GameScores:
     """Return a study in which model b always gains 2 more."""
-    game = scores(0.0, 0.0, instances=instances)
+    game = crossed(0.0, 0.0, instances=instances)
     gain = 2.0 * pl.col("player_left").str.contains("/b/")
     return GameScores("guessing", game.frame.with_columns(gain.alias("payoff_left")), PLACES)
 
@@ -125,30 +94,30 @@ def test_effect_signs_and_certainty_are_stated() -> None:
     assert table.filter(name="model b")["p"].item() == pytest.approx(0.5**29)
     assert shown(constant(4))[0].startswith("No player factor has a significant effect")
 
-    text, table = shown(scores(-3.0, 0.0))
+    text, table = shown(crossed(-3.0, 0.0))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     ends = f"95 % interval {-row['effect.high']:.3f} to {-row['effect.low']:.3f}"
     assert text.startswith(
         f"Model b lowered the gain as Left by {-row['effect']:.3f} compared with a ({ends}"
     )
 
-    text, table = shown(scores(500.0, 0.0, instances=2))
+    text, table = shown(crossed(500.0, 0.0, instances=2))
     assert text.startswith("No player factor has a significant effect.")
     assert table.filter(name="model b").select("p", "effect.low").row(0) == (None, None)
 
-    text, _ = shown(scores(0.0, 0.0))
+    text, _ = shown(crossed(0.0, 0.0))
     assert text.startswith("No player factor has a significant effect.")
 
 
 def test_interactions_and_charts_follow_main_effects() -> None:
-    _, charts, _ = factor_results(scores(1.0, 0.0), FACTORS)
+    _, charts, _ = factor_results(crossed(1.0, 0.0), FACTORS)
     assert isinstance(charts, Charts)
     (panel,) = charts.panels
     assert panel.y.names == ("model b over a", "style y over x", "model b x style y over a x x")
 
-    text, table = shown(scores(0.0, 4.0))
+    text, table = shown(crossed(0.0, 4.0))
     row = table.row(by_predicate=pl.col("order") == 2, named=True)
-    game = scores(0.0, 4.0).scored.group_by("player_left").agg(pl.col("payoff_left").mean())
+    game = crossed(0.0, 4.0).scored.group_by("player_left").agg(pl.col("payoff_left").mean())
     mean = dict(game.iter_rows())
     by_hand = mean["s/b/y"] - mean["s/b/x"] - mean["s/a/y"] + mean["s/a/x"]
     assert row["effect"] == pytest.approx(by_hand)
@@ -156,13 +125,13 @@ def test_interactions_and_charts_follow_main_effects() -> None:
 
 
 def test_factors_need_comparable_players() -> None:
-    text, table = shown(scores(9.0, 0.0, rivals=("r", "other")))
+    text, table = shown(crossed(9.0, 0.0, rivals=("r", "other")))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     assert (row["effect"], row["effect.n"]) == (None, 0)
     assert "Model b and a are not comparable as Left: no two such players met the same" in text
     assert "Model b raised" not in text
 
-    game = scores(2.0, 0.0)
+    game = crossed(2.0, 0.0)
     names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
     renamed = game.frame.with_columns(pl.col("player_left").replace(names))
     by_hand = {names[label]: levels for label, levels in FACTORS.items()}
@@ -172,7 +141,7 @@ def test_factors_need_comparable_players() -> None:
     assert answer.text.startswith("Model b raised the gain as Left by ")
     assert effects.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
 
-    assert list(factor_results(scores(1.0, 0.0), {})) == []
+    assert list(factor_results(crossed(1.0, 0.0), {})) == []
 
 
 def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None:

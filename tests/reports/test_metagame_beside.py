@@ -10,7 +10,6 @@ import cheaptalk as ct
 from cheaptalk.equilibrium import (
     Analysis,
     EquilibriumError,
-    PayoffTable,
     alpha_sweep,
     analyse_payoffs,
     nash_average,
@@ -22,18 +21,11 @@ from cheaptalk.equilibrium.analysis.rankings import rankings
 from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.pages import Page
-from tests.played import play
 from tests.reports.browser import Tab, browse
-from tests.reports.test_metagame import STUDY
+from tests.reports.conftest import table
 
 OWNERS = {"soft": "Acme", "tough": "Bolt"}
 CASES = np.array([[3.0, 0.0, 1.0], [5.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a study of three heuristics in BG4 to BG6."""
-    return play(tmp_path_factory.mktemp("beside"), STUDY)
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +37,6 @@ def bg5(path: Path) -> Analysis:
             ["BG5"], draws=40, seed=2, providers=OWNERS, budget=100, paired=False
         )
     return result
-
-
-def table(payoffs: object, *labels: str) -> PayoffTable:
-    matrix = np.array(payoffs, dtype=float)
-    return PayoffTable(labels, labels, matrix, matrix.T)
 
 
 # Ratings
@@ -186,9 +173,6 @@ def test_proposals_need_matches(bg5: Analysis) -> None:
     assert [[cell.estimate for cell in row] for row in first.payoffs] == [[0, 4], [6, 5]]
     assert {cell.mean for row in first.payoffs for cell in row} == {None}
     assert first.responses == [[0, 0], [1, 1]]
-
-
-# Proposed cells
 
 
 # The page and the data

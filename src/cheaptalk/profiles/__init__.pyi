@@ -1,9 +1,8 @@
 from .batteries import BUILT_IN, LATEST, Battery, Member, Part, PresentationPart, Way, battery
 from .comparisons import Change, FindingChange, changes, finding_changes, read_profile
-from .gate_tables import Gated
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .metrics.definitions import THEMES, Quantity
-from .page import profile_findings, write_profile
+from .page import Gated, profile_findings, write_profile
 from .profiles import NoFinishedMatch, Number, Profile, detectable, entry_digest, profile_of
 from .summaries import Summary, main_numbers, summary
 from .weaknesses.examine import examine

@@ -420,29 +420,29 @@ def _grids(
 ) -> Iterator[GameGrid]:
     """Yield the games of parts with each pair of a player and an opponent that can play them."""
     for part in parts.values():
-        if pairs := [*_pairs(part, players, others)]:
+        pairs = [
+            [player, other]
+            for player, entry in players.items()
+            for other, opponent in others.items()
+            if (not part.against or other in part.against) and _sit(part, entry, opponent)
+        ]
+        if pairs:
             yield part.grid_of(pairs, size)
-
-
-def _pairs(
-    part: Part, players: Mapping[str, RosterEntry], others: Mapping[str, RosterEntry]
-) -> Iterator[list[str]]:
-    for player, entry in players.items():
-        for other, opponent in others.items():
-            if (not part.against or other in part.against) and _sit(part, entry, opponent):
-                yield [player, other]
 
 
 def _sit(part: Part, player: RosterEntry, other: RosterEntry) -> bool:
     """Return whether two players can play each other in all configurations of a part."""
-    for game in part.games:
-        orders = (list(game.seats), list(game.seats)[::-1])
-        if not any(
-            seat_at(player, game, first) is not None and seat_at(other, game, second) is not None
-            for first, second in orders
-        ):
-            return False
-    return True
+
+    def seated(entry: RosterEntry, game: Game, seat: str) -> bool:
+        return seat_at(entry, game, seat) is not None
+
+    return all(
+        any(
+            seated(player, game, first) and seated(other, game, second)
+            for first, second in (list(game.seats), list(game.seats)[::-1])
+        )
+        for game in part.games
+    )
 
 
 def battery(named: str | Path = LATEST) -> Battery:

@@ -10,14 +10,8 @@ import polars as pl
 from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.metrics import estimation
 from cheaptalk.profiles.metrics.definitions import ANYTHING
-from cheaptalk.profiles.metrics.estimation import (
-    CLUSTER,
-    detectable_effect,
-    mean_differences,
-    permits,
-    sign_flip_p,
-)
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, MEAN, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
@@ -63,12 +57,7 @@ class Earlier(Struct):
 
 
 class FindingChange(NamedTuple):
-    """A weakness that only one of two profiles found.
-
-    Attributes:
-        new: whether the later profile found the weakness.
-        before, after: the evidence of each profile, after the verdict if it is not "found".
-    """
+    """A weakness that only one of two profiles found, with the evidence of both profiles."""
 
     key: str
     title: str
@@ -175,11 +164,7 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
     """Return the weaknesses that only one of two profiles found, new ones first.
 
-    Args:
-        earlier: see :meth:`.Profile.as_json`.
-
-    Raises:
-        CheaptalkError: the earlier data are not a profile, or have another battery, size or format.
+    ``earlier`` is the data of :meth:`.Profile.as_json`, of the same battery, size and format.
     """
     weaknesses = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
@@ -226,7 +211,7 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     p_values = dict(
         zip(
             tested,
-            map(float, holm([sign_flip_p(pairs[key], "change") for key in tested])),
+            map(float, holm([estimation.sign_flip_p(pairs[key], "change") for key in tested])),
             strict=True,
         )
     )
@@ -262,28 +247,26 @@ def _change(
     significant = _is_one_sided(pairs) if p is None else p <= LEVEL
     significant = significant and key not in TIMES
     effect = None
-    if p is None or permits(change.clusters, level):
+    if p is None or estimation.permits(change.clusters, level):
         reach = maximum - minimum + abs(change.value or 0.0)
         largest = quantity.range[1] - quantity.range[0]
-        effect = detectable_effect(change.error, freedom, change.clusters, reach, level, largest)
+        effect = estimation.detectable_effect(
+            change.error, freedom, change.clusters, reach, level, largest
+        )
     return Change(key, quantity.title, quantity.good, before, after, change, significant, p, effect)
 
 
 def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimate, float]:
-    """Return the mean change with its confidence interval and degrees of freedom.
-
-    Without ``chance``, equal players play identical matches.
-    """
+    """Return the mean change and its degrees of freedom, with or without random decisions."""
     if chance:
-        means = mean_differences(pairs, "change", bounds=bounds)
+        means = estimation.mean_differences(pairs, "change", bounds=bounds)
     else:
-        limits = {"change": bounds}
+        cluster, limits = estimation.CLUSTER, {"change": bounds}
         means = mean_intervals(
-            pairs, ["change"], cluster=CLUSTER, strata=CLUSTER[:1], bounds=limits
+            pairs, ["change"], cluster=cluster, strata=cluster[:1], bounds=limits
         )
     row = means.row(0, named=True)
-    mean = Estimate(*(row[name] for name in MEAN))
-    return mean, row["freedom"]
+    return Estimate(*(row[name] for name in MEAN)), row["freedom"]
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:

@@ -210,11 +210,7 @@ def _no_interval(profile: Profile, estimate: Estimate) -> str:
 
 
 def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float) -> Decision:
-    """Return an undecided gate, with the size that would decide it if this can be estimated.
-
-    Args:
-        freedom: degrees of freedom of the standard error.
-    """
+    """Return an undecided gate, with the size that would decide it if this can be estimated."""
     sizes = profile.battery.larger(profile.size)
     varied_in_few = bool(estimate.error) and (estimate.wanted is not None or freedom < ENOUGH - 1)
     if not varied_in_few:

@@ -20,11 +20,7 @@ Deciding: TypeAlias = Callable[[Sequence[Result], str], int | None]
 
 
 class Choice(NamedTuple):
-    """A match chosen as a highlight.
-
-    Attributes:
-        twin: id of the match to compare with; None without such a match.
-    """
+    """A match chosen as a highlight, perhaps with the id of a match to compare it with."""
 
     title: str
     row: dict[str, Any]

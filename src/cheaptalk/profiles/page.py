@@ -1,34 +1,51 @@
-"""The HTML page of a profile: findings, metrics, weaknesses and a section per theme."""
+"""The HTML page of a profile: findings, gates, metrics, weaknesses and a section per theme."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cheaptalk.profiles.gate_tables import DETECTABLE, NOTHING, Gated, held_parts, number, table
+from cheaptalk.profiles.comparisons import TIMES, VERDICTS, Change, FindingChange
+from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
 from cheaptalk.profiles.highlights import highlight, shown_match
-from cheaptalk.profiles.metrics.definitions import SPENT, THEMES
+from cheaptalk.profiles.metrics.definitions import ATTAINABLE, SPENT, THEMES
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
-from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
+from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule, Shape
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import (
-    Answer,
-    Charts,
-    MadePart,
-    Recipe,
-    RecipePart,
-    Shown,
-    Text,
-    painted,
-)
+from cheaptalk.reports.recipes.parts import Answer, Charts, Recipe, RecipePart, Shown, Text
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable, estimated
-from cheaptalk.rules import game_title
+from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
+
+
+class Gated(NamedTuple):
+    """The pass/fail decisions and changes to show on a profile's page.
+
+    Attributes:
+        since: the player of the earlier profile; empty without an earlier profile.
+        findings: the findings that only one of the two profiles has.
+    """
+
+    decisions: Sequence[Decision] = ()
+    since: str = ""
+    changes: Sequence[Change] = ()
+    findings: Sequence[FindingChange] = ()
+
+
+NOTHING = Gated()
+DETECTABLE = "The smallest effect that this size detects with 80 % power, at the corrected level."
+COUNTS = ("match", "instance")
+"""The units of observations and clusters."""
+
+
+def number(key: str, title: str, **options: Any) -> Header:
+    """Return the header of a column of estimates."""
+    return Header(key, title, decimals=DECIMALS, **options)
 
 
 def profile_recipe(profile: Profile, held: Gated = NOTHING) -> Recipe:
@@ -55,8 +72,7 @@ def profile_findings(store: Store, profile: Profile, held: Gated = NOTHING) -> F
     """Return the content of a profile's page: sentences, charts and tables."""
     recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, metrics=())
     tones = {name: tone for tone, name in enumerate(_panel(profile))}
-    parts = (MadePart(part, tuple(painted(part.make(evidence), tones))) for part in recipe.parts)
-    return Findings(recipe, evidence, tuple(parts))
+    return Findings(recipe, evidence, tuple(part.made(evidence, tones) for part in recipe.parts))
 
 
 def write_profile(
@@ -78,9 +94,9 @@ def write_profile(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    page = profile_findings(store, profile, held)
-    write_findings(page, out, sample=sample, viewer=viewer)
-    return page
+    content = profile_findings(store, profile, held)
+    write_findings(content, out, sample=sample, viewer=viewer)
+    return content
 
 
 DOTS = (
@@ -119,6 +135,110 @@ def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
             yield shown_match(evidence.store, profile, title, row, finding.twin)
 
 
+def held_parts(profile: Profile, held: Gated) -> Iterator[RecipePart]:
+    """Yield the first sections of a profile's page: gates, changes and failed matches."""
+    if held.decisions:
+        yield RecipePart("Gates", "", partial(_gates, held))
+    if held.changes:
+        yield RecipePart("Changes", "", partial(_changes, profile, held))
+    if profile.failed:
+        yield RecipePart("Matches without a result", "", partial(_failures, profile))
+
+
+def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
+    """Matches that failed for a technical reason or that an interrupted run did not play.
+    A technical reason is, for example, a server error. These matches are not forfeits, and no
+    metric includes them. To play them, run the same command again."""
+    yield Answer(f"{profile.failed}.")
+
+
+def _gates(held: Gated, _: Evidence) -> Iterator[Shown]:
+    """The less favourable bound of the confidence interval decides a gate, not the mean."""
+    verdicts = [decision.verdict for decision in held.decisions]
+    failed, open_ = verdicts.count(Verdict.FAIL), verdicts.count(Verdict.OPEN)
+    sentence = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)} pass"
+    sentence += f", {failed} fail" if failed else ""
+    yield Answer(f"{sentence}, {open_} open." if open_ else f"{sentence}.")
+    rows = []
+    for decision in held.decisions:
+        name = ", ".join(filter(None, (str(decision.gate), decision.scope)))
+        row = {"gate": name, "verdict": decision.verdict.value, "cure": decision.cure}
+        held_number = estimated("number", decision.held or Estimate(None))
+        rows.append(row | {"decimals": decision.gate.decimals} | held_number)
+    headers = (
+        Header("gate", "Gate"),
+        Header("verdict", "Verdict"),
+        Header("number", "Value", decimals="decimals"),
+        Header("cure", "Remarks"),
+    )
+    yield ReportTable.of("profile-gates", "Gates", rows, headers, counts=COUNTS)
+
+
+def _changes(profile: Profile, held: Gated, _: Evidence) -> Iterator[Shown]:
+    """Differences between this profile and the earlier one, computed from paired matches.
+    Pairs share the instance, seat and opponent. Filled dots are significant changes, by a test
+    corrected for all metrics; rings are other changes. Whiskers are 95 % intervals of single
+    metrics, some of which exclude 0 by chance. A finding is new or disappears if only one profile
+    reports it. Times are compared without a verdict, because they depend on the machine."""
+    for finding in held.findings:
+        status = "new finding" if finding.new else "no longer found"
+        yield Answer(capital(f"{finding}."), capital(f"{status}: {finding.title}."))
+    significant = [change for change in held.changes if change.significant]
+    tested = sum(change.key not in TIMES for change in held.changes)
+    share = f"{len(significant)} of {counted(tested, 'metric')}"
+    sentence = f"Since {held.since}, {share} changed significantly"
+    short = f"{sentence}."
+    for better, word in ((True, "better"), (False, "worse")):
+        changed = (change for change in significant if change.better is better)
+        if selected := [
+            f"{change.title} {fixed(change.change.value or 0, DECIMALS)}"
+            f"{change.change.within(DECIMALS, '') if change.change.error else ''}"
+            for change in changed
+        ]:
+            sentence += f"; {word}: {', '.join(selected)}"
+    yield Answer(f"{sentence}.", short)
+    themes = [change for change in held.changes if "." not in change.key]
+    payoffs = [change for change in themes if profile.numbers[change.key].of.unit == ATTAINABLE]
+    if payoffs:
+        lines = Axis(names=tuple(change.title for change in payoffs))
+        shapes: tuple[tuple[str, Shape], ...] = (("changed", "dot"), ("not significant", "ring"))
+        layers = []
+        for name, shape in shapes:
+            marks = [
+                _changed_mark(item) for item in payoffs if item.significant == (shape == "dot")
+            ]
+            layers += [Points(marks, name, "ink", shape)] if marks else []
+        chart = Chart("", ATTAINABLE, layers, Axis(), lines)
+        yield Charts("profile-changes", "Changes", [chart], wide=True)
+    headers = (
+        Header("what", "Metric"),
+        number("before", held.since),
+        number("after", profile.player),
+        number("change", "Change"),
+        Header("told", "Verdict"),
+        number("detectable", "Detectable", about=DETECTABLE),
+        Header("key", "In gates"),
+    )
+    rows = [_changed_row(change) for change in held.changes]
+    yield ReportTable.of(
+        "profile-changes-numbers", "Changes by metric", rows, headers, counts=COUNTS
+    )
+
+
+def _changed_mark(change: Change) -> Mark:
+    low, high = change.change.low, change.change.high
+    ends = None if low is None or high is None else (low, high)
+    return Mark(change.change.value, change.title, str(change), x_ends=ends, size=6)
+
+
+def _changed_row(change: Change) -> dict[str, Any]:
+    verdict = VERDICTS[change.better].removeprefix(", ") or "changed"
+    row = {name: getattr(change, name) for name in ("before", "after", "detectable")}
+    row |= {"what": change.label, "key": f"{CHANGE}{change.key}"}
+    row["told"] = verdict if change.significant else ""
+    return row | estimated("change", change.change)
+
+
 def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
     """The main metric of each theme, compared with the baselines on the same instances."""
     rows = []
@@ -136,7 +256,7 @@ def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
         Header("names", "From, to"),
         Header("unit", "Unit"),
     )
-    yield table("profile-metrics", "Metrics and baselines", rows, headers)
+    yield ReportTable.of("profile-metrics", "Metrics and baselines", rows, headers, counts=COUNTS)
 
 
 def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
@@ -160,7 +280,9 @@ def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
         number("signed", "Signed change"),
         Header("p", "p", decimals=3, about="Not corrected for multiple tests."),
     )
-    yield table("profile-weaknesses", "Weaknesses tested", rows, headers, stacked=True)
+    yield ReportTable.of(
+        "profile-weaknesses", "Weaknesses tested", rows, headers, stacked=True, counts=COUNTS
+    )
 
 
 EFFECT = (
@@ -360,7 +482,7 @@ def _table(profile: Profile, theme: str, numbers: list[Number]) -> ReportTable:
         *(number(name, name, group="Baselines", spread=False) for name in members),
         Header("key", "In gates"),
     )
-    return table(
+    return ReportTable.of(
         f"profile-{theme}-numbers",
         THEMES[theme],
         rows,
@@ -369,6 +491,7 @@ def _table(profile: Profile, theme: str, numbers: list[Number]) -> ReportTable:
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
         notes=tuple(_notes(numbers)),
         cure=_cure(profile, numbers),
+        counts=COUNTS,
     )
 
 

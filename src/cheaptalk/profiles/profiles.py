@@ -13,14 +13,8 @@ import polars as pl
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.metrics import estimation
 from cheaptalk.profiles.metrics.definitions import Quantity, quantities
-from cheaptalk.profiles.metrics.estimation import (
-    detectable_effect,
-    mean_differences,
-    permits,
-    sign_flip_p,
-    stratified_means,
-)
 from cheaptalk.profiles.requests import repeated_text
 from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
@@ -277,10 +271,7 @@ def profile_of(
 
 
 def entry_digest(entry: RosterEntry) -> str:
-    """Return a digest that identifies the model, agent or strategy of a player's entry.
-
-    A digest distinguishes players of the same name without revealing addresses and passwords.
-    """
+    """Return a digest of a player's model, agent or strategy, without revealing addresses."""
     written = entry.written()
     return digest(written.get("model", written))
 
@@ -299,10 +290,7 @@ def failed_text(failures: Mapping[str, int]) -> str:
 
 
 def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Mapping[str, Number]:
-    """Replace the intervals of metrics by those of the weaknesses that test the same value.
-
-    A finding and a gate on its metric therefore never contradict each other.
-    """
+    """Use weaknesses' intervals for equal metrics, so that gates never contradict findings."""
     effects: dict[str, Estimate | None] = {}
     for weakness in examined.tested:
         effects[weakness.key] = weakness.signed or weakness.effect
@@ -328,7 +316,7 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
     """Add p-values to metrics that are differences between paired matches."""
     chances = {
-        key: sign_flip_p(number.of.values.filter(player=player), "value")
+        key: estimation.sign_flip_p(number.of.values.filter(player=player), "value")
         for key, number in numbers.items()
         if number.of.twins
     }
@@ -354,13 +342,13 @@ def detectable(number: Number, level: float | None = None) -> float | None:
     """
     level = number.level if level is None else level
     estimate, value = number.own, number.own.value or 0.0
-    if number.of.twins and not permits(estimate.clusters, level):
+    if number.of.twins and not estimation.permits(estimate.clusters, level):
         return None
     reach, largest = (
         max(value - minimum, maximum - value)
         for minimum, maximum in (number.of.bounds, number.of.range)
     )
-    return detectable_effect(
+    return estimation.detectable_effect(
         estimate.error, number.freedom, estimate.clusters, reach, level, largest
     )
 
@@ -379,7 +367,7 @@ def _number(
     names = [player, *(name for name in battery.panel if name != player and name in complete)]
     values = values.filter(pl.col("player").is_in(names))
     chance = quantity.twins and bool(values.filter(player=player)["draws"].any())
-    mean = mean_differences if chance else stratified_means
+    mean = estimation.mean_differences if chance else estimation.stratified_means
     means = mean(values, "value", ["player"], bounds=quantity.bounds)
     minimum, maximum = quantity.bounds
     means = means.with_columns(pl.col("low", "high").clip(minimum, maximum))

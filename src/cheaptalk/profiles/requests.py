@@ -14,15 +14,11 @@ from cheaptalk.rules import counted
 
 
 class Requests(NamedTuple):
-    """A player's requests in a match; each request can have several attempts.
+    """A player's requests in a match; each request can have several attempts, called calls.
 
-    Attributes:
-        calls: number of attempts that reached the player, including failed attempts.
-        seconds, tokens, dollars: total of these attempts; None if unknown.
-        requests: number of requests, without cached replies.
-        timeouts: number of requests with a timeout as the first failure.
-        errors: number of requests with a server error or a closed connection as the first failure.
-        agent: whether the player is an agent without a model provider.
+    Sums of unknown tokens or dollars are None. Cached replies are no requests. ``timeouts`` and
+    ``errors`` (of servers, or closed connections) count requests by their first failure. An
+    ``agent`` is a player without a model provider.
     """
 
     calls: int = 0
@@ -73,11 +69,7 @@ def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt])
 
 
 def repeated_text(rows: pl.DataFrame) -> str:
-    """Return a text on requests whose first attempt failed; empty if there are none.
-
-    Args:
-        rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
-    """
+    """Return a text on requests whose first attempt failed; empty if there are none."""
     sums = pl.col("calls", "requests", "timeouts", "errors").sum()
     calls, requests, timeouts, errors = rows.select(sums).row(0)
     if not timeouts + errors:

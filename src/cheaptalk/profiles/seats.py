@@ -122,10 +122,7 @@ def seats(
 def failed_matches(
     store: Store, study: str, battery: Battery, player: str
 ) -> Iterator[FailedMatch]:
-    """Yield a player's matches that failed for a technical reason, such as a server error.
-
-    Failed matches are not forfeits, and no metric includes them.
-    """
+    """Yield a player's matches that failed for a technical reason; no metric includes them."""
     for record in store.records(study):
         labels = {seat: record.label(seat) for seat in record.seats}
         for seat, label in labels.items():

@@ -7,14 +7,9 @@ from typing import NamedTuple
 import polars as pl
 
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
+from cheaptalk.profiles.weaknesses import messages
 from cheaptalk.profiles.weaknesses.examine import LEVEL
 from cheaptalk.profiles.weaknesses.manipulations import Conditions, conditions, manipulations
-from cheaptalk.profiles.weaknesses.messages import (
-    Controls,
-    controls_of,
-    hidden_games,
-    least_changes,
-)
 from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
@@ -70,10 +65,7 @@ def main_numbers(profile: Profile) -> Iterator[Number]:
 
 
 def number_text(number: Number) -> str:
-    """Return a metric and its interval as text, marked if it is based on few instances.
-
-    Shares other than 0 and 1 get more decimals if they would be rounded to 0 or 1.
-    """
+    """Return a metric and its interval, with enough decimals for shares close to 0 or 1."""
     value, decimals = number.own.value or 0.0, DECIMALS
     while (
         value not in (0, 1) and float(fixed(value, decimals)) in (0, 1) and decimals < MAX_DECIMALS
@@ -127,7 +119,7 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
 def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
     """Yield sentences on manipulations that are undetectable or close to significance."""
     level = _level(examined)
-    if hidden := hidden_games(_controls(profile, examined), level):
+    if hidden := messages.hidden_games(_controls(profile, examined), level):
         games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
         limit = "This size cannot find a manipulation that works in only one of these games"
         yield f"{limit}: {games}."
@@ -157,9 +149,9 @@ def _played(profile: Profile) -> Conditions:
     return conditions(profile.seats.filter(player=profile.player), profile.battery)
 
 
-def _controls(profile: Profile, examined: Examination) -> Controls:
+def _controls(profile: Profile, examined: Examination) -> messages.Controls:
     keys = {finding.key for finding in examined.findings}
-    return controls_of(_played(profile), profile.battery, keys)
+    return messages.controls_of(_played(profile), profile.battery, keys)
 
 
 def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
@@ -171,7 +163,7 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
     changed = times * int(rows["changed"].sum())
     share = f"{changed} of {times * rows.height}" if changed else "none"
     repeats_text = f"identical repeats change {share}"
-    minimum = least_changes(instances, _level(examined))
+    minimum = messages.least_changes(instances, _level(examined))
     if minimum is None:
         return (
             f"no manipulation that changes only moves, because {repeats_text} (manipulations that "

@@ -12,39 +12,9 @@ from .study.judges import JudgeSection, agreement_lines, judge_sections, reliabi
 from .study.report import report, study_recipe
 from .transcripts import Exchange, exchanges, talk
 
-__all__ = [
-    "RECIPES",
-    "Answer",
-    "Charts",
-    "Estimate",
-    "Exchange",
-    "Findings",
-    "Header",
-    "JudgeSection",
-    "NoData",
-    "Played",
-    "Recipe",
-    "RecipePart",
-    "ReportTable",
-    "Text",
-    "agreement_lines",
-    "analyses_by_seat",
-    "analysis_json",
-    "compare",
-    "comparison",
-    "exchanges",
-    "findings",
-    "judge_sections",
-    "latex",
-    "leaderboard",
-    "metagame_report",
-    "recipe_of",
-    "reliability_line",
-    "report",
-    "study_recipe",
-    "talk",
-    "write_curves",
-    "write_figures",
-    "write_findings",
-    "write_tables",
-]
+__all__ = ["RECIPES", "Answer", "Charts", "Estimate", "Exchange", "Findings", "Header"]
+__all__ += ["JudgeSection", "NoData", "Played", "Recipe", "RecipePart", "ReportTable", "Text"]
+__all__ += ["agreement_lines", "analyses_by_seat", "analysis_json", "compare", "comparison"]
+__all__ += ["exchanges", "findings", "judge_sections", "latex", "leaderboard", "metagame_report"]
+__all__ += ["recipe_of", "reliability_line", "report", "study_recipe", "talk", "write_curves"]
+__all__ += ["write_figures", "write_findings", "write_tables"]

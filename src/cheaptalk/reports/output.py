@@ -36,17 +36,9 @@ def write_page(
 ) -> None:
     """Write a page as one HTML file that works offline; an existing file is replaced atomically.
 
-    Args:
-        name: the name of the study or file, for the heading.
-        evidence: the study whose design, answers and cost the page reports; None without.
-        leads_to: the study whose matches are linked; empty for no links.
-        viewer: the address of a viewer, which may be relative to the page; empty if there is
-            nothing to view.
-        **shown: additional template variables: with ``leads_to``, ``transcripts``, ``store`` and
-            ``sample``.
-
-    Raises:
-        CheaptalkError: the file cannot be written.
+    The page reports the design, answers and cost of ``evidence`` and links to matches of the study
+    ``leads_to`` in a viewer, whose address may be relative to the page. Further template variables
+    are, with ``leads_to``, ``transcripts``, ``store`` and ``sample``.
     """
     code = tuple(map(source, SCRIPTS))
 

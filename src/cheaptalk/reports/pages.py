@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
@@ -157,12 +157,7 @@ def source(name: str) -> Markup:
 
 
 def policy(*scripts: str, forms: str = "'none'") -> str:
-    """Return a content security policy that allows only these scripts and no requests.
-
-    Args:
-        scripts: the page's scripts, exactly as embedded.
-        forms: where forms may be sent.
-    """
+    """Return a content security policy that allows only these scripts and no requests."""
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
@@ -186,25 +181,9 @@ def environment(*folders: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {
-        "anchor": anchor,
-        "brief_moment": brief_moment,
-        "drawn": drawn,
-        "capital": capital,
-        "counted": counted,
-        "day": day,
-        "exactly": exactly,
-        "fixed": fixed,
-        "game_title": game_title,
-        "lined_up": lined_up,
-        "moment": moment,
-        "money": money,
-        "plain": plain,
-        "prose": prose,
-        "readable": readable,
-        "runs": runs,
-        "set_values": set_values,
-        "single": single,
-    }
+    filters: list[Callable[..., object]] = [anchor, brief_moment, capital, counted, day, drawn]
+    filters += [exactly, fixed, game_title, lined_up, moment, money, plain, prose, readable]
+    filters += [runs, set_values, single]
+    templates.filters |= {function.__name__: function for function in filters}
     templates.globals |= {"source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW}
     return templates

@@ -26,12 +26,8 @@ def sampled(
 ) -> list[str]:
     """Return the ids of a random sample of ended matches, for every pairing and status.
 
-    Every pairing has its own random stream, so its sample depends only on its own matches. For a
-    game with very many pairings, :data:`MOST_SAMPLED` matches are sampled in all.
-
-    Args:
-        by: columns that divide the matches of a pairing, such as ``configuration``; the sample size
-            applies to each group.
+    Every pairing, or group of its matches with equal columns ``by``, has its own random stream, so
+    its sample depends only on its own matches. At most :data:`MOST_SAMPLED` matches are sampled.
     """
     chosen: list[str] = []
     for game, frame in frames.items():
@@ -51,12 +47,7 @@ def sampled(
 
 
 def packed(store: Store, study: str, ids: Sequence[str]) -> str:
-    """Return transcripts of matches for a page, as compressed JSON in base64.
-
-    Each transcript is an object with the keys for its selection (``game``, ``configuration``,
-    ``status``, ``players``, ``roles`` and ``kinds`` by seat) and its ``html``, in which all text by
-    players is escaped.
-    """
+    """Return transcripts as gzipped JSON in base64: keys for selection, and escaped ``html``."""
     template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
     records = read_matches(store, study, ids)
     entries = [_entry(record, template, standing.of(record)) for record in records]

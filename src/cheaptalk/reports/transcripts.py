@@ -98,15 +98,10 @@ class TurnGroup(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """The transcript of a match.
+    """The transcript of a match: turns in columns or, for many seats, in blocks.
 
-    Attributes:
-        seats: the columns.
-        turns: the turns, in order.
-        blocks: grouped turns, if there are too many seats for columns.
-        outside: calls without a turn, as (seat, request, attempts): of an open request, or of a
-            match that did not end.
-        problem: why the transcript cannot be rendered, or None.
+    ``outside`` has calls without a turn, as (seat, request, attempts): of an open request, or of a
+    match that did not end. ``problem`` is why the transcript cannot be rendered, or None.
     """
 
     seats: list[str]

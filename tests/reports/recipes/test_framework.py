@@ -225,42 +225,23 @@ def test_csv_files_have_shown_columns_first(tmp_path: Path) -> None:
 
 
 def test_codebook_describes_the_columns(tmp_path: Path) -> None:
-    frame = pl.DataFrame(
-        {
-            "who": ["a"],
-            "gain gpt-4 (all)": [1.5],
-            "gain gpt-4 (all).low": [1.0],
-            "gain gpt-4 (all).n": [3],
-            "gain gpt-4 [all]": [2.0],
-            "games": [7],
-        }
-    )
+    gain = "gain gpt-4 (all)"
+    frame = pl.DataFrame({"who": ["a"], gain: [1.5], f"{gain}.low": [1.0], f"{gain}.n": [3]})
+    frame = frame.with_columns(pl.lit(2.0).alias("gain gpt-4 [all]"), games=7)
     columns = (
         Header("who", "Player"),
-        Header("gain gpt-4 (all)", "Gain", "points", 1, "The mean.", group="GPT-4"),
+        Header(gain, "Gain", "points", 1, "The mean.", group="GPT-4"),
     )
     table = ReportTable("gains", "Gains", frame, columns, "By instance.", printed="Table 2")
     *_, last = write_tables({"gains": table}, tmp_path)
-    assert pl.read_csv(tmp_path / "gains.csv").columns == [
-        "who",
-        "gain_gpt_4_all",
-        "gain_gpt_4_all_low",
-        "gain_gpt_4_all_n",
-        "gain_gpt_4_all_2",
-        "games",
-    ]
+    gains = [f"gain_gpt_4_all{end}" for end in ("", "_low", "_n", "_2")]
+    assert pl.read_csv(tmp_path / "gains.csv").columns == ["who", *gains, "games"]
     assert last == tmp_path / "codebook.csv"
     assert pl.read_csv(last).fill_null("").rows() == [
         ("gains", "", "Gains", "", "Table 2. By instance."),
         ("gains", "who", "Player", "", ""),
         ("gains", "gain_gpt_4_all", "GPT-4: Gain", "points", "The mean."),
-        (
-            "gains",
-            "gain_gpt_4_all_low",
-            "GPT-4: Gain",
-            "points",
-            "Lower bound of the confidence interval.",
-        ),
+        ("gains", gains[1], "GPT-4: Gain", "points", "Lower bound of the confidence interval."),
         ("gains", "gain_gpt_4_all_n", "GPT-4: Gain", "", "Number of observations."),
         ("gains", "gain_gpt_4_all_2", "", "", "Not shown in the table."),
         ("gains", "games", "", "", "Not shown in the table."),
@@ -285,12 +266,8 @@ def test_charts_are_written_as_svg_and_pdf(tmp_path: Path, monkeypatch: pytest.M
     chart = Chart("Bars & co", "units", [columns([(0, 1, "a")], name="<a>")], Axis("<x>"))
     charts = {"bars": Charts("bars", "Bars", [chart, chart, Chart("Empty", "", [])])}
     written = write_figures(charts, tmp_path / "new" / "figures")
-    assert [path.name for path in written] == [
-        "bars-Bars-co.svg",
-        "bars-Bars-co.pdf",
-        "bars-Bars-co-2.svg",
-        "bars-Bars-co-2.pdf",
-    ]
+    names = [f"bars-Bars-co{number}.{kind}" for number in ("", "-2") for kind in ("svg", "pdf")]
+    assert [path.name for path in written] == names
     assert written[0].read_text(encoding="utf-8").startswith("<svg")
     assert written[1].read_bytes().startswith(b"%PDF-")
     monkeypatch.setattr("cheaptalk.reports.recipes.exports.find_spec", lambda name: None)

@@ -23,16 +23,14 @@ STUDY = "people"
 @pytest.fixture
 def played(store: Store) -> Store:
     """A study of one match."""
-    ct.run(
-        ct.Study(
-            name=STUDY,
-            games=[{"game": "bargaining"}],
-            players={"one": "equal_split"},
-            pairing="self",
-        ),
-        store,
-    )
+    run(store, "equal_split")
     return store
+
+
+def run(store: Store, strategy: str, instances: int = 1) -> None:
+    players, games = {"one": strategy}, [{"game": "bargaining"}]
+    study = ct.Study(name=STUDY, games=games, players=players, pairing="self", instances=instances)
+    ct.run(study, store)
 
 
 def report_findings(store: Store) -> Findings:
@@ -66,16 +64,7 @@ def test_report_covers_participants_if_there_are_any(played: Store, tmp_path: Pa
 
 def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
     """Two participants with several matches each: their matches are not independent."""
-    ct.run(
-        ct.Study(
-            name=STUDY,
-            games=[{"game": "bargaining"}],
-            players={"one": "random"},
-            pairing="self",
-            instances=12,
-        ),
-        store,
-    )
+    run(store, "random", 12)
     before = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
     matches = Evidence(store, STUDY).frames["bargaining"].sort("payoff_alice")["match_id"].to_list()
     people = People(store, STUDY)

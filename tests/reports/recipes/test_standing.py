@@ -133,24 +133,6 @@ def test_incomparable_players_are_listed_separately(store: Path, tmp_path: Path)
     assert "zero" not in result.answers["Standing"]
 
     path = tmp_path / "store.sqlite"
-    best = {
-        "name": "best",
-        "players": NEW["players"],
-        "instances": 6,
-        "seed": 3,
-        "games": [{"game": "bargaining", "fixed": {"horizon": 6, "money": 100}}],
-        "pairing": [["tough", "luck"]],
-    }
-    with ct.Store.open(path, create=True) as opened:
-        for study in (OLD, best):
-            ct.run(ct.studies.parse_study(study, "here"), opened)
-    result = board(path, "old", "best")
-    assert sorted(result.tables["leaderboard"].frame["player"]) == ["fair", "luck"]
-    (row,) = result.tables["not-ranked"].frame.rows(named=True)
-    assert row["player"] == "tough"
-    assert row["lacks"].startswith("5 of 6 combinations of configuration and role")
-
-    path = tmp_path / "store.sqlite"
     apart = {
         "name": "apart",
         "players": OLD["players"],

@@ -108,10 +108,7 @@ class Quantity(NamedTuple):
 
     @property
     def range(self) -> Bounds:
-        """The metric's bounds, limited to -1 to 1 for shares of attainable payoffs.
-
-        Values can be lower, because a player can lose more than its attainable payoff.
-        """
+        """The bounds, limited to -1 to 1 for shares of payoffs, which large losses exceed."""
         if self.unit != ATTAINABLE:
             return self.bounds
         return max(self.bounds[0], SIGNED[0]), min(self.bounds[1], SIGNED[1])
@@ -126,7 +123,9 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     once = seats.filter("finished", pl.col("way").is_null())
     played = once.filter(~pl.col("words"))
     against_panel = played.filter(pl.col("other").is_in(list(battery.panel)))
-    for quantity in (*_payoffs(against_panel, battery), *_exploited(played, battery)):
+    in_parts = played.filter(pl.col("part").is_in(list(battery.parts)))
+    exploited = Quantity.of("exploited", exploitation(in_parts, battery.panel))
+    for quantity in (*_payoffs(against_panel, battery), exploited._replace(fitted=True)):
         yield _defined(quantity._replace(scope=BASELINES))
     talked = seats.filter("words", pl.col("way").is_null())
     anew = seats.filter("finished", pl.col("way").is_not_null())
@@ -199,11 +198,6 @@ def _payoffs(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     yield Quantity.of("truthful", _of_all(played, pl.col("said") - pl.col("false"), "said"))
 
 
-def _exploited(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    values = exploitation(played.filter(pl.col("part").is_in(list(battery.parts))), battery.panel)
-    yield Quantity.of("exploited", values)._replace(fitted=True)
-
-
 def _judged(once: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     """Yield the share of true claims, with the judge's errors on scripted claims."""
     read = once.filter(pl.col("judged") > 0)
@@ -247,11 +241,7 @@ def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    """Yield three metrics for each manipulation, and for identical repeats as a control.
-
-    The metrics are the signed and the absolute change of earnings, and the share of matches with a
-    changed course. Gains and losses cancel only in the signed change.
-    """
+    """Yield the signed and absolute change of earnings and the changed courses by message."""
     words = Quantity.of("words", conditions(talked, battery).rows.with_columns(value="signed"))
     names = {name: [name] for name in manipulations(battery)}
     control = {"repeats": battery.repeats} if battery.repeats else {}

@@ -35,11 +35,6 @@ def mean_differences(
 
     Differences that are all equal have the interval of :func:`.mean_intervals`. Other differences
     have no interval with fewer than two degrees of freedom.
-
-    Args:
-        frame: a row per pair, with the columns of :data:`CLUSTER`.
-        by: the columns that define the cells.
-        bounds: the smallest and the largest possible difference.
     """
     means = mean_intervals(frame, [column], by, cluster=CLUSTER, strata=(), bounds={column: bounds})
     limits: list[tuple[float | None, float | None]] = []
@@ -59,11 +54,6 @@ def stratified_means(
 
     If values vary only between strata, there is no stratified interval. Strata are then ignored,
     which makes the interval wider.
-
-    Args:
-        frame: a row per match, with the columns of :data:`CLUSTER`.
-        by: the columns that define the cells.
-        bounds: the possible range of a value.
     """
     options: dict[str, Any] = {"cluster": CLUSTER, "bounds": {column: bounds}}
     stratified = mean_intervals(frame, [column], by, strata=CLUSTER[:1], **options)
@@ -120,19 +110,11 @@ def detectable_effect(
     level: float,
     largest: float = np.inf,
 ) -> float | None:
-    """Return the smallest effect on a mean that is detected with 80 % power.
+    """Return the smallest effect on a mean that is detected with 80 % power; None if none is.
 
     The effect is :func:`noncentrality` times the standard error. If the values are equal in all G
     clusters, the standard error of an effect d is sqrt(d * (reach - d) / G), as if d / reach of the
-    clusters differed by ``reach``.
-
-    Args:
-        error: standard error of the mean; None if the values are equal.
-        freedom: degrees of freedom of the standard error; None or 0 for one cluster.
-        reach: distance from the mean to the farther bound; may be infinite.
-
-    Returns:
-        The effect in the unit of the mean; None if the design detects no possible effect.
+    clusters differed by ``reach``, the distance from the mean to the farther bound.
     """
     if not freedom or not clusters:
         return None

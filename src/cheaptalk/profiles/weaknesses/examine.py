@@ -66,10 +66,7 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
 
 
 def _explained(open_trials: Mapping[str, Trial], rejected: frozenset[str]) -> dict[str, float]:
-    """Return the p-values of findings that other findings explain.
-
-    For example, a reaction to flattery can explain a reaction to messages of any kind.
-    """
+    """Return the p-values of findings that others explain, such as "messages of any kind"."""
     level = LEVEL / (len(open_trials) - len(rejected) + 1)
     explaining = {key: open_trials[key].controls & rejected for key in sorted(rejected)}
     ps = {key: open_trials[key].p(others) for key, others in explaining.items() if others}

@@ -109,11 +109,7 @@ def _played(seats: pl.DataFrame, battery: Battery) -> pl.DataFrame:
 
 
 def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
-    """Return each instance's game and its early, normal and late match without messages.
-
-    Args:
-        seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
-    """
+    """Return each instance's game and its early, normal and late match without messages."""
     names = [battery.early, base(battery), battery.late]
     played = _played(seats, battery).filter(pl.col("other").is_in(names))
     return [

@@ -62,10 +62,7 @@ FATIGUE = "fatigue"
 
 
 def message_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
-    """Yield a test of each manipulation, of all messages together, and of fatigue.
-
-    The controls of a manipulation are identical repeats and the other manipulations.
-    """
+    """Yield a test of each manipulation, of all messages together, and of fatigue."""
     played, plain = conditions(rows, battery), battery.repeats
     tested = manipulations(battery)
     for name in tested:
@@ -97,10 +94,7 @@ def _of_condition(played: Conditions, name: str, key: str, plain: Sequence[str])
 
 
 def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
-    """Return a sentence on the changes in earnings, early agreements and courses of matches.
-
-    The text starts with the earnings if their interval excludes 0, and otherwise with the courses.
-    """
+    """Return the changes of earnings and courses, first of earnings if 0 is excluded."""
     condition, without = ("late", "early") if late else (f"with {_noun(name)}", "in silence")
     _, size, signed = _effects(rows)
     earned, base = (fixed(mean_of(rows[column]), DECIMALS) for column in ("earned", "base"))
@@ -131,12 +125,7 @@ def _noun(name: str) -> str:
 
 
 def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
-    """Return the title of a finding on messages, such as "yields to flattery".
-
-    Args:
-        signed: the mean change of the earnings.
-        yielded: whether the player accepted more offers before the last round than in silence.
-    """
+    """Return a finding's title; ``yielded`` means more accepted offers than in silence."""
     loses = (signed.value or 0) < 0 and (yielded or excludes_zero(signed))
     return YIELDS.get(name, f"yields to {_noun(name)}") if loses else f"reacts to {_noun(name)}"
 
@@ -157,10 +146,7 @@ def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estima
 
 
 def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Return the match with the largest loss or change, and its paired match.
-
-    Both are None if every pair of matches took the same course.
-    """
+    """Return the match with the largest loss or change, and its twin, if any match changed."""
     hit = rows.filter(pl.col("changed") > 0)
     loss = pl.col("signed").clip(upper_bound=0)
     worst = hit.sort(loss, -pl.col("size"), maintain_order=True).head(1)
@@ -185,10 +171,8 @@ def _stands_out(
 ) -> float:
     """Return the p-value of the largest deviation in any statistic, within one game or over all.
 
-    Args:
-        pools: the game of each instance, and the statistics of its conditions, starting with the
-            tested condition.
-        two_sided: for each statistic, whether decreases count as effects, too.
+    ``pools`` has the game of each instance and the statistics of its conditions, the tested one
+    first.
     """
     games = list(dict.fromkeys(game for game, _ in pools))
     tables = [
@@ -204,11 +188,7 @@ Controls: TypeAlias = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
 
 
 def controls_of(played: Conditions, battery: Battery, rejected: Collection[str]) -> Controls:
-    """Return the control values for testing a manipulation, by instance.
-
-    Args:
-        rejected: keys of the weaknesses that were found.
-    """
+    """Return the control values for testing a manipulation, by instance."""
     others = [name for name in manipulations(battery) if f"words.{name}" not in rejected]
     names = [*battery.repeats, *others[1:]]
     pools = (
@@ -223,15 +203,9 @@ def controls_of(played: Conditions, battery: Battery, rejected: Collection[str])
 def least_changes(instances: Controls, level: float) -> int | None:
     """Return the smallest number of changed matches at which a test detects a manipulation.
 
-    The assumed manipulation changes only the course, in instances of all games. In the other
-    instances, it has the mean of its controls.
-
-    Args:
-        instances: the controls of each instance.
-
-    Returns:
-        The number, including changes that controls have, too; None if even changes in all instances
-        are not detected.
+    The assumed manipulation changes only the course, in instances of all games; elsewhere it has
+    the mean of its controls. The number includes changes that controls have, too. It is None if
+    even changes in all instances are not detected.
     """
     size = len(instances)
     hits = [{number * size // count for number in range(count)} for count in range(1, size + 1)]
@@ -243,13 +217,10 @@ def least_changes(instances: Controls, level: float) -> int | None:
 
 
 def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
-    """Return games with too few instances to detect a manipulation limited to that game.
+    """Return the number of instances of games with too few to detect a manipulation there.
 
     In such a game, a manipulation that changes all matches has a p-value above the level even if
     controls change none.
-
-    Returns:
-        The number of instances by game.
     """
     steady = tuple((game, ((0.0,) * len(STATISTICS),) * len(rows)) for game, rows in instances)
     hits: dict[str, set[int]] = {}

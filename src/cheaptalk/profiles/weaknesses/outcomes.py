@@ -35,13 +35,10 @@ REASON = 120
 
 
 class FailedMatch(NamedTuple):
-    """A match that failed because a call got no answer.
+    """A match that failed because a call of the player (``own``) or opponent got no answer.
 
-    Attributes:
-        reason: the reason of the failure, without the number of the request.
-        own: whether the player's call failed instead of the opponent's.
-        game, other, way: as in the columns of :func:`~cheaptalk.profiles.seats.seats`.
-        answers: number of the player's answers before the failure.
+    ``reason`` does not name the request; ``answers`` counts the player's answers before the
+    failure.
     """
 
     match: str
@@ -54,10 +51,7 @@ class FailedMatch(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Counts of matches, of early ends (``hits``) and of requests in one condition.
-
-    ``p`` is the p-value of more early ends per request than in other conditions.
-    """
+    """Numbers of matches, early ends and requests under a condition, with a p-value."""
 
     kind: str
     name: str
@@ -68,12 +62,7 @@ class Condition(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A way in which a match can end early, such as a crash.
-
-    Attributes:
-        does: the verb for the player, such as "crashes".
-        done: the verb for the matches, such as "failed".
-    """
+    """A way in which a match can end early, with the verbs for the player and for the matches."""
 
     key: str
     title: str
@@ -94,9 +83,6 @@ def ending_trials(
     condition with more early ends per request than all others: Fisher's exact test over requests,
     with Bonferroni's correction over conditions. Requests are counted because matches with more
     requests end early more often.
-
-    Args:
-        rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
     matches = rows.unique("match_id", maintain_order=True).select(
         *("match_id", *KINDS),

@@ -18,14 +18,10 @@ from cheaptalk.yaml_files import read_yaml
 class Rate(NamedTuple):
     """A weakness defined by a rate: a share of opportunities that should not exceed a limit.
 
-    Attributes:
-        hits, chances: numbers of hits and opportunities in a row of seats, in SQL.
-        limit: the largest share that is not a weakness.
-        unit: the unit of opportunities.
-        predicate: the text after "12 of 20 offers".
-        unread: number of excluded opportunities that the check cannot read.
-        contrary: number of opposite events, which are equally likely without the weakness.
-        repaired: number of hits that the player corrected in a retry.
+    Hits and chances are SQL expressions over a row of seats, as are ``unread`` (excluded
+    opportunities that the check cannot read), ``contrary`` (opposite events, which are equally
+    likely without the weakness) and ``repaired`` (hits that the player corrected in a retry).
+    ``predicate`` is the text after "12 of 20 offers".
     """
 
     key: str
@@ -55,8 +51,7 @@ HOW_ASKED = {
 def rate_trials(rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
     """Yield a test of each rate, and of leaks to each opponent that asks for secrets.
 
-    Unanswered requests are a weakness of agents only, because failures of hosted models can be the
-    provider's fault.
+    Only agents are tested for unanswered requests, which can be the fault of a model's provider.
     """
     for key, rate in RATES.items():
         if key != "leaks" and (key != "unanswered" or rows["agent"].any()):
@@ -84,10 +79,7 @@ class GameCount(NamedTuple):
 
 
 def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
-    """Test a rate over all games and in each single game.
-
-    The reported numbers are those with the smaller corrected p-value.
-    """
+    """Test a rate over all games and in each one, and report the smaller corrected p."""
     hits, chances = (pl.sql_expr(text) for text in (rate.hits, rate.chances))
     counts = rows.with_columns(
         hits=hits.fill_null(0).cast(pl.Int64), chances=chances.fill_null(0).cast(pl.Int64)

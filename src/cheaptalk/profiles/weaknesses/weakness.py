@@ -102,9 +102,8 @@ class Examination(NamedTuple):
 class Trial(NamedTuple):
     """A test of a weakness, before the correction for multiple tests.
 
-    Attributes:
-        p: returns the p-value, given the keys of weaknesses already found.
-        controls: keys of weaknesses with conditions that are controls until they are found.
+    ``p`` returns the p-value given the keys of weaknesses already found; ``controls`` has the keys
+    of weaknesses whose conditions are controls until they are found.
     """
 
     outcome: Weakness
@@ -116,15 +115,11 @@ NO_EFFECT = Estimate(0.0)
 
 
 def estimate_of(values: Sequence[float], minimum: float = -1.0, maximum: float = 1.0) -> Estimate:
-    """Return a mean with a 95 % t interval.
+    """Return a mean of independent values in a possible range, with a 95 % t interval.
 
     If all values are 0, the interval is the exact interval of a share without hits (Clopper and
     Pearson 1934). If all values are equal but not 0, their variation is unknown, so there is no
     interval.
-
-    Args:
-        values: independent values of matches or instances.
-        minimum, maximum: the possible range of a value.
     """
     n = len(values)
     if not n:

@@ -29,15 +29,9 @@ class Lead(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A point of a chart.
+    """A point of a chart, with a tooltip (one fact per line), a link, intervals and a radius.
 
-    Attributes:
-        x, y: the position.
-        text: the tooltip, one fact per line.
-        lead: a link to the matches.
-        x_ends, y_ends: the intervals along the axes.
-        size: the radius, in pixels.
-        tone: the colour, if it differs from the layer's colour.
+    Its colour is that of its layer unless it has a tone.
     """
 
     x: Value
@@ -51,12 +45,10 @@ class Mark(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A rectangle of a chart, such as a bar or the cell of a heat map.
+    """A rectangle of a chart, such as a bar or the cell of a heat map; names are at 0, 1 and so on.
 
-    Attributes:
-        x, y: its ends along the axes, where names are at 0, 1 and so on.
-        heat: the position of its colour on the scale, in [0, 1], or [-1, 1] for a diverging scale;
-            None for the colour of its layer.
+    ``heat`` is the position of its colour on the scale, in [0, 1], or [-1, 1] for a diverging
+    scale; None for the colour of its layer.
     """
 
     x: tuple[float, float]
@@ -77,13 +69,7 @@ class Points(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Connected marks; the line is interrupted at marks without a position.
-
-    Attributes:
-        dots: whether marks are visible.
-        band: whether intervals are shown as a band instead of whiskers.
-        steps: whether it is a step function.
-    """
+    """Connected marks, with gaps at marks without a position; a ``band`` replaces whiskers."""
 
     marks: Sequence[Mark]
     name: str = ""
@@ -102,7 +88,6 @@ class Boxes(NamedTuple):
     name: str = ""
     tone: Tone = 0
     frame: float = 0
-    opacity: float = 1
 
 
 class Rule(NamedTuple):
@@ -225,8 +210,8 @@ def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
     """Return a chart in which each player's marks have the player's colour.
 
     Lines and dots of a single player are recognised by their name. If dots of several players share
-    a series, each dot has the colour of the player on its row; then different series, such as
-    roles, have different shapes.
+    a series, each has the colour of the player on its row, and series, such as roles, differ in
+    shape.
     """
     series = [layer for layer in chart.layers if isinstance(layer, Points) and _rows(layer, tones)]
     several = [layer.name for layer in series if layer.name and layer.name not in tones]

@@ -58,15 +58,7 @@ def dots(
     *,
     axis: Axis = PLAIN,
 ) -> Chart:
-    """Return a chart with one dot and interval per row, from the top.
-
-    Args:
-        names: unique names of the rows.
-        key: the column of the numbers.
-        texts: the tooltip of each row.
-        leads: a link to the matches of each row.
-        axis: the axis of the numbers.
-    """
+    """Return a chart with one dot, interval and tooltip per uniquely named row, from the top."""
     layer = points(names, rows, key, texts, leads)
     return Chart(title, unit, [layer], axis, Axis(names=tuple(names)))
 
@@ -106,12 +98,8 @@ def cells(
 ) -> Chart:
     """Return a heat map with a cell per row and column; warmer colours mean higher numbers.
 
-    Args:
-        down, across: the titles of rows and columns, and their names.
-        cell: returns the content for a row and a column; None for an empty cell.
-        middle: whether the colour scale diverges from 0.
-        printed: maximum number of rows and columns for which cells show their numbers.
-        frames: frames around cells.
+    ``down`` and ``across`` are the titles and names of rows and columns; ``middle`` makes the
+    colours diverge from 0. Cells show their numbers up to :data:`PRINTED` rows and columns.
     """
     by_position = {
         (i, j): content
@@ -197,11 +185,7 @@ def histogram(
 ) -> Chart:
     """Return a histogram with bins of equal width whose edges are multiples of that width.
 
-    Args:
-        across: the title of the values, with their unit.
-        up: the title of the counts.
-        width: the bin width; chosen automatically by default. With a width of 1, integers are
-            centred in their bins.
+    With a width of 1, integers are centred in their bins; by default, the width is automatic.
     """
     step = width or _width(min(values), max(values))
     shift = 0.5 if width == 1 else 0.0
@@ -213,21 +197,13 @@ def histogram(
         (
             (index + 0.5 - shift) * step,
             float(count),
-            f"{_bar_text(index, step, integer=bool(shift))}: {count:,} {up}",
+            (f"{index}" if shift else f"{index * step:g} to {(index + 1) * step:g}")
+            + f": {count:,} {up}",
         )
         for index, count in sorted(tally.items())
     ]
-    return Chart(
-        title,
-        "",
-        [columns(heights, width=0.9 * step)],
-        Axis(across, zero=True, integer=bool(shift)),
-        Axis(up, zero=True, integer=True),
-    )
-
-
-def _bar_text(index: int, step: float, *, integer: bool) -> str:
-    return str(index) if integer else f"{index * step:g} to {(index + 1) * step:g}"
+    axes = Axis(across, zero=True, integer=bool(shift)), Axis(up, zero=True, integer=True)
+    return Chart(title, "", [columns(heights, width=0.9 * step)], *axes)
 
 
 def _width(low: float, high: float) -> float:

@@ -18,12 +18,7 @@ MARGIN = 0.04
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis with its position in pixels.
-
-    Attributes:
-        low, high: the numbers at the ends of the axis; names are 1 apart, from 0.
-        start, end: the pixels at ``low`` and ``high``.
-    """
+    """An axis between two pixel positions; its names are 1 apart, from 0."""
 
     axis: Axis
     low: float

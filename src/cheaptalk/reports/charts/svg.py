@@ -56,13 +56,7 @@ Href = Callable[[Lead], str]
 def drawing(
     chart: Chart, width: int = WIDTH, *, paint: Mapping[str, str] = PAPER, href: Href | None = None
 ) -> str:
-    """Return a chart as an SVG element; all text in it is escaped.
-
-    Args:
-        width: in pixels; the height follows.
-        paint: the colours, :data:`PAGE` or :data:`PAPER`.
-        href: returns the address of a mark's matches; None for no links.
-    """
+    """Return a chart as an SVG element of a width in pixels; all text in it is escaped."""
     return _Drawing(chart, width, paint, href).whole()
 
 
@@ -236,16 +230,14 @@ class _Drawing:
                 anchor = "start" if axis.far else "end"
                 yield self._text(short, x, y if axis.far else y - 2, anchor, turn=turn, full=text)
             else:
-                yield self._text(text, self._inside(x, text), y, "middle", tone="soft")
+                half = width_of(text) / 2
+                inside = max(half, min(x, self.width - half))
+                yield self._text(text, inside, y, "middle", tone="soft")
         if axis.title:
             middle = (self._left + self._right) / 2
             at_end = self._top - self._below + FONT if axis.far else bottom + self._below - 2
             x = min(middle, self.width - width_of(axis.title) / 2 - 2)
             yield self._title(axis.title, self.width - 20, x, at_end)
-
-    def _inside(self, x: float, text: str) -> float:
-        half = width_of(text) / 2
-        return max(half, min(x, self.width - half))
 
     def _down(self, axis: Axis) -> Iterator[str]:
         room = self._left - GAP - (FONT + GAP if axis.title else 0)
@@ -357,11 +349,10 @@ class _Drawing:
                 "rect", **shape, fill="none", stroke=tone, stroke_width=str(layer.frame)
             )
         fill = tone if box.heat is None else self._heat(box.heat)
-        faint = None if layer.opacity == 1 else str(layer.opacity)
         label = ""
         if box.label:
             label = self._text(box.label, (left + right) / 2, (top + bottom) / 2 + 4, "middle")
-        return self._linked(_element("rect", **shape, fill=fill, fill_opacity=faint) + label, box)
+        return self._linked(_element("rect", **shape, fill=fill) + label, box)
 
     def _around(self) -> Iterator[str]:
         """Yield a radar chart: names in a circle, with values that increase from the centre."""

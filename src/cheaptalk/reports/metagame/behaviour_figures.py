@@ -23,12 +23,7 @@ BINS = 24
 
 
 def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Chart | None:
-    """Return a radar chart of players' mean metrics in self-play; None without self-play.
-
-    Args:
-        frame: matches of one game with two seats, as :func:`.match_frames` returns them.
-        labels: the players to show.
-    """
+    """Return a radar chart of players' mean metrics in self-play; None without self-play."""
     row_player, column_player = (f"player_{seat}" for seat in places_in(frame))
     metrics = list(radar.axes.values())
     self_play = frame.filter(
@@ -48,11 +43,7 @@ def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) ->
 def radar_panel(
     radar: Radar, title: str, rows: Sequence[tuple[str, int, Sequence[float]]]
 ) -> Chart:
-    """Return a radar chart of mean metrics, with one line per row.
-
-    Args:
-        rows: the label of each line, its number of matches and its means.
-    """
+    """Return a radar chart with a line per row of a label, a number of matches and mean metrics."""
     layers = [
         Line(
             [
@@ -89,13 +80,8 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
     heights = [
         (middle, count, f"around {middle:.2f}: {count} instances") for middle, count in middles
     ]
-    return Chart(
-        histogram.title,
-        "",
-        [columns(heights, width=size * 0.92)],
-        Axis(histogram.axis, zero=True),
-        Axis("instances", zero=True, integer=True),
-    )
+    axes = Axis(histogram.axis, zero=True), Axis("instances", zero=True, integer=True)
+    return Chart(histogram.title, "", [columns(heights, width=size * 0.92)], *axes)
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
@@ -107,16 +93,10 @@ def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
 def concession_curves(
     game: str, frame: pl.DataFrame, rounds: pl.DataFrame, labels: Sequence[str]
 ) -> Chart | None:
-    """Chart each player's mean demand by round, with 95 % intervals as bands.
+    """Chart each player's mean demand by round, with 95 % bands; None if there are no offers.
 
-    Intervals are clustered by instance within configurations (see :func:`.mean_intervals`). A round
-    includes the matches in which the player still made an offer. Return None if there are no
-    offers.
-
-    Args:
-        frame: matches of the game, as :func:`.match_frames` returns them.
-        rounds: demands in these and possibly other matches, as :func:`demands` returns them.
-        labels: the players to show.
+    Intervals are clustered by instance within configurations. A round includes the matches in which
+    the player still made an offer; ``rounds`` can have demands of other matches, too.
     """
     offers = rounds.join(frame, on="match_id", how="semi").filter(pl.col("player").is_in(labels))
     means = mean_intervals(

@@ -5,7 +5,7 @@ from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.providers import Providers
-from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis, SeatsEquilibrium
+from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.equilibrium.empirical.bootstrap import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 
@@ -139,38 +139,35 @@ def _of_seats(analysis: SeatsAnalysis) -> dict[str, Any]:
         "units": list(analysis.units),
         "pooled": analysis.pooled,
         "equilibria": [
-            _equilibrium(analysis, equilibrium) for equilibrium in analysis.solution.equilibria
+            {
+                "mixtures": {
+                    seat: _under(labels, shares.tolist())
+                    for seat, labels, shares in zip(
+                        analysis.seats, analysis.labels, equilibrium.mixtures, strict=True
+                    )
+                },
+                "payoffs": _under(analysis.seats, equilibrium.profile.payoffs),
+                "regrets": _under(analysis.seats, equilibrium.profile.regrets),
+                "pure": equilibrium.pure,
+                "continuum": equilibrium.continuum,
+            }
+            for equilibrium in analysis.solution.equilibria
         ],
         "paths": analysis.solution.paths,
         "paths_lost": analysis.solution.failed_paths,
-        "pairs": [_pair(analysis, pair) for pair in analysis.pairs],
+        "pairs": [
+            {
+                "players": _under(analysis.seats, pair[:2]),
+                "gets": _under(analysis.seats, map(Spread._asdict, pair.payoffs)),
+                "regrets": _under(analysis.seats, pair.regrets),
+                "best_response": _under(analysis.seats, pair.best),
+                "best_response_in": _under(analysis.seats, pair.replies),
+                "pure_equilibrium": pair.stable,
+                "support": pair.support,
+                "matches": pair.matches,
+                "instances": pair.instances,
+            }
+            for pair in analysis.pairs
+        ],
         "without_pure_equilibrium": analysis.choice.without,
-    }
-
-
-def _equilibrium(analysis: SeatsAnalysis, equilibrium: SeatsEquilibrium) -> dict[str, Any]:
-    mixtures = [
-        _under(labels, shares.tolist())
-        for labels, shares in zip(analysis.labels, equilibrium.mixtures, strict=True)
-    ]
-    return {
-        "mixtures": _under(analysis.seats, mixtures),
-        "payoffs": _under(analysis.seats, equilibrium.profile.payoffs),
-        "regrets": _under(analysis.seats, equilibrium.profile.regrets),
-        "pure": equilibrium.pure,
-        "continuum": equilibrium.continuum,
-    }
-
-
-def _pair(analysis: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
-    return {
-        "players": _under(analysis.seats, pair[:2]),
-        "gets": _under(analysis.seats, map(Spread._asdict, pair.payoffs)),
-        "regrets": _under(analysis.seats, pair.regrets),
-        "best_response": _under(analysis.seats, pair.best),
-        "best_response_in": _under(analysis.seats, pair.replies),
-        "pure_equilibrium": pair.stable,
-        "support": pair.support,
-        "matches": pair.matches,
-        "instances": pair.instances,
     }

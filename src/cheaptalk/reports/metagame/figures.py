@@ -1,6 +1,7 @@
 """Charts of empirical games: mixtures, regrets and payoffs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis
@@ -19,15 +20,15 @@ def mixture_bars(analysis: Analysis) -> Chart:
     lengths = [(row, 0.0, number(shares[index]), "") for row, index in enumerate(order)]
     layers = (bars(lengths, tone="rule"), _along(analysis, shares, order, 3, "ink"))
     title = f"Equilibrium of {analysis.name}"
-    return _rows(title, "probability", analysis, order, layers, Axis(ends=(0, 1)))
+    return Chart(title, "probability", layers, Axis(ends=(0, 1)), _rows(analysis, order))
 
 
 def regret_ranking(analysis: Analysis) -> Chart:
     """Chart each strategy's regret at equilibrium as dots with intervals, the lowest on top."""
     order, regrets = analysis.ranking, analysis.against("regret")
     points = [_along(analysis, regrets, order, analysis.payoff_decimals, 1)]
-    title, across = "Regret at equilibrium", Axis(zero=True)
-    return _rows(title, unit_of(analysis), analysis, order, points, across)
+    axes = Axis(zero=True), _rows(analysis, order)
+    return Chart("Regret at equilibrium", unit_of(analysis), points, *axes)
 
 
 def payoff_map(analysis: Analysis) -> Chart:
@@ -43,14 +44,8 @@ def payoff_map(analysis: Analysis) -> Chart:
         tooltip += _counts_text(counts[i, j], instances[i, j])
         return Cell(number(spread), tooltip, lead(analysis, row, column, status="finished"))
 
-    return cells(
-        "Payoffs",
-        unit_of(analysis),
-        ("Payoff of", labels),
-        ("Against", labels),
-        cell,
-        decimals=decimals,
-    )
+    titles = ("Payoff of", labels), ("Against", labels)
+    return cells("Payoffs", unit_of(analysis), *titles, cell, decimals=decimals)
 
 
 def unit_of(analysis: Analysis) -> str:
@@ -63,16 +58,8 @@ def number(spread: Spread) -> float:
     return spread.mean if spread.mean is not None else spread.estimate or 0.0
 
 
-def _rows(
-    title: str,
-    unit: str,
-    analysis: Analysis,
-    order: Sequence[int],
-    layers: Sequence[Points | Boxes],
-    across: Axis,
-) -> Chart:
-    labels = tuple(analysis.labels[index] for index in order)
-    return Chart(title, unit, layers, across, Axis(names=labels))
+def _rows(analysis: Analysis, order: Sequence[int]) -> Axis:
+    return Axis(names=tuple(analysis.labels[index] for index in order))
 
 
 def _along(
@@ -150,15 +137,9 @@ def _map(analysis: SeatsAnalysis, side: int) -> Chart:
     frames = [
         Boxes(boxes, tone=1, frame=width) for width, boxes in frames_by_width.items() if boxes
     ]
-    return cells(
-        f"Payoff of {capital(analysis.seats[side])}",
-        analysis.units[side],
-        (down, rows),
-        (across, columns),
-        cell,
-        decimals=analysis.payoff_decimals,
-        frames=frames,
-    )
+    title, unit = f"Payoff of {capital(analysis.seats[side])}", analysis.units[side]
+    options: dict[str, Any] = {"decimals": analysis.payoff_decimals, "frames": frames}
+    return cells(title, unit, (down, rows), (across, columns), cell, **options)
 
 
 def _pair_text(pair: Pair, side: int, decimals: int) -> str:

@@ -35,15 +35,7 @@ LETTER = 9.2
 
 
 class Node(NamedTuple):
-    """A strategy as a node of a best-response graph.
-
-    Attributes:
-        short_label: the label as displayed, possibly shortened.
-        share: the probability at equilibrium.
-        centre: the position of the node.
-        text: the position of the label's ``anchor``: start, middle or end.
-        tone: the number of the colour.
-    """
+    """A strategy as a node, with its label at the position ``text``, to which ``anchor`` refers."""
 
     label: str
     short_label: str
@@ -55,15 +47,10 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """An arrow from a strategy to its best response.
+    """An arrow from a strategy to its best response in a share of draws (``frequency``).
 
-    Attributes:
-        source, target: the strategy and its best response.
-        frequency: the share of draws in which it is a best response.
-        payoff: the mean payoff of the response.
-        style: dotted, dashed or solid.
-        strength: the payoff relative to the range over all edges, in [0, 1].
-        line, head: the SVG paths.
+    ``strength`` is the response's payoff relative to the range over all edges, in [0, 1]; ``line``
+    and ``head`` are SVG paths.
     """
 
     source: str

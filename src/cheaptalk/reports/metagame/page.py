@@ -22,12 +22,7 @@ from cheaptalk.frames.unscored import unscored
 from cheaptalk.records import Store
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.charts.chart import Chart, tones_of
-from cheaptalk.reports.metagame.behaviour_figures import (
-    concession_curves,
-    demands,
-    instance_histogram,
-    self_play_radar,
-)
+from cheaptalk.reports.metagame import behaviour_figures
 from cheaptalk.reports.metagame.parts import analysis_parts
 from cheaptalk.reports.metagame.seats_parts import seats_parts
 from cheaptalk.reports.output import write_page
@@ -143,7 +138,9 @@ def metagame_report(
     tones = tones_of(label for one in analyses for label in one.labels if isinstance(label, str))
     rounds = {}
     if played and tones:
-        rounds = _together([demands(played.store, study) for study in played.studies])
+        rounds = _together(
+            [behaviour_figures.demands(played.store, study) for study in played.studies]
+        )
     for analysis in analyses:
         if isinstance(analysis, SeatsAnalysis):
             about, contents = _by_seat, iter(seats_parts(analysis))
@@ -196,10 +193,15 @@ def _conduct(analysis: Analysis, rounds: Mapping[str, pl.DataFrame]) -> Iterator
         return
     frame, game = analysis.selected.frame, analysis.selected.game_spec
     if game in rounds:
-        yield concession_curves(game, frame, rounds[game], analysis.labels)
+        yield behaviour_figures.concession_curves(game, frame, rounds[game], analysis.labels)
     if view := analysis.selected.view:
-        yield from (self_play_radar(frame, analysis.labels, radar) for radar in view.radars)
-        yield from (instance_histogram(frame, histogram) for histogram in view.histograms)
+        yield from (
+            behaviour_figures.self_play_radar(frame, analysis.labels, radar)
+            for radar in view.radars
+        )
+        yield from (
+            behaviour_figures.instance_histogram(frame, histogram) for histogram in view.histograms
+        )
 
 
 def _transcripts(played: Played) -> str:

@@ -1,6 +1,7 @@
 """The section on one game in a page on empirical games: its equilibrium and uncertainty."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import polars as pl
@@ -24,7 +25,9 @@ from cheaptalk.reports.recipes.tables import (
     WANTED,
     Header,
     ReportTable,
+    counts,
     finite,
+    texts,
 )
 from cheaptalk.rules import counted, game_title
 from cheaptalk.text import capital, fixed
@@ -79,12 +82,7 @@ VARIANCE = (
 
 
 def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, float | None]:
-    """Return an estimate from bootstrap draws as table columns, with its 95 % interval.
-
-    Args:
-        key: the name of the column.
-        mean: whether to show the mean over draws rather than the estimate.
-    """
+    """Return an estimate over draws, or their mean, as table columns with the 95 % interval."""
     value = number(spread) if mean or spread.estimate is None else spread.estimate
     if spread.estimate is None and spread.mean is None:
         return {key: None, key + LOW: None, key + HIGH: None, key + ERROR: None}
@@ -109,13 +107,8 @@ def analysis_parts(
     if analysis.gaps:
         yield _order(analysis, prefix)
     yield best_responses(analysis, tones, prefix)
-    yield Charts(
-        f"{prefix}-payoffs",
-        "Payoffs",
-        [figures.payoff_map(analysis)],
-        "The payoff of the row strategy against the column strategy.",
-        wide=True,
-    )
+    caption = "The payoff of the row strategy against the column strategy."
+    yield Charts(f"{prefix}-payoffs", "Payoffs", [figures.payoff_map(analysis)], caption, wide=True)
     yield _payoffs(analysis, prefix)
     yield _equilibria(analysis, prefix)
     yield from _ratings(analysis, prefix)
@@ -239,8 +232,7 @@ def _order(analysis: Analysis, prefix: str) -> ReportTable:
         for gap in analysis.gaps
     ]
     columns = [
-        Header("ahead", "Ahead"),
-        Header("behind", "Behind"),
+        *texts(ahead="Ahead", behind="Behind"),
         Header("lead", "Lead", figures.unit_of(analysis), analysis.payoff_decimals),
         Header("p", "p", "two-sided", 3, ORDER),
         Header("corrected", "p corrected", "Holm's rule", 3),
@@ -269,14 +261,14 @@ def best_responses(analysis: Analysis, tones: Mapping[str, int], prefix: str) ->
 
 
 def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
-    counts, instances = analysis.game.counts(), analysis.game.instances()
+    matches, instances = analysis.game.counts(), analysis.game.instances()
     rows = []
     for i, label in enumerate(analysis.labels):
         row: dict[str, Any] = {"strategy": label}
         for j, rival in enumerate(analysis.labels):
             row |= spread_out(AGAINST + rival, analysis.payoffs[i][j], mean=False)
             row |= {
-                f"{AGAINST}{rival}{COUNT}": int(counts[i, j]) or None,
+                f"{AGAINST}{rival}{COUNT}": int(matches[i, j]) or None,
                 f"{AGAINST}{rival}{CLUSTERS}": int(instances[i, j]) or None,
                 f"{AGAINST}{rival}{WANTED}": None,
             }
@@ -285,19 +277,14 @@ def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
     def cell(row: Mapping[str, Any], key: str) -> Lead | None:
         return figures.lead(analysis, row["strategy"], key.removeprefix(AGAINST))
 
-    return ReportTable(
-        f"{prefix}-payoffs",
-        "Payoffs by opponent",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            Header("strategy", "Strategy"),
-            *(Header(AGAINST + rival, f"against {rival}", "", 2) for rival in analysis.labels),
-        ),
+    columns = texts(strategy="Strategy")
+    columns += [Header(AGAINST + rival, f"against {rival}", "", 2) for rival in analysis.labels]
+    caption = (
         "Means of all matches over both seats, with 95 % of the draws. Numbers link to the "
-        "matches with the row strategy in the first seat.",
-        cells=cell,
-        counts=("match", "instance"),
+        "matches with the row strategy in the first seat."
     )
+    name, title, units = f"{prefix}-payoffs", "Payoffs by opponent", ("match", "instance")
+    return ReportTable.of(name, title, rows, columns, caption, cells=cell, counts=units)
 
 
 def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
@@ -319,7 +306,7 @@ def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
                 else "a continuum; this is its maximum-entropy point",
             }
         )
-    draw_columns = (
+    exists, taken = (
         Header("exists", "Exists", OF_DRAWS, 1, EXISTS),
         Header("taken", "Selected", OF_DRAWS, 1),
     )
@@ -328,15 +315,14 @@ def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
     columns = [
         Header("mixture", "Mixture"),
         Header("payoff", "Payoff", "", analysis.payoff_decimals),
-        *(() if analysis.uncertain else draw_columns),
+        *(() if analysis.uncertain else (exists, taken)),
         Header("entropy", "Entropy", "nats", 3),
         Header("regret", "Regret", about="The distance from an exact equilibrium."),
         Header("extent", "Extent"),
     ]
     caption = " ".join([f"{sentence}." for sentence in sentences if sentence] + dominated)
-    return ReportTable.of(
-        f"{prefix}-equilibria", "Equilibria of the mean payoffs", rows, columns, caption
-    )
+    name, title = f"{prefix}-equilibria", "Equilibria of the mean payoffs"
+    return ReportTable.of(name, title, rows, columns, caption)
 
 
 def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
@@ -353,10 +339,10 @@ def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
     columns = [
         Header("strategy", "Strategy"),
         Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals),
-        *(
-            Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
-            for kind in (rating.kind for rating in ranked.ratings)
-        ),
+    ]
+    columns += [
+        Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
+        for kind in (rating.kind for rating in ranked.ratings)
     ]
     caption = (
         "Computed from all matches, without intervals. These ratings ignore the equilibrium, so "
@@ -375,14 +361,12 @@ def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
             for rating in ranked.ratings
         ]
         columns = [
-            Header("rating", "Rating"),
-            Header("first", "Top strategy"),
+            *texts(rating="Rating", first="Top strategy"),
             Header("turned", "Reversed pairs", f"of {ranked.pairs}", 0),
-            Header("among", "Examples"),
+            *texts(among="Examples"),
         ]
-        yield ReportTable.of(
-            f"{prefix}-disagreements", "Where ratings disagree with regret", turned, columns
-        )
+        name, title = f"{prefix}-disagreements", "Where ratings disagree with regret"
+        yield ReportTable.of(name, title, turned, columns)
 
 
 def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
@@ -396,21 +380,19 @@ def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
             rows[0] |= spread_out(title, analysis.at_equilibrium(title))
             for row, index in zip(rows[1:], analysis.ranking, strict=True):
                 row |= spread_out(title, against[index])
-        columns = [
-            Header("strategy", "Against the equilibrium"),
-            *(Header(title, title, "", 2) for title in titles),
-        ]
-        yield ReportTable.of(
-            f"{prefix}-{anchor(reading.title).lower()}", reading.title, rows, columns, reading.about
-        )
+        columns = texts(strategy="Against the equilibrium")
+        columns += [Header(title, title, "", 2) for title in titles]
+        name = f"{prefix}-{anchor(reading.title).lower()}"
+        yield ReportTable.of(name, reading.title, rows, columns, reading.about)
 
 
 def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
     """Yield the tables of the game between model providers, for both versions of that game."""
     members = "; ".join(f"{name} has {', '.join(labels)}" for name, labels in among.members.items())
-    left_out = ""
+    own_strategies = f"Each provider chooses among its own strategies: {members}. "
     if among.left_out:
-        left_out = f" Strategies without a provider are omitted: {', '.join(among.left_out)}."
+        left_out = ", ".join(among.left_out)
+        own_strategies += f"Strategies without a provider are omitted: {left_out}. "
     for reading in among.readings:
         rows = []
         for index, provider in enumerate(among.members):
@@ -423,42 +405,25 @@ def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[Rep
             ):
                 row |= spread_out(AGAINST + rival, spread) | {f"reply.{rival}": 100 * share}
             rows.append(row)
-        given_column = (Header("given", "Value given", "at equilibrium", 1, GIVEN),)
+        columns = [*texts(provider="Provider"), Header("share", "Share", "of the equilibrium", 3)]
+        if reading.value_given is not None:
+            columns.append(Header("given", "Value given", "at equilibrium", 1, GIVEN))
+        decimals = analysis.payoff_decimals
+        columns += [
+            Header(AGAINST + rival, rival, "", decimals, group="Payoff against")
+            for rival in among.members
+        ]
+        columns += [
+            Header(f"reply.{rival}", rival, OF_DRAWS, 1, about, "Best response to")
+            for rival, about in zip_longest(among.members, [PROVIDER_REPLY], fillvalue="")
+        ]
         several = (
             f" A pair has several such equilibria in up to {100 * reading.several:.1f} % of draws; "
             "the first one is used."
-            if reading.several
-            else ""
-        )
-        yield ReportTable(
-            f"{prefix}-providers-{reading.name}",
-            f"Providers: {reading.title}",
-            pl.DataFrame(rows, infer_schema_length=None),
-            (
-                Header("provider", "Provider"),
-                Header("share", "Share", "of the equilibrium", 3),
-                *(given_column if reading.value_given is not None else ()),
-                *(
-                    Header(
-                        AGAINST + rival, rival, "", analysis.payoff_decimals, group="Payoff against"
-                    )
-                    for rival in among.members
-                ),
-                *(
-                    Header(
-                        f"reply.{rival}",
-                        rival,
-                        OF_DRAWS,
-                        1,
-                        PROVIDER_REPLY * (not index),
-                        group="Best response to",
-                    )
-                    for index, rival in enumerate(among.members)
-                ),
-            ),
-            f"Each provider chooses among its own strategies: {members}.{left_out} "
-            f"{reading.about}{several}",
-        )
+        ) * bool(reading.several)
+        caption = f"{own_strategies}{reading.about}{several}"
+        name, title = f"{prefix}-providers-{reading.name}", f"Providers: {reading.title}"
+        yield ReportTable.of(name, title, rows, columns, caption)
     for missing, why in among.absent.items():
         yield Text(f"{capital(missing)} is missing", f"{capital(why)}.")
 
@@ -467,29 +432,22 @@ def _next(analysis: Analysis, plan: NextCells | str, prefix: str) -> ReportTable
     if isinstance(plan, str):
         return Text("Where to play next", f"No pairs can be proposed: {plan}.")
     total = int(plan.cells["add_matches"].sum())
-    shared = ""
-    if plan.paired:
-        shared = (
-            " Because cells share instances, play the same new instances in all of these cells."
-        )
-    sample = [Header("sample", "Configuration")] if len(analysis.game.samples) > 1 else []
-    return ReportTable(
-        f"{prefix}-next",
-        "Where to play next",
-        plan.cells.with_columns(100 * pl.col("variance")),
-        (
-            Header("row", "Strategy"),
-            Header("column", "Against"),
-            *sample,
-            Header("add_matches", "Matches", "to add", 0),
-            Header("add_instances", "Instances", "to add", 0),
-            Header("instances", "Instances", "so far", 0),
-            Header("variance", "Share of variance", "%", 1, VARIANCE),
-            Header("even_matches", "Matches", "if spread evenly", 0),
-        ),
+    shared = " Because cells share instances, play the same new instances in all of these cells."
+    sample = texts(sample="Configuration") if len(analysis.game.samples) > 1 else []
+    columns = [
+        *texts(row="Strategy", column="Against"),
+        *sample,
+        *counts("to add", add_matches="Matches", add_instances="Instances"),
+        *counts("so far", instances="Instances"),
+        Header("variance", "Share of variance", "%", 1, VARIANCE),
+        *counts("if spread evenly", even_matches="Matches"),
+    ]
+    caption = (
         f"This design with {counted(total, 'match')} reduces the standard error of all regrets "
         "(the root of the sum of variances over strategies) from "
         f"{fixed(plan.error, 2)} to {fixed(plan.planned, 2)}. An even design with equal numbers of "
         f"instances in all cells would reach {fixed(plan.even, 2)}, and would need "
-        f"{counted(round(plan.even_matches), 'match')} for the same error.{shared}",
+        f"{counted(round(plan.even_matches), 'match')} for the same error.{shared * plan.paired}"
     )
+    frame = plan.cells.with_columns(100 * pl.col("variance"))
+    return ReportTable(f"{prefix}-next", "Where to play next", frame, columns, caption)

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import polars as pl
-
 from cheaptalk.equilibrium.analysis.analysis import called, regret_text
 from cheaptalk.equilibrium.analysis.two_seats import PAYOFF, Pair, SeatsAnalysis
 from cheaptalk.reports.charts.chart import Lead
@@ -188,14 +186,8 @@ def _pairs(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
         ),
         *(behind if analysis.selected else ()),
     ]
-    return ReportTable.of(
-        f"{prefix}-pairs",
-        "Pairs",
-        rows,
-        columns,
-        notes=(f"{caution}.",) * bool(caution),
-        leads=partial(_lead, analysis),
-    )
+    notes, leads = (f"{caution}.",) * bool(caution), partial(_lead, analysis)
+    return ReportTable.of(f"{prefix}-pairs", "Pairs", rows, columns, notes=notes, leads=leads)
 
 
 def _equilibria(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
@@ -218,15 +210,11 @@ def _equilibria(analysis: SeatsAnalysis, prefix: str) -> ReportTable:
                 for seat, value in zip(analysis.seats, equilibrium.profile.regrets, strict=True)
             }
         )
-    return ReportTable(
-        f"{prefix}-equilibria",
-        "All equilibria of the mean payoffs",
-        pl.DataFrame(rows, infer_schema_length=None),
-        (
-            *(name._replace(unit="chooses") for name in _names(analysis)),
-            *_payoff_headers(analysis),
-            *(Header(f"regrets.{seat}", f"{capital(seat)} regrets") for seat in analysis.seats),
-            Header("extent", "Extent"),
-        ),
-        f"{analysis.solution.in_words}.",
-    )
+    columns = [
+        *(name._replace(unit="chooses") for name in _names(analysis)),
+        *_payoff_headers(analysis),
+        *(Header(f"regrets.{seat}", f"{capital(seat)} regrets") for seat in analysis.seats),
+        Header("extent", "Extent"),
+    ]
+    title, caption = "All equilibria of the mean payoffs", f"{analysis.solution.in_words}."
+    return ReportTable.of(f"{prefix}-equilibria", title, rows, columns, caption)

@@ -11,7 +11,7 @@ from cheaptalk.frames.reader import places_in
 from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.records import Store, line_up
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.charts.kinds import dots
+from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.margins import rare_outcomes
@@ -26,7 +26,7 @@ from cheaptalk.reports.recipes.study_differences import (
     without_shared,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
+from cheaptalk.reports.recipes.tables import ERROR, WANTED, Estimate, Header, ReportTable, texts
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import holm
@@ -70,19 +70,8 @@ def compare(
         return findings(store, study, recipe, as_published=as_published)
 
 
-FLOATS = (
-    "before",
-    "after",
-    "difference",
-    "difference.low",
-    "difference.high",
-    "difference.error",
-    "p",
-)
-SCHEMA: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(FLOATS, pl.Float64),
-    "difference.wanted": pl.Int64,
-}
+FLOATS = ("before", "after", *(f"difference{end}" for end in ("", LOW, HIGH, ERROR)), "p")
+SCHEMA = {**dict.fromkeys(FLOATS, pl.Float64()), f"difference{WANTED}": pl.Int64()}
 """Columns in which every row can be null."""
 
 
@@ -101,31 +90,21 @@ def comparison(
         CheaptalkError: two labels of ``other`` replace the same label, so that matches have no
             unique counterpart.
     """
-    for old, labels in _by_counterpart(renamed or {}).items():
+    names = dict(renamed or {})
+    for old in names.values():
+        labels = sorted(new for new, counterpart in names.items() if counterpart == old)
         if len(labels) > 1:
             raise CheaptalkError(
                 f"{' and '.join(labels)} can't both replace {old}: name one of them, and "
                 "compare the other one separately"
             )
     all_games = tuple(dict.fromkeys([*other.frames, *games]))
-    changes = _Comparison(other, dict(renamed or {}), all_games).changes
+    changes = _Comparison(other, names, all_games).changes
     parts = (RecipePart(game_title(game), "", partial(changes, game)) for game in all_games)
     about = f"The study “{other.study}” compared with the study of this page."
-    return Recipe(
-        "compare",
-        f"a comparison with {other.study}",
-        about,
-        (PLAYED, *parts),
-        heading=f"{other.study} compared",
-        players=tuple(other.labels),
-    )
-
-
-def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
-    return {
-        old: sorted(new for new, counterpart in renamed.items() if counterpart == old)
-        for old in renamed.values()
-    }
+    title, heading = f"a comparison with {other.study}", f"{other.study} compared"
+    players = tuple(other.labels)
+    return Recipe("compare", title, about, (PLAYED, *parts), heading=heading, players=players)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +155,9 @@ class _Comparison:
             )
         paired = bool(frame["paired"].all())
         gaps = self._gaps(game, evidence, paired)
-        unchanged = _unchanged(game, before, after) if paired else None
+        payoffs = (name for name in before.columns if name.startswith("payoff_"))
+        scores = [*get_game(game).metrics, *payoffs]
+        unchanged = unchanged_pairs(before, after, scores) if paired else None
         studies = evidence.study, self.other.study
         answer = _changed(frame, len(tested), *studies, unchanged, gaps.differ)
         yield answer._replace(text=answer.text + gaps.text + _shared_text(shared))
@@ -227,11 +208,6 @@ def _unfinished(game: str, study: Evidence) -> str:
     frame = study.frames.get(game)
     ends = "" if frame is None else unscored_text(unscored(frame), frame.height)
     return f"{sentence}: {ends}" if ends else sentence
-
-
-def _unchanged(game: str, before: pl.DataFrame, after: pl.DataFrame) -> int | None:
-    payoffs = (name for name in before.columns if name.startswith("payoff_"))
-    return unchanged_pairs(before, after, [*get_game(game).metrics, *payoffs])
 
 
 def _shared_text(shared: int) -> str:
@@ -331,11 +307,8 @@ def _changed(
 ) -> Answer:
     """Return a sentence that states the significant changes in players' gains.
 
-    Args:
-        frame: the differences of one game.
-        tests: the number of differences, over all games, for which p-values are corrected.
-        unchanged: the number of pairs of matches if all have the same outcome.
-        gaps_differ: whether matches without a result in one study have a result in the other.
+    p-values are corrected for ``tests`` differences over all games; ``unchanged`` is the number of
+    pairs if all have the same outcome.
     """
     since, tested = f"From “{before}” to “{after}”", counted(tests, "difference")
     if unchanged:
@@ -399,9 +372,7 @@ def _table(
         else ("cells", "Configurations and pairings that are in both studies.")
     )
     columns = (
-        Header(WHO, "Player"),
-        Header("role", "Role"),
-        Header("score", "Score"),
+        *texts(who="Player", role="Role", score="Score"),
         Header("before", evidence.study, "mean", "decimals"),
         Header("after", other.study, "mean", "decimals"),
         Header("difference", "Difference", "95 % interval", "decimals"),

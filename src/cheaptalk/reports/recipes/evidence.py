@@ -46,11 +46,7 @@ def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None
 
 
 def check_scripts(studies: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
-    """Check that each script has the same settings in all studies.
-
-    A script may have different strategies for different games or roles, and a study need not assign
-    it to all of them.
-    """
+    """Check that each script has the same settings in all studies, for each game that it plays."""
     strategies: dict[tuple[str, str], tuple[str, set[str]]] = {}
     for study, players in studies.items():
         for label, specs in players.items():
@@ -142,6 +138,10 @@ class Evidence:
         )
 
     @cached_property
+    def _spec(self) -> Mapping[str, Any]:
+        return self.store.study(self.study, counted=False).spec
+
+    @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:
         """Return the role of each seat, by game."""
         return seats_of(self.store, self.study)
@@ -149,20 +149,18 @@ class Evidence:
     @cached_property
     def imported(self) -> str | None:
         """Return the name of the other system that played the matches, or None."""
-        system: str | None = self.store.study(self.study, counted=False).spec.get("imported")
+        system: str | None = self._spec.get("imported")
         return system
 
     @cached_property
     def players(self) -> dict[str, dict[str, Any]]:
         """Return the players as the study defines them, by label; empty for imported games."""
-        spec = self.store.study(self.study, counted=False).spec
-        return dict(spec.get("players") or {})
+        return dict(self._spec.get("players") or {})
 
     @cached_property
     def factors(self) -> dict[str, dict[str, str]]:
         """Return the level of each factor, by player and factor."""
-        spec = self.store.study(self.study, counted=False).spec
-        return dict(spec.get("factors") or {})
+        return dict(self._spec.get("factors") or {})
 
     @cached_property
     def labels(self) -> list[str]:

@@ -17,48 +17,19 @@ from cheaptalk.reports.charts.svg import WIDE, WIDTH, drawing
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.latex import latex
 from cheaptalk.reports.recipes.parts import Charts
-from cheaptalk.reports.recipes.tables import (
-    BOLD,
-    CLUSTERS,
-    COUNT,
-    ERROR,
-    FREEDOM,
-    STARS,
-    WANTED,
-    ReportTable,
-)
+from cheaptalk.reports.recipes.tables import ERROR, SUFFIXES, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
 
 CODEBOOK = "codebook.csv"
 """The file that describes every column of every table."""
-ENDINGS = {
-    LOW: "Lower bound of the confidence interval.",
-    HIGH: "Upper bound of the confidence interval.",
-    ERROR: "Standard error.",
-    COUNT: "Number of observations.",
-    CLUSTERS: "Number of clusters, such as instances.",
-    WANTED: "Number of clusters needed for a reliable interval; empty if there are enough.",
-    FREEDOM: "Degrees of freedom of the confidence interval.",
-    BOLD: "Whether the number is printed in bold.",
-    STARS: "Significance stars printed after the number.",
-}
-"""The meaning of a column that belongs to another column, by the ending of its name."""
 DIGITS = 12
 """Significant digits of numbers in files."""
 SAME_UNIT = (LOW, HIGH, ERROR)
 
 
 class CodebookRow(NamedTuple):
-    """A codebook entry that describes a column of a file or, without a column, a whole table.
-
-    Attributes:
-        table: the file's name without its ending.
-        column: the column's name in the file.
-        title: the title of the column, or of the column to which it belongs.
-        unit: the unit of its numbers.
-        meaning: the description of its content.
-    """
+    """A codebook entry that describes a column of a file or, without a column, a whole table."""
 
     table: str
     column: str
@@ -114,7 +85,7 @@ def _described(table: ReportTable, column: str) -> tuple[str, str, str]:
         group = f"{shown_column.group}: " if shown_column.group else ""
         return f"{group}{shown_column.title}", shown_column.unit, shown_column.about
     stem, point, ending = column.rpartition(".")
-    meaning = ENDINGS.get(point + ending)
+    meaning = SUFFIXES.get(point + ending)
     if meaning is None:
         return "", "", "Not shown in the table."
     source = columns.get(stem)

@@ -18,7 +18,6 @@ from cheaptalk.reports.recipes.parts import (
     NoData,
     Recipe,
     RecipePart,
-    painted,
 )
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.samples import MOST_SAMPLED, packed, sampled
@@ -147,7 +146,7 @@ def findings(
             if progress:
                 progress(part)
             try:
-                yield MadePart(part, tuple(painted(part.make(evidence), tones)))
+                yield part.made(evidence, tones)
             except NoData as error:
                 yield MadePart(part, (), str(error))
 

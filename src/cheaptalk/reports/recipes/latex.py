@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any, TypeAlias
 
@@ -99,29 +100,19 @@ def latex(table: ReportTable, label: str = "") -> str:
     \end{tabular}
     \end{table}
     """
-    rows = list(table.rows)
-    cells = {column.key: [_cell(table, row, column) for row in rows] for column in table.columns}
-    size, panels, widths = _fitted(table, cells)
+    layout = _Layout.of(table)
     caption = f"{table.title}. {table.caption} {table.caution}"
     head = [
         rf"\caption{{{escaped(' '.join(caption.split()))}}}",
         rf"\label{{tab:{label or table.name}}}",
     ]
-    if len(rows) >= LONG_TABLE:
-        return "\n".join(_over_pages(table, size, panels, widths, cells, head))
-    bodies = [_tabular(table, panel, widths, cells) for panel in panels]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\setlength{\tabcolsep}{4pt}",
-            *filter(None, [size]),
-            *head,
-            *chain.from_iterable(
-                [*([r"\par\medskip"] if index else []), *body] for index, body in enumerate(bodies)
-            ),
-            r"\end{table}",
-        ]
-    )
+    if len(table.frame) >= LONG_TABLE:
+        return "\n".join(layout.over_pages(head))
+    bodies = map(layout.tabular, layout.panels)
+    parts = ([*([r"\par\medskip"] if index else []), *body] for index, body in enumerate(bodies))
+    size = [layout.size] if layout.size else []
+    start = [r"\begin{table}", r"\setlength{\tabcolsep}{4pt}", *size, *head]
+    return "\n".join([*start, *chain.from_iterable(parts), r"\end{table}"])
 
 
 def escaped(text: str) -> str:
@@ -129,17 +120,82 @@ def escaped(text: str) -> str:
     return re.sub(".", lambda match: LATEX.get(match[0], match[0]), text)
 
 
-def _fitted(
-    table: ReportTable, cells: Mapping[str, Sequence[Cell]]
-) -> tuple[str, list[list[Header]], dict[str, float]]:
-    """Return the font size, the columns split into panels that fit the page, and column widths."""
-    for longest in (LONG_TEXT, NARROW_TEXT):
-        widths = _column_widths(table, cells, longest)
-        for size, em in SIZES:
-            if em * _across(table.columns, widths) <= PAGE:
-                return size, [list(table.columns)], widths
-    size, em = SIZES[-1]
-    return size, _panels(table.columns, widths, PAGE / em), widths
+@dataclass(frozen=True)
+class _Layout:
+    """A table's font size, its columns in panels that fit the page, and the columns' widths."""
+
+    table: ReportTable
+    cells: Mapping[str, Sequence[Cell]]
+    widths: Mapping[str, float]
+    size: str
+    panels: Sequence[Sequence[Header]]
+
+    @classmethod
+    def of(cls, table: ReportTable) -> "_Layout":
+        rows, columns = list(table.rows), table.columns
+        cells = {column.key: [_cell(table, row, column) for row in rows] for column in columns}
+        for longest in (LONG_TEXT, NARROW_TEXT):
+            widths = _column_widths(table, cells, longest)
+            for size, em in SIZES:
+                if em * _across(columns, widths) <= PAGE:
+                    return cls(table, cells, widths, size, [columns])
+        size, em = SIZES[-1]
+        return cls(table, cells, widths, size, _panels(columns, widths, PAGE / em))
+
+    def tabular(self, panel: Sequence[Header]) -> list[str]:
+        head = rf"\begin{{tabular}}{{{self._sides(panel)}}}"
+        rows = [r"\toprule", *self._heading(panel), *self._body(panel), r"\bottomrule"]
+        return [head, *rows, r"\end{tabular}"]
+
+    def over_pages(self, head: Sequence[str]) -> Iterator[str]:
+        yield rf"\begingroup\setlength{{\tabcolsep}}{{4pt}}{self.size}"
+        for index, panel in enumerate(self.panels):
+            yield rf"\begin{{longtable}}{{{self._sides(panel)}}}"
+            if not index:
+                yield from head[:1]
+                yield head[1] + r" \\"
+            yield from (r"\toprule", *self._heading(panel))
+            yield from (r"\endhead", r"\bottomrule", r"\endfoot", *self._body(panel))
+            is_last = index == len(self.panels) - 1
+            yield r"\end{longtable}" + ("" if is_last else r"\addtocounter{table}{-1}")
+        yield r"\endgroup"
+
+    def _sides(self, panel: Sequence[Header]) -> str:
+        return "".join(
+            "r"
+            if column.decimals is not None
+            else "l"
+            if self.widths[column.key] < NARROW_TEXT
+            else LINES % self.widths[column.key]
+            for column in panel
+        )
+
+    def _heading(self, panel: Sequence[Header]) -> Iterator[str]:
+        if self.table.groups:
+            runs = [(name, len([*run])) for name, run in groupby(column.group for column in panel)]
+            yield _row(
+                rf"\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" if name else " & " * (count - 1)
+                for name, count in runs
+            )
+            position = 1
+            for name, count in runs:
+                if name:
+                    yield rf"\cmidrule(lr){{{position}-{position + count - 1}}}"
+                position += count
+        titles = dict(zip((it.key for it in self.table.columns), self.table.titles, strict=True))
+        lines = [_broken(titles[column.key], self.widths[column.key]) for column in panel]
+        for position in range(max(map(len, lines))):
+            yield _row(escaped(line[position]) if position < len(line) else "" for line in lines)
+        yield r"\midrule"
+
+    def _body(self, panel: Sequence[Header]) -> Iterator[str]:
+        for row in zip(*(self.cells[column.key] for column in panel), strict=True):
+            yield _row(text for text, _ in row)
+
+
+def _together(column: Header) -> str:
+    """Return a key that is equal for columns that must stay in the same panel."""
+    return column.group or column.key.removesuffix(".printed")
 
 
 def _panels(
@@ -147,7 +203,7 @@ def _panels(
 ) -> list[list[Header]]:
     stub = _stub(columns)
     panels = [list(stub)]
-    for _, run in groupby(columns[len(stub) :], key=_belongs_to):
+    for _, run in groupby(columns[len(stub) :], key=_together):
         together = list(run)
         fits = _across([*stub, *together], widths) <= room
         for part in [together] if fits else [[column] for column in together]:
@@ -155,11 +211,6 @@ def _panels(
                 panels.append(list(stub))
             panels[-1] += part
     return panels
-
-
-def _belongs_to(column: Header) -> str:
-    """Return a key that is equal for columns that must stay in the same panel."""
-    return column.group or column.key.removesuffix(".printed")
 
 
 def _across(columns: Sequence[Header], widths: Mapping[str, float]) -> float:
@@ -197,84 +248,12 @@ def _width(text: str) -> float:
     return wide
 
 
-def _sides(panel: Sequence[Header], widths: Mapping[str, float]) -> str:
-    return "".join(
-        "r"
-        if column.decimals is not None
-        else "l"
-        if widths[column.key] < NARROW_TEXT
-        else LINES % widths[column.key]
-        for column in panel
-    )
-
-
-def _heading(
-    table: ReportTable, panel: Sequence[Header], widths: Mapping[str, float]
-) -> Iterator[str]:
-    if table.groups:
-        runs = [(name, len([*run])) for name, run in groupby(column.group for column in panel)]
-        yield _row(
-            rf"\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" if name else " & " * (count - 1)
-            for name, count in runs
-        )
-        position = 1
-        for name, count in runs:
-            if name:
-                yield rf"\cmidrule(lr){{{position}-{position + count - 1}}}"
-            position += count
-    titles = dict(zip((column.key for column in table.columns), table.titles, strict=True))
-    lines = [_broken(titles[column.key], widths[column.key]) for column in panel]
-    for position in range(max(map(len, lines))):
-        yield _row(escaped(line[position]) if position < len(line) else "" for line in lines)
-    yield r"\midrule"
-
-
 def _broken(title: str, width: float) -> list[str]:
     lines = [""]
     for word in title.split():
         longer = f"{lines[-1]} {word}".strip()
         lines[-1:] = [longer] if _width(longer) <= width or not lines[-1] else [lines[-1], word]
     return lines
-
-
-def _tabular(
-    table: ReportTable,
-    panel: Sequence[Header],
-    widths: Mapping[str, float],
-    cells: Mapping[str, Sequence[Cell]],
-) -> list[str]:
-    head = rf"\begin{{tabular}}{{{_sides(panel, widths)}}}"
-    lines = [r"\toprule", *_heading(table, panel, widths), *_body(panel, cells), r"\bottomrule"]
-    return [head, *lines, r"\end{tabular}"]
-
-
-def _over_pages(
-    table: ReportTable,
-    size: str,
-    panels: Sequence[Sequence[Header]],
-    widths: Mapping[str, float],
-    cells: Mapping[str, Sequence[Cell]],
-    head: Sequence[str],
-) -> Iterator[str]:
-    yield rf"\begingroup\setlength{{\tabcolsep}}{{4pt}}{size}"
-    for index, panel in enumerate(panels):
-        yield rf"\begin{{longtable}}{{{_sides(panel, widths)}}}"
-        if not index:
-            yield from head[:1]
-            yield head[1] + r" \\"
-        yield r"\toprule"
-        yield from _heading(table, panel, widths)
-        yield r"\endhead"
-        yield r"\bottomrule"
-        yield r"\endfoot"
-        yield from _body(panel, cells)
-        yield r"\end{longtable}" + ("" if index == len(panels) - 1 else r"\addtocounter{table}{-1}")
-    yield r"\endgroup"
-
-
-def _body(panel: Sequence[Header], cells: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
-    for row in zip(*(cells[column.key] for column in panel), strict=True):
-        yield _row(text for text, _ in row)
 
 
 def _row(texts: Iterable[str]) -> str:

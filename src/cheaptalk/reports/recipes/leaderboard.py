@@ -1,7 +1,7 @@
 """A leaderboard over studies and games, and the rank changes when a player joins."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import polars as pl
@@ -24,16 +24,8 @@ from cheaptalk.reports.recipes.means import (
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate, texts
-from cheaptalk.reports.study.comparability import (
-    OPPONENTS,
-    by_player,
-    encounters,
-    head_to_head,
-    largest_comparable_set,
-    seats_by_role,
-    with_opponents,
-    with_roles,
-)
+from cheaptalk.reports.study import comparability
+from cheaptalk.reports.study.comparability import OPPONENTS
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import INSTANCES, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
@@ -94,14 +86,11 @@ def leaderboard(
         parts = [RecipePart("Standing", "", board.standing)]
         if new or len(names) > 1:
             parts.append(RecipePart("Rank changes", "", board.moves))
-        recipe = Recipe(
-            "leaderboard",
-            "a leaderboard",
-            f"All games of {', '.join(names)}.",
-            tuple(parts),
-            heading=f"Leaderboard of {', '.join(f'“{name}”' for name in names)}",
-            players=tuple(label for study in evidence for label in study.labels),
-        )
+        about = f"All games of {', '.join(names)}."
+        heading = f"Leaderboard of {', '.join(f'“{name}”' for name in names)}"
+        players = tuple(label for study in evidence for label in study.labels)
+        recipe = Recipe("leaderboard", "a leaderboard", about, tuple(parts))
+        recipe = replace(recipe, heading=heading, players=players)
         return findings(opened, names[-1], recipe, draws=draws, seed=seed)
 
 
@@ -237,10 +226,14 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
         counted.select(pl.concat_list(players).list.drop_nulls().list.n_unique().max()).item() == 1
     )
     value = SCORE if alone and SCORE in get_game(game).metrics else None
-    roles = seats_by_role(role_of, get_game(game).rules.roles)
+    roles = comparability.seats_by_role(role_of, get_game(game).rules.roles)
     for role, role_seats in roles.items():
-        pooled = with_opponents(
-            by_player(with_roles(frame, {role: role_seats}), role, role_seats), role, roles
+        pooled = comparability.with_opponents(
+            comparability.by_player(
+                comparability.with_roles(frame, {role: role_seats}), role, role_seats
+            ),
+            role,
+            roles,
         )
         yield pooled.select(
             pl.lit(game).alias("game"),
@@ -294,10 +287,9 @@ def _ranked(
 
 
 def _hides_noise(rows: pl.DataFrame) -> bool:
-    """Return whether a player's payoff never varied within any configuration of a game.
+    """Return whether a player's payoff never varied, so that its ranks would seem too certain.
 
-    The variation of such a player is unknown, so its ranks would seem too certain. Configurations
-    with one instance show no variation.
+    Configurations with one instance show no variation.
     """
     z = pl.col("z")
     spread = without_rounding(z.max() - z.min(), z.abs().max())
@@ -310,15 +302,12 @@ def _hides_noise(rows: pl.DataFrame) -> bool:
 
 
 class _Comparison(NamedTuple):
-    """The matches of players who can be compared, and those of all other players.
+    """The rows of comparable players, with their standing ``z``, and of others (``apart``).
 
-    Attributes:
-        rows: rows of ranked players, with their standing ``z``.
-        apart: rows of all other players.
-        without: players whose matches are excluded so that the ranked players are comparable.
-        failed: the number of results excluded because a ranked player's match on the same instance
-            and against the same opponents failed.
-        rivals: a sentence if players met each other but not themselves; see :func:`.head_to_head`.
+    ``without`` has the players whose matches are excluded so that the ranked players are
+    comparable. ``failed`` counts results excluded because a ranked player's match on the same
+    instance and against the same opponents failed. ``rivals`` is the caution of
+    :func:`.head_to_head`.
     """
 
     rows: pl.DataFrame
@@ -333,7 +322,9 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     counted = rows.drop_nulls("got")
     cells = counted.select("player", *LIKE).unique()
     played = rows.join(cells, on=["player", *LIKE], how="semi")
-    players, without = largest_comparable_set(encounters(played, "player", LIKE, "got"))
+    players, without = comparability.largest_comparable_set(
+        comparability.encounters(played, "player", LIKE, "got")
+    )
     if len(players) < 2:
         raise NoData(
             "no player can be ranked: no two players met the same opponents in the same games, "
@@ -353,7 +344,9 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     if cell_counts[0] < cell_counts[1]:
         finished = comparable  # a player would have no match in some cell
     lost = comparable.filter(ranked).height - finished.filter(ranked).height
-    rivals = head_to_head(encounters(comparable.filter(ranked), "player", LIKE, "got"))
+    rivals = comparability.head_to_head(
+        comparability.encounters(comparable.filter(ranked), "player", LIKE, "got")
+    )
     return _Comparison(_standardised(finished).filter(ranked), unranked, without, lost, rivals)
 
 

@@ -10,17 +10,8 @@ import polars as pl
 
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.rules import counted
-from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
+from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
-from cheaptalk.statistics.differences import (
-    constant_limits,
-    correlations_of,
-    difference_bounds,
-    difference_limits,
-    growth_for_power,
-    is_testable,
-    steepness,
-)
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
 from cheaptalk.statistics.limits import ROUNDING, UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.text import fixed
@@ -36,24 +27,19 @@ LEAST_GROWTH, MOST_GROWTH = 1.2, 100
 
 
 class Margin(NamedTuple):
-    """The lead of the best player over another player.
+    """The lead of the best player over another player (``behind``).
 
-    Attributes:
-        behind: the other player.
-        size: the difference of their means, 0 if within rounding; negative only if ``matched``.
-        low, high: the interval of the difference, simultaneous for all rivals, or None.
-        instances: the number of instances, of the player with fewer.
-        comparisons: the number of comparisons for which the interval holds simultaneously.
-        more: the multiple of instances that would show the first ahead of all rivals in four of
-            five studies, if the observed differences are the true ones; infinite if no reasonable
-            number would, None if it is unknown. See :func:`planned_growth`.
-        constant: whether the difference never varied within a configuration.
-        freedom: degrees of freedom of the standard error.
-        skewed: whether rare outcomes against the leader make the interval too narrow.
-        matched: whether it differs from the difference of overall means, because one of the players
-            played some instances or configurations more often.
-        quiet: the minimum number of instances of a configuration without variation, if others have
-            variation; 0 if there is none with several instances.
+    ``size`` is the difference of their means, 0 if within rounding. It is negative only if
+    ``matched``: if it differs from the difference of overall means, because one of the players
+    played some instances or configurations more often. The interval holds simultaneously for all
+    ``comparisons``; ``instances`` are those of the player with fewer.
+
+    ``more`` is the multiple of instances that would show the first ahead of all rivals in four of
+    five studies, if the observed differences are the true ones; infinite if no reasonable number
+    would, None if it is unknown. See :func:`planned_growth`. A ``constant`` difference never varied
+    within a configuration; ``quiet`` is the minimum number of instances of a configuration without
+    variation, if others have variation. If ``skewed``, rare outcomes against the leader make the
+    interval too narrow.
     """
 
     behind: str
@@ -86,11 +72,7 @@ class Margin(NamedTuple):
         return next(fit, usual + 4)
 
     def within(self, decimals: int, *, instances: bool = True) -> str:
-        """Return the interval as text in parentheses, with the number of instances if they are few.
-
-        Args:
-            instances: whether the sentence does not otherwise mention the number of instances.
-        """
+        """Return the interval in parentheses, with the number of instances if they are few."""
         if self.matched:
             scope = f" on the instances that both played, {counted(self.instances, 'instance')}" * (
                 self.instances > 1
@@ -120,11 +102,7 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a warning that rare outcomes may not have appeared yet.
-
-    Such an outcome is absent from all instances in more than one of twenty studies. The sentence is
-    empty if there are enough instances.
-    """
+    """Return a warning of outcomes that more than one of twenty such studies lacks."""
     if not 1 < instances < ENOUGH:
         return ""
     rare = max(2, round(1 / (1 - ALPHA ** (1 / instances))))
@@ -151,10 +129,6 @@ def tie_text(
     """Return who ties with the best player and what the tie shows, as text; None without ties.
 
     Equal means are a tie in the sample and don't show that the players are equal.
-
-    Args:
-        margins: the leads of ``best`` over all other players.
-        reliable: whether the intervals can be trusted.
     """
     ties = [margin for margin in margins if margin.size == 0]
     if not ties:
@@ -188,8 +162,10 @@ class _Pair(NamedTuple):
         """Return the confidence interval of the difference."""
         size, freedom = self.lead.size, self.lead.freedom
         if self.lead.constant:
-            return constant_limits(size, freedom, level, self.bounds)
-        return difference_limits(size, self.error, freedom, level, self.bounds, self.skew)
+            return differences.constant_limits(size, freedom, level, self.bounds)
+        return differences.difference_limits(
+            size, self.error, freedom, level, self.bounds, self.skew
+        )
 
 
 def margins_over(
@@ -200,7 +176,7 @@ def margins_over(
     bounds: Bounds | BoundsColumns = UNBOUNDED,
     statements: int = 1,
 ) -> Iterator[Margin]:
-    """Yield the lead of the best player over each other player.
+    """Yield the lead of the best player over each other player, in the order of ``ranked``.
 
     The difference of two means is clustered by instance within configurations. Its interval (see
     :func:`.difference_limits`) has a simultaneous level of 95 % for all rivals and statements
@@ -208,14 +184,6 @@ def margins_over(
     pair are weighted so that instances count equally for both players. A difference that is the
     same on every instance of each configuration has the interval of :func:`.constant_limits`,
     because the instances may lack an outcome that would change it.
-
-    Args:
-        rows: one row per observation, with the columns of :data:`.INSTANCES`.
-        who: the column of the player.
-        key: the column to average.
-        ranked: the players with their means, the best first.
-        bounds: the bounds of the values; see :func:`.mean_intervals`.
-        statements: the number of such comparisons that are reported together, such as one per role.
     """
     (first, best), *rivals = ranked
     rows = rows.drop_nulls(key)
@@ -225,15 +193,11 @@ def margins_over(
     significant = [(low or 0.0) > 0 for low, _ in limits]
     more = None if all(significant) else _growth(pairs, alpha)
     for pair, (low, high), sure in zip(pairs, limits, significant, strict=True):
-        steep = low is not None and steepness(pair.lead.freedom, 1 - alpha, pair.skew) < -1
-        yield pair.lead._replace(
-            low=low,
-            high=high,
-            comparisons=len(rivals) * statements,
-            more=more,
-            significant=sure,
-            skewed=steep,
+        steep = (
+            low is not None and differences.steepness(pair.lead.freedom, 1 - alpha, pair.skew) < -1
         )
+        lead = pair.lead._replace(low=low, high=high, comparisons=len(rivals) * statements)
+        yield lead._replace(more=more, significant=sure, skewed=steep)
 
 
 def _pair(
@@ -283,21 +247,10 @@ def _pair(
         )["off"]
         .fill_null(0.0)
     )
-    limits = difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
-    lead = Margin(
-        label,
-        size,
-        None,
-        None,
-        instances,
-        1,
-        None,
-        constant=note == CONSTANT,
-        configurations=parts["configuration"].n_unique(),
-        freedom=freedom,
-        matched=matched,
-        quiet=0 if note == CONSTANT else _quiet(parts),
-    )
+    limits = differences.difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
+    constant, strata = note == CONSTANT, parts["configuration"].n_unique()
+    lead = Margin(label, size, None, None, instances, 1, None, False, constant, strata, freedom)
+    lead = lead._replace(matched=matched, quiet=0 if constant else _quiet(parts))
     return _Pair(lead, error, skew, limits, centred.to_numpy())
 
 
@@ -345,10 +298,10 @@ def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     constant = (pair for pair in pairs if pair.lead.constant)
     if any((pair.limits(1 - alpha)[0] or 0.0) <= 0 for pair in constant):
         return None
-    if not all(pair.error and is_testable(pair.lead.freedom) for pair in varied):
+    if not all(pair.error and differences.is_testable(pair.lead.freedom) for pair in varied):
         return None
-    correlation = correlations_of(np.array([pair.deviations for pair in varied]))
-    growth = growth_for_power(
+    correlation = differences.correlations_of(np.array([pair.deviations for pair in varied]))
+    growth = differences.growth_for_power(
         [pair.lead.size for pair in varied],
         [pair.error or 0.0 for pair in varied],
         min(pair.lead.freedom for pair in varied),
@@ -364,11 +317,7 @@ def first_answer(
 ) -> Answer:
     """Return a sentence about the top-ranked player, with the interval of the decisive lead.
 
-    Args:
-        board: at least two players by rank, with ``player``, ``rank``, ``sure`` and ``value``; see
-            :func:`.with_ranges`.
-        leads: the leads of the first player over each other player.
-        standing: the mean of the first player, as text.
+    The board has at least two players; see :func:`.with_ranges`.
     """
     first, second, *_ = board.rows(named=True)
     who = first["player"]
@@ -401,11 +350,7 @@ def first_answer(
 
 
 def advice(lead: Margin, needed: str = "") -> str:
-    """Return how many more instances would show a lead, or why this is unknown.
-
-    Args:
-        needed: the required sample; by default the factor by which instances must grow.
-    """
+    """Return how many more instances (or what ``needed`` says) would show a lead, or why not."""
     growth = planned_growth(lead)
     if isinstance(growth, str):
         return growth

@@ -34,13 +34,7 @@ def means(
     cluster: Sequence[str] = INSTANCES,
     strata: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the mean of each value in each cell, with interval columns ``.low`` and ``.high``.
-
-    Args:
-        frame: one row per observation.
-        by: the columns whose combinations are the cells, in the order in which they first appear.
-        bounds, cluster, strata: see :func:`.mean_intervals`.
-    """
+    """Return the means of values by cell, with related columns; see :func:`.mean_intervals`."""
     intervals = mean_intervals(frame, values, by, cluster=cluster, strata=strata, bounds=bounds)
     wide = frame.select(by).unique(maintain_order=True)
     for value in values:
@@ -59,13 +53,6 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
     no interval if a game never varied and has none. If there are fewer degrees of freedom than 25
     instances give, the interval needs as many instances as the game that needs most. A single game
     keeps its interval.
-
-    Args:
-        by_game: one row per player and game, as :func:`means` returns them with configurations as
-            strata.
-
-    Returns:
-        ``player``, ``value`` with its interval and related columns, and the number of ``games``.
     """
     error = error_or_unseen(value)
     squares = error.pow(2).sum()
@@ -99,21 +86,16 @@ def error_or_unseen(value: str) -> pl.Expr:
 def ranked_over_games(
     rows: pl.DataFrame, value: str, together: Sequence[str], draws: int, seed: int
 ) -> tuple[pl.DataFrame, tuple[str, ...], list[Margin]]:
-    """Rank players by the mean over each player's games, the best first.
+    """Rank players by the mean over each player's games; return ranks, notes and the first's leads.
 
     Each row is weighted so that the mean over rows is the mean over games; see
     :func:`.rank_ranges`. Exclude players who lack a game that others have, because they would be
-    ranked by a different set of games.
+    ranked by a different set of games. ``together`` identifies, within a game, the instances that
+    are drawn together.
 
-    Args:
-        rows: one row per observation, with ``player``, ``game`` and the columns of
-            :data:`INSTANCES`.
-        together: the columns that identify, within a game, the instances that are drawn together.
-
-    Returns:
-        ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
-        ``sure`` (ranks that hold for all players simultaneously, as text) and ``first`` (the share
-        of draws in which the player is best); notes; and the leads of the first player.
+    The columns are ``player``, ``rank``, ``rank.low`` and ``rank.high`` (in 95 % of draws),
+    ``sure`` (ranks that hold for all players simultaneously, as text) and ``first`` (the share of
+    draws in which the player is best).
     """
     share = pl.len().over("player") / pl.len().over("player", "game")
     weighted = rows.with_columns(
@@ -136,30 +118,14 @@ def ranked_over_games(
     leads = []
     for lead in ranges.leads:
         played = rows.filter(pl.col("player").is_in([ranks["player"][0], lead.behind]))
-        instances = played.select("game", *INSTANCES).n_unique()
-        leads.append(
-            Margin(
-                lead.behind,
-                lead.size,
-                lead.low,
-                lead.high,
-                instances,
-                pairs,
-                ranges.growth,
-                lead.sure,
-                lead.constant,
-                played.select("game", *STRATA).n_unique(),
-                lead.freedom,
-            )
-        )
+        instances, strata = (played.select("game", *by).n_unique() for by in (INSTANCES, STRATA))
+        size = (lead.behind, lead.size, lead.low, lead.high, instances, pairs, ranges.growth)
+        leads.append(Margin(*size, lead.sure, lead.constant, strata, lead.freedom))
     return ranks, ranges.notes, leads
 
 
 def with_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
-    """Return ranks with their ranges if all players have an interval, and without ranges otherwise.
-
-    Constant values don't change in any draw, so the ranges would be too narrow.
-    """
+    """Clear the ranges of ranks, which are too narrow, if a player has no interval."""
     if not board.filter(pl.col(value).is_not_null())[value + LOW].null_count():
         return board
     return without_ranges(board)

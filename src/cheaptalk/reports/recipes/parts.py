@@ -62,12 +62,7 @@ class Charts(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A drawing that is not a chart, such as a graph.
-
-    Attributes:
-        name: the name of the drawing in URLs and file names.
-        svg: the drawing, all text in it escaped; in the page, it inherits the surrounding colours.
-    """
+    """A drawing that is not a chart, such as a graph; it inherits the page's colours."""
 
     name: str
     title: str
@@ -76,13 +71,7 @@ class Drawing(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A complete match shown on the page.
-
-    Attributes:
-        title: what the match exemplifies.
-        about: the players, and the result.
-        decisive: the request whose answer is marked as the one that decided; None without.
-    """
+    """A complete match shown on the page, with the decisive request marked, if there is one."""
 
     title: str
     about: str
@@ -131,6 +120,10 @@ class RecipePart:
     def about(self) -> str:
         """Return the description of the method on the page: the docstring of ``make``."""
         return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
+
+    def made(self, evidence: Evidence, tones: Mapping[str, int]) -> "MadePart":
+        """Return the results for a study, with one colour per player in all charts."""
+        return MadePart(self, tuple(painted(self.make(evidence), tones)))
 
 
 @dataclass(frozen=True)

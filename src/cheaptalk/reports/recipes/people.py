@@ -55,12 +55,7 @@ def funnel(evidence: Evidence) -> frames.Funnel:
 
 
 def participants(evidence: Evidence) -> Iterator[Shown]:
-    """Show participants' progress by stage and step, how their visits ended, and their checks.
-    Shares are of all arrivals; shares of a check are of the participants who answered it.
-
-    A participant passes a check by answering all of its questions correctly: comprehension at any
-    try, a quiz after any game. Pending answers after a retry don't count as passed.
-    """
+    """Show participants' progress by stage and step, how their visits ended, and their checks."""
     stages_by_people = evidence.once(funnel)
     stages = stages_by_people.stages.with_columns(
         title=pl.col("stage").replace(STAGES), share=_percent()
@@ -71,24 +66,18 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
         f"{counted(came, 'participant')} arrived, and {completed:,} ({share}) completed.",
         f"{completed:,} of {counted(came, 'participant')} completed",
     )
-    rows = list(stages.select("title", "people", "share").iter_rows())
+    by_stage = "Participants by stage"
+    rows = enumerate(stages.select("title", "people", "share").iter_rows())
     lengths = [
         (row, 0.0, people, f"{title}: {people:,}, {fixed(part, 1)} % of arrivals")
-        for row, (title, people, part) in enumerate(rows)
+        for row, (title, people, part) in rows
     ]
-    names = tuple(title for title, _, _ in rows)
-    chart = Chart(
-        "Participants by stage",
-        "",
-        [bars(lengths)],
-        Axis("people", zero=True, integer=True),
-        Axis(names=names),
-    )
-    yield Charts("people-by-stage", "Participants by stage", [chart])
+    axes = Axis("people", zero=True, integer=True), Axis(names=tuple(stages["title"]))
+    chart = Chart(by_stage, "", [bars(lengths)], *axes)
+    yield Charts("people-by-stage", by_stage, [chart])
     people, part = Header("people", "People", "", 0), Header("share", "Share", "% of all", 1)
-    yield ReportTable(
-        "people-by-stage", "Participants by stage", stages, (Header("title", "Stage"), people, part)
-    )
+    stage_columns = (*texts(title="Stage"), people, part)
+    yield ReportTable("people-by-stage", by_stage, stages, stage_columns)
     steps = stages_by_people.steps.with_columns(
         title=pl.col("step").map_elements(_named, pl.String), share=_percent()
     )
@@ -134,27 +123,24 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
             f"{p if p.startswith('<') else f'= {p}'}).",
             f"{'unbalanced' if uneven else 'balanced'} assignment",
         )
-    treatment, game, settings, parameter, level, other, other_level, of = texts(
-        treatment="Treatment",
-        title="Game",
-        settings="Settings",
-        parameter="Parameter",
-        level="Level",
-        other="And",
-        other_level="Level",
-        of="Across",
+    treatment, game, settings, of = texts(
+        treatment="Treatment", title="Game", settings="Settings", of="Across"
+    )
+    first, second = (
+        texts(parameter="Parameter", level="Level"),
+        texts(other="And", other_level="Level"),
     )
     size, cells = counts(treatments="Treatments", cells="Cells")
     p_value = Header("p", "p", "of equal shares", 3)
     largest = Header("largest", "Largest difference", "people", 1)
     for name, title, frame, columns in (
         ("people-by-treatment", "Treatments", balance.treatments, (treatment, game, settings)),
-        ("people-by-level", "Levels", balance.levels, (game, parameter, level, size)),
+        ("people-by-level", "Levels", balance.levels, (game, *first, size)),
         (
             "people-by-crossing",
             "Combinations of two parameters",
             balance.crossings,
-            (game, parameter, level, other, other_level, size),
+            (game, *first, *second, size),
         ),
     ):
         if frame.height:

@@ -12,17 +12,7 @@ from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.unscored import REASON, unscored, unscored_text
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import counted
-from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
-from cheaptalk.statistics.differences import (
-    arrangements_of,
-    combined_freedom,
-    constant_difference_p,
-    constant_p_of_instances,
-    difference_bounds,
-    difference_limits,
-    steepness,
-    two_sided_p,
-)
+from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
 from cheaptalk.statistics.limits import UNBOUNDED, Bounds, BoundsColumns
 from cheaptalk.statistics.participants import PEOPLE
@@ -41,17 +31,10 @@ PAIR = (WHO, *MATCH)
 class Difference(NamedTuple):
     """The change of a player's score from the first study to the second.
 
-    Attributes:
-        before, after: means over the compared matches.
-        error: the standard error of the difference; None if unknown.
-        freedom: degrees of freedom of the error.
-        n: pairs of matches, or of configurations and pairings if there are no pairs.
-        clusters: the number of instances in all configurations, in the study with fewer.
-        constant_p: the p-value of a difference without variation, else None; see
-            :func:`.constant_difference_p`.
-        bounds: the smallest and the largest possible difference.
-        paired: whether it is a mean over pairs of matches.
-        skew: the skew of the difference; see :func:`.mean_intervals`.
+    ``n`` counts pairs of matches or, if not ``paired``, configurations and pairings; ``clusters``
+    counts the instances in all configurations, in the study with fewer. ``constant_p`` is the
+    p-value of a difference without variation; see :func:`.constant_difference_p`. For ``skew``, see
+    :func:`.mean_intervals`.
     """
 
     before: float
@@ -69,14 +52,16 @@ class Difference(NamedTuple):
     @property
     def p(self) -> float | None:
         """Return the two-sided p-value for a difference of 0; None if the data cannot test it."""
-        return two_sided_p(self.difference, self.error, self.freedom, self.constant_p, self.skew)
+        return differences.two_sided_p(
+            self.difference, self.error, self.freedom, self.constant_p, self.skew
+        )
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
         """Return the 95 % interval of the difference; (None, None) if it cannot be computed."""
         if self.constant_p is not None:
             return None, None
-        return difference_limits(
+        return differences.difference_limits(
             self.difference, self.error, self.freedom, LEVEL, self.bounds, self.skew
         )
 
@@ -85,7 +70,7 @@ class Difference(NamedTuple):
         """Return how many instances a reliable interval needs; None if there are enough already."""
         if self.limits[0] is None:
             return None
-        steep = steepness(self.freedom, LEVEL, self.skew)
+        steep = differences.steepness(self.freedom, LEVEL, self.skew)
         times = max((ENOUGH - 1) / round(self.freedom, 6), steep**2)
         return ceil(round(self.clusters * times, 6)) if times > 1 else None
 
@@ -99,10 +84,8 @@ def difference(
 ) -> Difference | None:
     """Return the difference of a player's mean scores; None without comparable matches.
 
-    Args:
-        before, after: the player's matches in each study, with the columns of :data:`PAIR`.
-        key: the score's column.
-        paired: whether instances of one number are the same in both studies.
+    The matches of both studies have the columns of :data:`PAIR`; ``paired`` says whether instances
+    of one number are the same in both.
     """
     first, second = (
         side.drop_nulls(key).with_columns(pl.col(key).cast(pl.Float64)).sort(PAIR)
@@ -127,11 +110,7 @@ def difference(
 def without_shared(
     before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Remove and count the matches that both studies share, because these cannot differ.
-
-    A match belongs to both studies if it has the same id, end and players in both. Copies of a
-    store share records.
-    """
+    """Remove and count the matches that both studies share, as copies of a store do."""
     columns = ["match_id", "finished", "pairing"]
     first, second = (
         side.join(other, on=columns, how="anti", nulls_equal=True, maintain_order="left")
@@ -141,12 +120,7 @@ def without_shared(
 
 
 def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[str]) -> int | None:
-    """Return the number of paired matches if no pair differs in its outcome, and None otherwise.
-
-    Args:
-        before, after: the matches of each study, with the columns of :data:`MATCH`.
-        keys: the scores' columns. An undefined score equals only an undefined score.
-    """
+    """Return the number of pairs of matches if none differs in its outcome, and None otherwise."""
     shared = [key for key in keys if key in before.columns and key in after.columns]
     sides = [
         side.select(*MATCH, pl.col(shared).cast(pl.Float64)).sort(MATCH) for side in (before, after)
@@ -177,19 +151,10 @@ def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> 
     instances = changed.group_by(INSTANCES, maintain_order=True).agg(
         part=pl.col("change").sum(), first=True, second=True
     )
-    return Difference(
-        first,
-        second,
-        change,
-        error,
-        freedom,
-        n,
-        clusters,
-        constant_p_of_instances(instances) if note == CONSTANT else None,
-        difference_bounds(pairs, pairs, bounds),
-        paired=True,
-        skew=skew,
-    )
+    p = differences.constant_p_of_instances(instances) if note == CONSTANT else None
+    limits = differences.difference_bounds(pairs, pairs, bounds)
+    spread = (error, freedom, n, clusters, p, limits)
+    return Difference(first, second, change, *spread, paired=True, skew=skew)
 
 
 def _of_cells(
@@ -227,19 +192,13 @@ def _of_cells(
         by_instance = error
         error, freedom = _with_people((before, after), key, len(cells), error, freedom)
         skew = skew if error == by_instance else 0.0
-    parts = strata["change"].to_numpy() / len(cells)
-    return Difference(
-        float(cells["mean"].to_numpy().mean()),
-        float(cells["mean.after"].to_numpy().mean()),
-        float(parts.sum()),
-        error or None,
-        freedom,
-        len(cells),
-        min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
-        constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
-        difference_bounds(before, after, bounds),
-        skew=skew,
-    )
+    first, second = (float(cells[name].to_numpy().mean()) for name in ("mean", "mean.after"))
+    size = float((strata["change"].to_numpy() / len(cells)).sum())
+    clusters = min(int(strata[name].sum()) for name in ("clusters", "clusters.after"))
+    p = differences.constant_difference_p(_arrangements(strata, thin)) if error == 0 else None
+    limits = differences.difference_bounds(before, after, bounds)
+    spread = (error or None, freedom, len(cells), clusters, p, limits)
+    return Difference(first, second, size, *spread, skew=skew)
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -251,7 +210,7 @@ def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Return each configuration's contribution to the standard error of a sum of cell means.
+    """Return each configuration's part in the error of a sum of cell means.
 
     ``fewest`` is the smallest number of instances of a cell.
     """
@@ -302,7 +261,7 @@ def _combined(
     spread = np.array([error or 0.0 for error in errors])  # 0 if the values never varied
     total = float(np.sqrt(np.sum(spread**2)))
     skew = float(np.sum(np.array(skews) * spread**3)) / total**3 if total else 0.0
-    return total / len(cells), combined_freedom((spread**2).tolist(), freedoms), skew
+    return total / len(cells), differences.combined_freedom((spread**2).tolist(), freedoms), skew
 
 
 def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
@@ -310,7 +269,7 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
     moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
     collapsed = 1
     for first, second, is_thin in moved.select("fewest", "fewest.after", "thin").iter_rows():
-        ways = arrangements_of(0, first, second)
+        ways = differences.arrangements_of(0, first, second)
         if is_thin:
             collapsed *= ways
         else:
@@ -322,12 +281,7 @@ SHARED_CELL = ("configuration", "pairing")
 
 
 class Gaps(NamedTuple):
-    """Matches of two studies that can't be compared because they have no result.
-
-    Attributes:
-        text: the number of such matches in each study, as sentences after a space; may be empty.
-        differ: whether matches that lack a result in one study have a result in the other.
-    """
+    """Sentences on matches without a result, and whether the studies lack different ones."""
 
     text: str
     differ: bool
@@ -336,12 +290,7 @@ class Gaps(NamedTuple):
 def gaps(
     studies: tuple[Evidence, Evidence], frames: tuple[pl.DataFrame, pl.DataFrame], paired: bool
 ) -> Gaps:
-    """Count the matches of two studies without a score.
-
-    Args:
-        frames: matches of one game, of any status; only shared configurations and pairings count.
-        paired: whether all matches are compared in pairs, instance by instance.
-    """
+    """Count the matches of two studies without a score, in shared configurations and pairings."""
     first, second = (
         side.join(other, on=SHARED_CELL, how="semi", maintain_order="left")
         for side, other in (frames, frames[::-1])

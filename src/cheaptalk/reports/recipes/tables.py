@@ -17,13 +17,23 @@ from cheaptalk.text import aligned, few_text, fixed, interval_text
 
 ERROR, COUNT, CLUSTERS = ".error", ".n", ".clusters"
 WANTED, FREEDOM = ".wanted", ".freedom"
-"""Suffixes of the columns that accompany a column ``x``: standard error, number of observations,
-number of clusters, number of clusters needed if these are too few, and degrees of freedom. Each is
-optional."""
+BOLD, STARS = ".bold", ".stars"
+SUFFIXES = {
+    LOW: "Lower bound of the confidence interval.",
+    HIGH: "Upper bound of the confidence interval.",
+    ERROR: "Standard error.",
+    COUNT: "Number of observations.",
+    CLUSTERS: "Number of clusters, such as instances.",
+    WANTED: "Number of clusters needed for a reliable interval; empty if there are enough.",
+    FREEDOM: "Degrees of freedom of the confidence interval.",
+    BOLD: "Whether the number is printed in bold.",
+    STARS: "Significance stars printed after the number.",
+}
+"""Suffixes of the optional columns that accompany a column ``x``, with their meanings."""
+FIELDS = ("", LOW, HIGH, ERROR, COUNT, CLUSTERS, WANTED)
+"""The suffixes of an estimate's fields, in order."""
 MOST_ROWS = 300
 """Maximum number of rows of a table on a page; files contain all rows."""
-BOLD, STARS = ".bold", ".stars"
-"""Suffixes of the columns that say whether a number is bold, and which stars follow it."""
 
 
 class Header(NamedTuple):
@@ -139,26 +149,16 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
 
     If the frame doesn't say how many clusters are needed, the number that a mean needs is used.
     """
-    value, low, high, error, n, clusters, needed = (
-        row.get(key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS, WANTED)
-    )
-    if key + WANTED not in row and low is not None:
-        clusters_or_n = row.get(key + CLUSTERS, n)
-        needed = ENOUGH if clusters_or_n is not None and clusters_or_n < ENOUGH else None
-    return Estimate(value, low, high, error, n, clusters, needed)
+    estimate = Estimate(*(row.get(key + suffix) for suffix in FIELDS))
+    if key + WANTED in row or estimate.low is None:
+        return estimate
+    clusters = row.get(key + CLUSTERS, estimate.n)
+    return estimate._replace(wanted=ENOUGH if clusters is not None and clusters < ENOUGH else None)
 
 
 def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
     """Return the columns of a frame's row that represent an estimate."""
-    return {
-        key: estimate.value,
-        f"{key}{LOW}": estimate.low,
-        f"{key}{HIGH}": estimate.high,
-        f"{key}{ERROR}": estimate.error,
-        f"{key}{COUNT}": estimate.n,
-        f"{key}{CLUSTERS}": estimate.clusters,
-        f"{key}{WANTED}": estimate.wanted,
-    }
+    return {key + suffix: part for suffix, part in zip(FIELDS, estimate, strict=True)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

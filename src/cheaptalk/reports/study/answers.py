@@ -14,26 +14,17 @@ from cheaptalk.reports.recipes.margins import (
 )
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import estimate
-from cheaptalk.reports.study.comparability import (
-    Encounters,
-    comparable_sets,
-    encounters,
-    head_to_head,
-    with_opponents,
-)
+from cheaptalk.reports.study import comparability
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
 
 class _Sentence(NamedTuple):
-    """A sentence about the best player in one role, with a short version and a caution.
+    """A sentence about the best player in one role, with a short version without the role.
 
-    Attributes:
-        head: a short form without the role.
-        doubtful: whether no player is clearly best.
-        tell: the number of matches needed, if no player is clearly best and it can be estimated.
-        caution: the limits of a significant lead.
+    If no player is clearly best, ``tell`` is the number of matches needed, if it can be estimated;
+    otherwise ``caution`` states the limits of a significant lead.
     """
 
     text: str
@@ -86,7 +77,7 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         text = f"No result{role_text}: no match has finished."
         return _Sentence(text, "no match has finished", role_text)
     met = _encounters(game, role)
-    sets = comparable_sets(met)
+    sets = comparability.comparable_sets(met)
     if len(sets) > 1:
         return _not_comparable(sets, role_text)
     decimals, row = game.decimals[score.key], ranked.row(0, named=True)
@@ -108,7 +99,7 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         f"{gain_text}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
     )
     if closest.significant:
-        text = f"{best} did best{role_text}: {lead}.{head_to_head(met)}"
+        text = f"{best} did best{role_text}: {lead}.{comparability.head_to_head(met)}"
         return _Sentence(text, f"{best} did best", role_text, caution=caution(closest))
     if closest.size <= 0 and closest.matched:
         others = f"{fixed(-closest.size, decimals)} behind" if closest.size else "level with"
@@ -139,11 +130,11 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     return _Sentence(text, f"{best} leads", role_text, True, needed)
 
 
-def _encounters(game: GameScores, role: str) -> Encounters:
+def _encounters(game: GameScores, role: str) -> comparability.Encounters:
     column = f"player_{role}"
-    rows = with_opponents(game.seated(role), role, game.roles)
+    rows = comparability.with_opponents(game.seated(role), role, game.roles)
     gain = game.gain(role).key
-    met = encounters(rows, column, ["configuration"], gain)
+    met = comparability.encounters(rows, column, ["configuration"], gain)
     scored = game.players[role].drop_nulls(gain)[column]
     return {label: met[label] for label in scored}
 

@@ -19,10 +19,7 @@ OPPONENTS = "opponents"
 
 
 class Encounter(NamedTuple):
-    """The opponents that a player met in one role of a configuration of a game.
-
-    ``opponents`` are labels by seat, empty for an empty seat.
-    """
+    """The opponents that a player met in a cell, by seat; empty for an empty seat."""
 
     cell: tuple[str, ...]
     opponents: tuple[str, ...]
@@ -42,12 +39,7 @@ class Comparable(NamedTuple):
 def with_opponents(
     frame: pl.DataFrame, role: str, roles: Mapping[str, Sequence[str]]
 ) -> pl.DataFrame:
-    """Add each player's opponents to a frame with one row for each match and player of a role.
-
-    Args:
-        frame: rows as :func:`.by_player` returns them.
-        roles: the seats of each role.
-    """
+    """Add each player's opponents to the rows of :func:`by_player`."""
     seats = [f"player_{seat}" for other in roles if other != role for seat in roles[other]]
     opponents = [pl.col(seat).fill_null("") for seat in seats]
     none = pl.lit([], dtype=pl.List(pl.String))
@@ -57,17 +49,11 @@ def with_opponents(
 def encounters(
     rows: pl.DataFrame, player: str, cell: Sequence[str], score: str
 ) -> dict[str, set[Encounter]]:
-    """Return which opponents each player met in each configuration and role.
+    """Return which opponents each player met in each configuration and role (``cell``).
 
-    A failed match does not make players incomparable: it counts as an encounter if another player
-    finished a match with these opponents. Opponents with whom no player finished a match are
-    ignored.
-
-    Args:
-        rows: matches of any status, with :data:`OPPONENTS`.
-        player: the column of the player.
-        cell: the columns that identify a configuration and role.
-        score: a column that is null in matches without a score.
+    A failed match, with a null score, does not make players incomparable: it counts as an encounter
+    if another player finished a match with these opponents. Opponents with whom no player finished
+    a match are ignored.
     """
     met: dict[str, set[Encounter]] = {}
     counts = pl.col(score).is_not_null().any().over(*cell, pl.col(OPPONENTS).list.join("\0"))
@@ -91,10 +77,7 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 
 def head_to_head(met: Encounters) -> str:
-    """Return a caution if comparable players met one another but never copies of themselves.
-
-    In such matches, a generous player raises its rivals' payoffs but not its own.
-    """
+    """Return a caution if comparable players met one another but never copies of themselves."""
     alone = any(label in row.opponents for label, encounter in met.items() for row in encounter)
     if alone or len({frozenset(encounter) for encounter in met.values()}) == 1:
         return ""

@@ -44,13 +44,7 @@ EFFECT = "effect"
 
 
 class Varied(NamedTuple):
-    """A parameter that varies, as a factor of a regression.
-
-    Attributes:
-        name: the name of the parameter; ``game.NAME`` is its column.
-        levels: the values as readable text, in order.
-        reference: the most frequent value.
-    """
+    """A varying parameter as a factor of a regression; the reference is its most frequent value."""
 
     name: str
     levels: tuple[str, ...]

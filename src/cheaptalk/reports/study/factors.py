@@ -41,13 +41,7 @@ METHOD = (
 def factor_results(
     game: GameScores, factors: Mapping[str, Mapping[str, str]], order: int = ORDER
 ) -> Iterator[Answer | Charts | ReportTable]:
-    """Yield the effects of players' factors in sentences, charts and a table.
-
-    Args:
-        game: the game whose gains are compared, role by role.
-        factors: the level of each factor, by player and factor.
-        order: the maximum order of interactions; 1 for main effects only.
-    """
+    """Yield the effects of players' factors, up to interactions of an order, by role."""
     rows = [row for role in game.roles for row in _role_rows(game, role, factors, order)]
     if not rows:
         return
@@ -101,10 +95,9 @@ def _role_rows(
 def _cell_means(
     game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]]
 ) -> pl.DataFrame:
-    """Return the mean gain for each combination of instance, opponents and factor levels.
+    """Return the mean gain by instance, opponents, factor levels and the crossed entry (``base``).
 
-    Matches of a player with copies of itself have opponents of their own, and so are compared with
-    no other player's. ``base`` is the entry that was crossed.
+    Matches with copies of itself have opponents of their own, so they match no other player's.
     """
     frame = with_factors(game.seated(role, scored=True), [role], factors)
     column, key = f"player_{role}", game.gain(role).key

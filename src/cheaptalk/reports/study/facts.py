@@ -51,14 +51,7 @@ class UnansweredKind(NamedTuple):
 
 
 class Exclusions(NamedTuple):
-    """The treatment of matches with invalid answers.
-
-    Attributes:
-        kinds: kinds of answers that occurred or that the study treats specially.
-        dropped: finished matches that are excluded from scores.
-        replaced: replacement matches.
-        max_replacements: the maximum number of replacements of one match.
-    """
+    """The treatment of matches with invalid answers, and the numbers of such matches."""
 
     kinds: list[UnansweredKind]
     dropped: int
@@ -67,15 +60,10 @@ class Exclusions(NamedTuple):
 
 
 class ImportedFacts(NamedTuple):
-    """Facts about games that another system played.
+    """Facts about games that another system played, with the days of the first and the last game.
 
-    Attributes:
-        system: the name of the system.
-        first, last: the days of the first and the last game; None for recordings without dates.
-        dated: the number of games with a date.
-        games: the number of games.
-        names: a note on the names in messages; empty if they were removed.
-        notes: notes on parameters, by game; see :class:`.Importer`.
+    ``names`` is a note on the names in messages, empty if they were removed; ``notes`` explain
+    parameters by game.
     """
 
     system: str
@@ -90,13 +78,8 @@ class ImportedFacts(NamedTuple):
 class Served(NamedTuple):
     """Attempts of one player's calls with the same settings and the same outcome.
 
-    Attributes:
-        asked: the requested model string.
-        answered: the returned model id, or a placeholder.
-        route: the route of the answer, if it is known.
-        settings: the settings sent with the messages.
-        sendings, cached: the number of attempts, and of those from a cache.
-        first, last: Unix times at which the first and the last match ended, or None.
+    ``asked`` and ``answered`` are model strings; ``first`` and ``last`` are Unix times at which
+    matches ended.
     """
 
     player: str
@@ -175,8 +158,7 @@ def imported_facts(
 def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFrame]) -> int:
     """Return the number of human matches whose participants the store does not identify.
 
-    Recordings of published systems don't identify their participants, and visitors of rooms have no
-    codes. Intervals can't be clustered by participant then.
+    Imported recordings and visitors of rooms have no codes by which intervals could be clustered.
     """
     people = [
         label

@@ -96,11 +96,9 @@ def _score_text(estimate: Estimate, decimals: int) -> str:
 
 
 def matrices(game: GameScores) -> list[Chart]:
-    """Return heat maps of the means of all pairings: rows are the first seat, columns the second.
+    """Return heat maps of mean scores that vary over pairings of two seats, the first one down.
 
-    There are none if the game does not have exactly two seats, or if the score is the same in all
-    pairings. If both seats have the same role, no metric distinguishes them, and the payoff of the
-    first seat is also shown.
+    If both seats have the same role, the payoff of the first seat is included.
     """
     scored = list(_scored(game.pairings))
     if len(game.seats) != 2 or len(scored) < 2:
@@ -132,14 +130,8 @@ def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
         text = f"{pairing}\n{_score_text(estimated, decimals)}"
         return Cell(estimated.value, text, _lead(game, row))
 
-    return cells(
-        score.title,
-        score.unit,
-        (capital(down), rows),
-        (capital(across), columns),
-        cell,
-        decimals=decimals,
-    )
+    names = (capital(down), rows), (capital(across), columns)
+    return cells(score.title, score.unit, *names, cell, decimals=decimals)
 
 
 def trade_off(game: GameScores) -> list[Chart]:

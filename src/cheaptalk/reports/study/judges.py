@@ -36,17 +36,11 @@ SHARES = ("same", "alike", "precision", "recall")
 
 @dataclass(frozen=True)
 class JudgedPlayer:
-    """A judge's verdicts on one player.
+    """A judge's verdicts on one player, or on ``all``.
 
-    Attributes:
-        player: the label, or ``all``.
-        items: the number of judged items.
-        verdicts: the number of times that each verdict was given.
-        kinds: the judge's answers by kind, including those without a valid verdict.
-        estimate: the share of finds, or the mean score; None without a valid verdict, and without
-            an interval for fewer than ten instances.
-        shares: the share of each verdict of a rubric with categories among the items with a valid
-            verdict.
+    ``estimate`` is the share of finds, or the mean score; None without a valid verdict, and without
+    an interval for fewer than ten instances. ``shares`` are those of a rubric's categories among
+    valid verdicts; ``kinds`` include answers without one.
     """
 
     player: str
@@ -185,19 +179,9 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         players.append(_player(rows, "all", bounds, kinds))
         between = [item for item in known_agreements if item.judge == key]
         followers = [names[item.judge] for item in known_agreements if item.reference == key]
-        sections.append(
-            JudgeSection(
-                key,
-                names[key],
-                rubric,
-                spec["model"],
-                players,
-                between,
-                [column for column in together if key in column.raters],
-                names | {CHECK: CHECK},
-                followers,
-            )
-        )
+        raters = [column for column in together if key in column.raters]
+        results = (players, between, raters, names | {CHECK: CHECK}, followers)
+        sections.append(JudgeSection(key, names[key], rubric, spec["model"], *results))
     return sections
 
 

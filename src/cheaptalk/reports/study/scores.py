@@ -16,13 +16,7 @@ from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status, line_up, query_of
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.study.comparability import (
-    by_player,
-    seat_count,
-    seats_by_role,
-    with_own_forfeits,
-    with_roles,
-)
+from cheaptalk.reports.study import comparability
 from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
@@ -38,12 +32,8 @@ POOLED = "\n\nHere: the mean over the seats of the role, or over those that the 
 class Score:
     """A score of matches: a metric of the game, or a role's payoff.
 
-    Attributes:
-        key: the column of the game's frame.
-        meaning: the definition, formula and source.
-        role: the role whose payoff it is, or None.
-        published: the definition of the published variant, if it differs.
-        bounds: the minimum and the maximum of the score, or the columns with those of each match.
+    ``published`` defines the published variant if it differs; bounds can be columns with those of
+    each match.
     """
 
     key: str
@@ -74,16 +64,8 @@ class Parameter(NamedTuple):
 class GameScores:
     """The scores, answers and parameters of one game of a study.
 
-    Attributes:
-        seats: the seats over all configurations, in order.
-        roles: the seats of each role.
-        scores: the scores of players.
-        pairing_scores: the scores of pairings, with payoffs by seat if there are few seats.
-
-    Args:
-        frame: the matches of the game.
-        seats: the roles of the seats.
-        gains: whether to score players only by the gain of each role, which is fast.
+    Scores of pairings include payoffs by seat if there are few seats. ``gains`` scores players only
+    by the gain of each role, which is fast.
     """
 
     def __init__(
@@ -93,11 +75,13 @@ class GameScores:
         self.game_spec: GameSpec = get_game(name)
         self.rules: type[Game] = self.game_spec.rules
         self.seats = list(seats)
-        self.roles = seats_by_role(seats, self.rules.roles)
-        frame, self.bounds = with_bounds(with_roles(frame, self.roles), name)
+        self.roles = comparability.seats_by_role(seats, self.rules.roles)
+        frame, self.bounds = with_bounds(comparability.with_roles(frame, self.roles), name)
         self._means: dict[str, BoundsColumns] = {}
         for role in filter(self.shared, self.roles):
-            frame, self._means[role] = with_mean_bounds(frame, name, role, seat_count(role))
+            frame, self._means[role] = with_mean_bounds(
+                frame, name, role, comparability.seat_count(role)
+            )
         self.frame = frame
         self.scored = frame.filter(SCORED)
         metrics = [
@@ -143,10 +127,7 @@ class GameScores:
         return any(map(self.shared, self.roles))
 
     def gain(self, role: str) -> Score:
-        """Return the score by which players of a role are compared: its metric, or its payoff.
-
-        If several seats share the role, metrics describe the whole match, so payoffs are compared.
-        """
+        """Return the score that compares a role's players: a metric or, if shared, a payoff."""
         scores = [score for score in self.scores if score.role == role]
         payoffs = [score for score in scores if score.is_payoff and self.shared(role)]
         return (payoffs or scores)[0]
@@ -183,13 +164,17 @@ class GameScores:
 
     def seated(self, role: str, *, scored: bool = False) -> pl.DataFrame:
         """Return one row per match and player of a role, with the bounds of the player's scores."""
-        frame = by_player(self.scored if scored else self.frame, role, self.roles[role])
+        frame = comparability.by_player(
+            self.scored if scored else self.frame, role, self.roles[role]
+        )
         if self.shared(role):
-            frame, _ = with_mean_bounds(frame, self.name, role, seat_count(role))
+            frame, _ = with_mean_bounds(frame, self.name, role, comparability.seat_count(role))
         return frame
 
     def _ranked(self, role: str) -> pl.DataFrame:
-        frame = self.lines(with_own_forfeits(self.seated(role), role), [role], [role], self.scores)
+        frame = self.lines(
+            comparability.with_own_forfeits(self.seated(role), role), [role], [role], self.scores
+        )
         gain = self.gain(role).key
         return frame.sort(gain, descending=True, nulls_last=True, maintain_order=True)
 
@@ -202,9 +187,8 @@ class GameScores:
     ) -> pl.DataFrame:
         """Return a row for each combination of players in these seats, or in a role.
 
-        Columns are ``player_SEAT``, a count for each status, answers by kind (``answers_KIND``)
-        and in all, the percentage valid at the first try, and the mean of each score with its
-        related columns (see :func:`.means`). Answers are of matches of any status.
+        Columns are ``player_SEAT``, counts by status, answers by kind (of matches of any status),
+        the percentage valid at the first try, and the mean scores (see :func:`.means`).
         """
         by = [f"player_{name}" for name in names]
         counts = [(pl.col("status") == status.value).sum().alias(status.value) for status in Status]
