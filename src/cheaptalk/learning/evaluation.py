@@ -41,12 +41,7 @@ class Exploitability(NamedTuple):
 
 
 class ExploitabilityEvaluator:
-    """An evaluator that computes exploitability exactly or from a trained best response.
-
-    Args:
-        game: the array game.
-        matches: the matches that a response learns from if the game is large.
-    """
+    """Computes exploitability exactly or, in large games, with a response learned from matches."""
 
     def __init__(self, game: ArrayGame[Any, Any], matches: int = LEARNED) -> None:
         self.matches = matches

@@ -40,12 +40,6 @@ class Network(nnx.Module):
 
     A dense layer with ReLU, a residual dense layer with ReLU, and a head, as in the paper's
     released policies.
-
-    Args:
-        observed: length of an observation.
-        hidden: width of both layers.
-        actions: number of actions.
-        seed: seed of the initial weights.
     """
 
     def __init__(self, observed: int, hidden: int, actions: int, seed: Any) -> None:

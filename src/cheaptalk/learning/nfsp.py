@@ -66,11 +66,8 @@ class NFSPSettings(Settings):
 class Decisions(NamedTuple):
     """A batch of decisions, each with its reward and the player's next decision.
 
-    Attributes:
-        seen, legal, action: the observation, the legal actions and the action taken.
-        reward: the payoff if the match ended before the player's next decision, else 0.
-        after, later: observation and legal actions at the player's next decision; zeros if there is
-            none.
+    The reward is the payoff if the match ended before the player's next decision, else 0. ``after``
+    and ``later`` are observation and legal actions at that decision; zeros if there is none.
     """
 
     seen: Array

@@ -129,12 +129,9 @@ class Learned(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """A batch of decisions.
+    """A batch of decisions, with the probability of the action taken and the weight in the loss.
 
-    Attributes:
-        seen, legal, action: the observation, the legal actions and the action taken.
-        acted: the probability with which the action was taken.
-        counts: the weight in the loss; a player's decisions add up to 1; 0 for padding.
+    The weights (``counts``) of a player's decisions add up to 1; they are 0 for padding.
     """
 
     seen: Array

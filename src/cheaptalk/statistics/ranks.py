@@ -39,14 +39,11 @@ PERCENTILES_OF_PEOPLE = "percentiles of ranks do not reflect the sampling of par
 
 
 class Lead(NamedTuple):
-    """The difference between the best group's mean and another group's mean.
+    """The difference between the best group's mean and that of a group ``behind``.
 
     Attributes:
-        behind: the other group.
-        size: the difference, >= 0.
         low, high: the confidence interval, simultaneous for all pairs of groups; None if the error
             is unknown or 0.
-        freedom: the degrees of freedom of the standard error.
         sure: whether the lead is significant.
         constant: whether the difference didn't vary within any stratum.
     """

@@ -48,12 +48,7 @@ class Resampled(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of a frame's rows, and strata of the clusters.
-
-    Attributes:
-        codes: the number of each row's cluster, shape (rows,).
-        strata: the number of each cluster's stratum, ascending, shape (clusters,).
-    """
+    """The number of each row's cluster, and the (ascending) number of each cluster's stratum."""
 
     codes: Indices
     strata: Indices
@@ -185,9 +180,6 @@ def clusters_of(frame: pl.DataFrame, cluster: Sequence[str], strata: Sequence[st
 
     Strata with one cluster are merged into one stratum; if there is only one such stratum, all
     strata are merged, as in :func:`.mean_intervals`.
-
-    Raises:
-        StatisticsError: a column is missing, or there are fewer than two clusters.
     """
     demand_columns(frame, [*cluster, *strata], "draw by")
     codes = np.arange(len(frame))

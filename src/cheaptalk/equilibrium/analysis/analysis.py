@@ -45,12 +45,10 @@ DUST = 1e-9
 
 
 class Gap(NamedTuple):
-    """The difference between the regrets of two strategies with adjacent ranks.
+    """The difference (``lead``) between the regrets of two strategies with adjacent ranks.
 
-    Attributes:
-        ahead, behind: the labels of the better and the worse strategy.
-        p, corrected: the two-sided p-value of no difference, uncorrected and corrected for the
-            number of rows (Holm 1979).
+    ``p`` is the two-sided p-value of no difference, ``corrected`` for the number of rows (Holm
+    1979).
     """
 
     ahead: str
@@ -61,12 +59,7 @@ class Gap(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """How often an equilibrium's support recurs in bootstrap draws.
-
-    Attributes:
-        exists: the share of draws that have an equilibrium with the same support.
-        chosen: the share of draws whose selected equilibrium has this support.
-    """
+    """The shares of draws in which an equilibrium's support exists, and in which it is selected."""
 
     exists: float
     chosen: float

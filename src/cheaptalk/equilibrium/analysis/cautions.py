@@ -17,13 +17,7 @@ from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 
 
 class CautiousAnalysis(Printed):
-    """An analysis of an empirical game that describes its own limitations.
-
-    Attributes:
-        game: the matches, cell by cell.
-        no_draws_reason: why there are no bootstrap draws; empty if there are.
-        selected: the matches; None for given payoffs.
-    """
+    """An analysis of an empirical game that describes its own limitations."""
 
     game: Empirical
     no_draws_reason: str

@@ -99,9 +99,7 @@ def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str
 def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers | None:
     """Analyse the game among providers over bootstrap draws; None with fewer than two providers.
 
-    Args:
-        bootstrap: the draws, or the mean payoffs as one draw; may have the metric :data:`GIVEN`.
-        grouping: the provider of each strategy, by label; other labels are ignored.
+    Strategies outside ``grouping`` are ignored.
     """
     inside = [index for index, label in enumerate(bootstrap.labels) if label in grouping]
     owners = [grouping[bootstrap.labels[index]] for index in inside]

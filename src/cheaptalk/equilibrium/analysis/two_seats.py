@@ -47,10 +47,7 @@ PLACES = 9
 class SeatsEquilibrium(NamedTuple):
     """An equilibrium of a bimatrix game, or an extreme point of a continuum of equilibria.
 
-    Attributes:
-        profile: the mixtures of both players, with payoffs and regrets.
-        continuum: the number of the continuum, from 1; 0 for an isolated equilibrium, None if
-            unknown.
+    Continua are numbered from 1; 0 is an isolated equilibrium, and None is unknown.
     """
 
     profile: Profile
@@ -80,13 +77,10 @@ class SeatsEquilibrium(NamedTuple):
 
 
 class BimatrixSolution(NamedTuple):
-    """The equilibria of a bimatrix game.
+    """The equilibria of a bimatrix game: pure ones, then others by the size of their supports.
 
-    Attributes:
-        equilibria: pure ones first, then sorted by the size of their supports.
-        complete: whether there are no others.
-        paths: the number of Lemke-Howson paths that were followed; 0 if complete.
-        failed_paths: the number of paths without an end because of limited precision.
+    Unless the list is complete, ``paths`` Lemke-Howson paths were followed, and ``failed_paths`` of
+    these have no end because of limited precision.
     """
 
     equilibria: tuple[SeatsEquilibrium, ...]
@@ -128,11 +122,7 @@ def solve(a: Floats, b: Floats) -> BimatrixSolution:
     """Find all equilibria of a bimatrix game or, if it is large, all pure and some mixed ones.
 
     If more than 26 undominated strategies remain in total, or there are too many candidates, a
-    Lemke-Howson path is followed for every strategy.
-
-    Args:
-        a: the row player's payoffs, shape (m, n).
-        b: the column player's payoffs, of the same shape.
+    Lemke-Howson path is followed for every strategy. Payoffs have shape (m, n).
     """
     if sum(int(side.sum()) for side in undominated_sides(a, b)) <= ALL_UP_TO:
         with suppress(EquilibriumError):

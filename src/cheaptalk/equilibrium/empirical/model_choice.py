@@ -99,15 +99,9 @@ def model_choice(
 
 
 def best_responses(a: Floats, b: Floats) -> Flags:
-    """Return masks of each player's best responses, including ties, in games of equal size.
+    """Return masks of both players' best responses, including ties, in K games; shape (2, K, m, n).
 
     Gains below 1e-9 of the spread of a side's payoffs count as rounding errors.
-
-    Args:
-        a, b: the row and the column players' payoffs, shape (K, m, n).
-
-    Returns:
-        Flags for rows and for columns, shape (2, K, m, n); a pure equilibrium has both.
     """
     turned = unit_spread(np.swapaxes(b, 1, 2))
     return np.stack([unit_spread(a) >= -MARGIN, np.swapaxes(turned, 1, 2) >= -MARGIN])

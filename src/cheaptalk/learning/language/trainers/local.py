@@ -98,12 +98,7 @@ class LocalTraining(Value):
 
 
 class Memory(NamedTuple):
-    """Limits on the memory of a training step.
-
-    Attributes:
-        chats: chats processed together, at most a step's batch.
-        checkpointing: whether activations are recomputed in the backward pass.
-    """
+    """Limits on a training step's memory: chats at once, and recomputation of activations."""
 
     chats: int
     checkpointing: bool = False
@@ -204,11 +199,7 @@ def learn(
     stored: Any,
     progress: Progress | None = None,
 ) -> None:
-    """Train a model on tokenised examples and write it to a folder.
-
-    Args:
-        stored: torch type of the saved weights; None to keep the type of the loaded weights.
-    """
+    """Train a model and write it to a folder, as the torch type ``stored`` if this is not None."""
     if not examples:
         raise TrainingFailed("the training data contain no chat; add at least one")
     if tokenizer.pad_token is None:
