@@ -138,8 +138,8 @@ def play_both(game: ArrayGame[Any, Any], state: Any, rng: np.random.Generator) -
 
 def arrays_and_rules_agree(game: ArrayGame[Any, Any]) -> None:
     rng = np.random.default_rng(1)
-    play_both(game, game.draw_instance(rng.random((60, game.uniforms))), rng)  # draws by arrays
-    draws = [game.rules.draw_instance(Chance("agreement", n)) for n in range(20)]
+    play_both(game, game.draw_instance(rng.random((40, game.uniforms))), rng)  # draws by arrays
+    draws = [game.rules.draw_instance(Chance("agreement", n)) for n in range(15)]
     state = game.from_instances(draws)
     assert game.instances_of(state) == draws
     play_both(game, state, rng)  # draws by the rules
@@ -176,11 +176,10 @@ def instances_are_drawn_from_the_same_distribution(game: ArrayGame[Any, Any]) ->
 def legal_actions_are_drawn_uniformly(game: ArrayGame[Any, Any]) -> None:
     """Test the first three steps."""
     rng = np.random.default_rng(3)
-    state = game.draw_instance(
-        np.repeat(rng.random((1, game.uniforms)), 200 * game.actions, axis=0)
-    )
+    draws = 100 * game.actions
+    state = game.draw_instance(np.repeat(rng.random((1, game.uniforms)), draws, axis=0))
     for _ in range(min(3, game.longest)):
-        actions = game.random_action(state, rng.random(200 * game.actions))
+        actions = game.random_action(state, rng.random(draws))
         counts = np.bincount(actions, minlength=game.actions)
         legal = game.legal(state)[0]
         assert not counts[~legal].any()
@@ -205,20 +204,9 @@ def test_arrays_and_rules_agree(kind: str) -> None:
 
 def test_jax_agrees_with_numpy() -> None:
     jax = pytest.importorskip("jax")
-    cases: list[str] = [
-        "BG5",
-        "BG1",
-        "bargaining",
-        "negotiation",
-        *(name for name in GAMES if ", 2" in name),
-        "chip_trading, 1",
-        "diners_dilemma, 1",
-        "divide_the_dollar, 1",
-        "public_goods, 1",
-        "sealed_bid_auction, 1",
-        "sealed_bid_auction, 3",
-    ]
-    for name in cases:
+    with_one_variant = ("diners_dilemma, 1", "divide_the_dollar, 1", "public_goods, 1")
+    second_variants = (name for name in GAMES if ", 2" in name)
+    for name in ("BG5", "bargaining", "negotiation", *with_one_variant, *second_variants):
         game, rng = array_game(GAMES[name]), np.random.default_rng(4)
         first = rng.random((50, game.uniforms)).astype(np.float32)
         state, compiled = game.draw_instance(first), jax.jit(game.draw_instance)(first)

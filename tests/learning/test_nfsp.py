@@ -50,13 +50,13 @@ def test_circular_buffer_keeps_the_newest_and_reservoir_is_uniform() -> None:
     memory = nfsp._put(training._empty(4), decisions([*range(11)]), np.arange(11) != 9)
     assert sorted(memory.rows.action.tolist()) == [6, 7, 8, 10]
 
-    size, many = 50, 1_000
+    size, many, keep = 50, 1_000, jax.jit(nfsp._keep)
     kept = np.zeros(many)
     for luck in range(40):
         memory = training._empty(size)
         for part, rows in enumerate(np.arange(many).reshape(-1, 100)):
             key = jax.random.fold_in(jax.random.key(luck), part)
-            memory = nfsp._keep(memory, decisions(rows.tolist()), np.ones(100, bool), key)
+            memory = keep(memory, decisions(rows.tolist()), np.ones(100, bool), key)
         kept[np.asarray(memory.rows.action)] += 1
     halves = kept.reshape(2, -1).sum(axis=1)
     assert halves.sum() == 40 * size
@@ -92,7 +92,7 @@ def test_first_price_bids_are_shaded_by_the_number_of_bidders() -> None:
     rules = SealedBidAuction(players=players, rounds=1, high=10, step=1, distinct=False)
     game, values = array_game(rules), np.arange(11)
     training = nfsp.NFSP(game, nfsp.NFSPSettings(hidden=64))
-    learned = training.train(training.begin(), 256 * 1_000, every=1_000)
+    learned = training.train(training.begin(), 256 * 700, every=700)
     begun = game.from_instances([Valuations(valuations=((value,) * players,)) for value in values])
     seen, legal = game.observe(begun, 0), game.legal(begun)
     bids = np.asarray(training.probabilities(learned, seen, legal)) @ values
