@@ -33,12 +33,7 @@ class Gain(NamedTuple):
 
 
 class BestResponse(NFSP):
-    """The training of a best response to a policy.
-
-    Args:
-        policy: the evaluated policy.
-        settings: settings for learning the values.
-    """
+    """The training of a best response to a policy."""
 
     def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
         super().__init__(policy.game, settings)

@@ -24,12 +24,7 @@ EXACT = "computed exactly on the full game tree"
 
 
 class Exploitability(NamedTuple):
-    """The exploitability of a policy: the gain of a best response in each seat.
-
-    Attributes:
-        gains: the gain in each seat.
-        method: how the gains were computed.
-    """
+    """The exploitability of a policy: the gain of a best response in each seat."""
 
     gains: list[Gain]
     method: str

@@ -98,11 +98,9 @@ class Learned(NamedTuple):
     """The complete state of a training run with neural fictitious self-play.
 
     Attributes:
-        weights: the learned parameters.
         target: the weights of the target network.
         newest, best: the buffers for values and for the average policy.
         key: the random key of all later draws.
-        loops: number of loops done.
     """
 
     weights: Weights

@@ -79,8 +79,6 @@ class Policy:
     """A learned policy that plays a game.
 
     Args:
-        game: the array game that it plays.
-        weights: the network's weights.
         about: facts about the training, such as algorithm, matches, seed and hardware.
         rounding: the rule for rounding its probabilities before play.
         network: the name of its network in :data:`NETWORKS`.

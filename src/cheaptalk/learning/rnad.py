@@ -111,12 +111,9 @@ class Learned(NamedTuple):
     """The complete state of a training run with regularised Nash dynamics.
 
     Attributes:
-        weights: the weights of policy and values.
         target: the moving average of the weights.
         anchor, before: the current anchor and the previous one.
-        steps: the optimiser's state.
         key: the random key of all later draws.
-        loops: number of loops done.
     """
 
     weights: Any

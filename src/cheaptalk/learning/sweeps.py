@@ -23,7 +23,6 @@ class Trained(NamedTuple):
 
     Attributes:
         settings: the varied settings.
-        policy: the file of the policy; the log is beside it.
         told: the last line of the log; see :func:`.logged`.
     """
 

@@ -57,10 +57,8 @@ class Tree:
     """The full tree of a game.
 
     Args:
-        game: the array game.
         instances: the possible instances, all by default.
         chances: the probabilities of the instances, equal by default.
-        max_nodes: maximum number of nodes.
 
     Attributes:
         levels: nodes by number of actions taken.
@@ -206,7 +204,6 @@ class Solution:
     """The result of counterfactual regret minimisation.
 
     Attributes:
-        tree: the game's tree.
         policy: the average policy.
         gains: each player's gain from a best response, by iteration.
     """

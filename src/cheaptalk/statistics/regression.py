@@ -48,18 +48,11 @@ class Regression(Tabular):
     """A regression of an outcome on numeric and categorical variables.
 
     Attributes:
-        outcome: the dependent variable's column.
-        design: the columns of the regression.
         coefficients: the constant, each level's effect relative to its reference, then the effect
             of one additional unit of each number, in the outcome's unit.
-        covariance: the covariance of the coefficients.
-        rows: the number of rows, n.
         clusters: the number of clusters; None if errors are not clustered.
         r2: the share of the outcome's variance that the factors explain, in [0, 1]; None if the
             outcome is constant.
-        method: the name of the error estimator.
-        level: the confidence level.
-        notes: warnings for the reader.
     """
 
     outcome: str
@@ -196,13 +189,11 @@ def ols(
     omitted with a note.
 
     Args:
-        frame: one row per match.
         outcome: a numeric column.
         factors: columns, ``C(column)`` for numeric columns to treat as factors, or names of
             composites.
         reference: the reference level of each factor, a value of the column; for a composite, a
             value for each column, in order, or the level's text.
-        composites: the columns of each composite.
         errors: ``cluster`` for rows correlated within clusters (CR1 and t with G - 1 degrees of
             freedom; if a level or a reference is in fewer than 20 clusters, CR2 and t with
             Satterthwaite's degrees of freedom); ``HC3`` for independent rows of any variance, or
@@ -436,7 +427,6 @@ class PredictedMeans(Tabular):
     """Predicted means of combinations of factor levels.
 
     Attributes:
-        regression: the regression that predicts the means.
         over: a description of the distribution of the other factors.
         frame: one row per cell: a column for each factor of the cells, then ``estimate``,
             ``error``, ``low``, ``high``, ``freedom`` and ``interval`` (the label).

@@ -33,8 +33,6 @@ class Resampled(Tabular):
             (standard deviation over draws), ``low``, ``high`` (expanded percentiles of the draws),
             ``undefined`` (the share of ignored draws without a value) and ``interval`` (the label).
         replicates: one row per draw and one column per statistic; undefined values are null.
-        label: a description of the intervals.
-        notes: warnings for the reader.
     """
 
     frame: pl.DataFrame = field(repr=False)

@@ -70,7 +70,6 @@ class Analysis(CautiousAnalysis):
     """The equilibria of a symmetric empirical game, with their uncertainty.
 
     Attributes:
-        game: the matches, cell by cell.
         solution: the symmetric equilibria of the mean payoffs.
         bootstrap: the maximum-entropy equilibrium of each bootstrap draw, or of the mean payoffs if
             there are no draws.

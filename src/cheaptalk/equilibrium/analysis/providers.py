@@ -40,7 +40,6 @@ class ProviderReading(NamedTuple):
     """Results of the game among model providers under one of its two definitions.
 
     Attributes:
-        name, title, about: the construction.
         payoffs: the payoff of the row provider against the column provider.
         responses: the share of draws in which the row provider is a best response to the column
             provider; columns sum to 1 (table 14).
@@ -66,7 +65,6 @@ class Providers:
 
     Attributes:
         left_out: strategies without a provider.
-        readings: the constructions that could be solved.
         absent: the reason for each missing result.
     """
 

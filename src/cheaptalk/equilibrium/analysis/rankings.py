@@ -56,9 +56,7 @@ class Rankings:
     """The ratings of a game's strategies by several methods.
 
     Attributes:
-        ratings: the available ratings.
         absent: the reason for each missing rating, by name.
-        pairs: the number of pairs of strategies.
     """
 
     ratings: tuple[Rating, ...]

@@ -171,8 +171,6 @@ class Pair(NamedTuple):
     """A strategy of the first seat combined with a strategy of the second seat.
 
     Attributes:
-        row, column: the labels of the two strategies.
-        payoffs: the payoffs in the two seats.
         regrets: the gain in each seat from a best response, by the mean payoffs.
         best: whether each strategy is a best response, including ties, by the mean payoffs.
         replies: the share of draws in which each strategy is a best response; 1 or 0 without draws.
@@ -199,7 +197,6 @@ class SeatsAnalysis(CautiousAnalysis):
 
     Attributes:
         seats: the names of the two seats, the rows' first.
-        game: the matches, cell by cell.
         solution: the equilibria of the mean payoffs.
         choice: the pure equilibria, and their frequencies in draws.
         resampled: the mean payoffs of each draw, shape (draws, 2, rows, columns); None without

@@ -45,7 +45,6 @@ class Bootstrap(Printed):
     """The maximum-entropy equilibrium of an empirical game and of its bootstrap draws.
 
     Attributes:
-        labels: the strategies.
         metrics: the metrics computed at equilibrium, in addition to regret.
         paired: whether all cells of a draw have the same instances.
         freedom: the degrees of freedom of the cell with the fewest instances, which widen

@@ -19,8 +19,6 @@ class EquilibriumMetric:
     """A match metric to evaluate at equilibrium, with its title and scale.
 
     Attributes:
-        name: the name in tables.
-        metric: the column of the frame of matches.
         scale: the divisor of means, > 0.
         undefined: the value of cells whose matches all lack the metric, for example EF1 without an
             agreement; None ignores such cells, and the weights of the others then sum to 1.

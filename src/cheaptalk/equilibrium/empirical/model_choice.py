@@ -25,7 +25,6 @@ class ModelChoice(Printed):
     """Pure equilibria of the game in which each side chooses a model.
 
     Attributes:
-        rows, columns: the models that each side can choose.
         equilibria: the pure equilibria of the estimates, with payoffs and regrets, row by row.
         support: the share of draws in which each pair is a pure equilibrium, shape (m, n); None
             without draws.

@@ -51,7 +51,6 @@ class NextCells(Printed):
     """A proposed allocation of matches to cells, and its expected gain.
 
     Attributes:
-        target: the quantity whose uncertainty is reduced.
         cells: one row per cell, the most matches first: ``row``, ``column``, ``sample``,
             ``instances`` and ``matches`` (so far), ``variance`` (of the target if only this cell
             were uncertain, as a share of the sum), ``add_instances`` and ``add_matches``
@@ -61,7 +60,6 @@ class NextCells(Printed):
         planned: the expected standard error after the proposed matches.
         even: the same after an even design, with equal numbers of instances in all cells.
         even_matches: the size of an even design that reaches ``planned``.
-        paired: whether cells share instances, including the new ones.
     """
 
     target: Target

@@ -204,8 +204,6 @@ def bradley_terry(
     Args:
         wins: ``wins[i, j]`` is the number of wins of i over j, shape (n, n).
         ties: the numbers of ties, symmetric, shape (n, n).
-        names: the names of the players, numbers by default.
-        ties_as_halves: count a tie as half a win for both.
 
     Raises:
         ValueError: the counts are invalid, or some players never met, always won or always lost;

@@ -53,10 +53,8 @@ class PayoffTable:
     """The payoffs of a two-player game, with labels of strategies.
 
     Attributes:
-        rows, columns: the names of each player's strategies.
         a, b: the payoffs of the row and the column player, shape (rows, columns), in the file's
             units.
-        title: the title of the game; may be empty.
     """
 
     rows: tuple[str, ...]

@@ -19,8 +19,6 @@ class ScoredChat(NamedTuple):
     """A player's chat in a finished match, with its payoff.
 
     Attributes:
-        chat: the player's observations and messages.
-        payoff: the player's payoff.
         instance: an identifier that is equal for matches on the same instance.
         counts: whether the match can be used for training.
     """

@@ -127,7 +127,6 @@ def fine_tune(
 
     Args:
         model: its folder, or its name on the Hub.
-        out: a new folder.
         reference: the model for the KL penalty; by default the model itself.
 
     Raises:
