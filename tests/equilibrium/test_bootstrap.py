@@ -108,14 +108,12 @@ def test_cells_with_separate_instances_are_not_paired() -> None:
 
 
 def test_intervals_cover_the_equilibrium_payoff() -> None:
-    for paired, generosity in [(True, 2.0), (False, 0.0)]:
-        covered = []
-        for seed in range(100):
-            game = game_of(seed, 50, generosity=generosity)
-            drawn = bootstrap_equilibrium(game, draws=200, paired=paired)
-            low, high = drawn.overall().select("low", "high").row(0)
-            covered.append(low <= 1.2 <= high)
-        assert 0.89 <= np.mean(covered) <= 0.985
+    covered = []
+    for seed in range(120):
+        drawn = bootstrap_equilibrium(game_of(seed, 50, generosity=2.0), draws=200)
+        low, high = drawn.overall().select("low", "high").row(0)
+        covered.append(low <= 1.2 <= high)
+    assert 0.88 <= np.mean(covered) <= 0.99
 
 
 def test_tables_contain_estimates_errors_and_intervals() -> None:

@@ -12,9 +12,10 @@ pytest.importorskip("flax")
 
 
 def test_learned_response_finds_the_exact_gain_and_the_policy_does_not_learn() -> None:
-    from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
+    from cheaptalk.learning import evaluation, nfsp  # noqa: PLC0415 - an extra
 
-    policy = untrained(RULES)
+    policy = untrained(RULES, seed=5)
+    policy.weights = {name: 0.1 * array for name, array in policy.weights.items()}
     tree = Tree(policy.game)
     unrounded = tree.expected(tree.policy(policy.probabilities))
     policy.rounding = Rounding(0.2, 2)
@@ -22,12 +23,12 @@ def test_learned_response_finds_the_exact_gain_and_the_policy_does_not_learn() -
     assert abs(expected - unrounded).max() > 0.2
     most = tree.gains(tree.policy(policy.probabilities))
     settings = nfsp.NFSPSettings(matches=256, q_buffer=50_000, target=25, hidden=64)
-    training = best_response.BestResponse(policy, settings)
+    training = evaluation.BestResponse(policy, settings)
     learned = training.train(training.begin(), 256 * 400)
     gains = training.gains(learned)
     assert [gain.player for gain in gains] == ["player_1", "player_2"]
-    assert all(gain.gain < exact + 4 * gain.error for gain, exact in zip(gains, most, strict=True))
-    assert gains[1].gain > 0.85 * most[1] > 0.5  # the other seat has little to gain
+    for gain, exact in zip(gains, most, strict=True):
+        assert 0.85 * exact < gain.gain < exact + 4 * gain.error
     np.testing.assert_allclose([gain.own for gain in gains], expected, atol=0.06)
     kept = training.policy(learned).weights
     for name, array in policy.weights.items():

@@ -96,15 +96,7 @@ def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_numeric_factors_are_single_regressors() -> None:
-    frame = with_numbers(games()).with_columns(pl.col("age").cast(pl.Int64))
-    result = ols(frame, "gain", ["age"], cluster=["instance"])
-    assert result.frame["factor"].to_list() == ["(constant)", "age"]
-    slope = np.polyfit(frame["age"].to_numpy(), frame["gain"].to_numpy(), 1)[0]
-    assert result.frame["estimate"][1] == pytest.approx(slope, rel=1e-12)
-    assert "cluster-robust" in result.label
-    levels = ols(frame, "gain", ["C(age)"], reference={"C(age)": 30}, cluster=["instance"])
-    assert levels.frame.filter(factor="age").height == frame["age"].n_unique()
-
+    """Large numbers, such as time stamps, don't reduce precision."""
     frame = with_numbers(games())
     since = frame.with_columns(second=(pl.col("second") - 1.7e9) / 1e6)
     late, early = (
@@ -123,16 +115,6 @@ def test_numeric_factors_are_single_regressors() -> None:
 
 
 def test_few_clusters_have_bias_reduced_errors() -> None:
-    frame = games().with_columns(dose=pl.when(pl.col("instance") < 4).then(2.0).otherwise(0.0))
-    number = ols(frame, "gain", ["dose"], cluster=["instance"])
-    factor = ols(frame, "gain", ["C(dose)"], reference={"dose": 0.0}, cluster=["instance"])
-    slope = number.frame.row(1, named=True)
-    step = factor.frame.filter(level="2.0").row(0, named=True)
-    for name in ("estimate", "error"):
-        assert 2 * slope[name] == pytest.approx(step[name], rel=1e-9)
-    assert slope["freedom"] == pytest.approx(step["freedom"], rel=1e-9)
-    assert "dose (4)" in number.notes[0]
-
     for instances in (10, 15):
         frame = games(80).with_columns(pl.col("instance") % instances)
         rare = (pl.col("instance") < 3) & (pl.col("model") == "c")
@@ -257,31 +239,21 @@ def test_joint_regressions_equal_separate_ones() -> None:
     for (outcome, kind), result in results.items():
         single = ols(frame, outcome, ["kind"], errors=kind, **shared)
         assert result.frame.equals(single.frame)
-        assert (result.rows, result.clusters, result.r2, result.notes) == (
-            single.rows,
-            single.clusters,
-            single.r2,
-            single.notes,
-        )
+        assert (result.rows, result.clusters) == (single.rows, single.clusters)
+        assert (result.r2, result.notes) == (single.r2, single.notes)
     with pytest.raises(ValueError, match="errors must be"):
         regressions(frame, ["gain"], ["kind"], errors=["robust"], **shared)  # type: ignore[list-item]
 
 
 def test_rows_state_references_and_methods() -> None:
     frame = games()
-    labels = {
-        "classical": "95 %, classical, t with 393 degrees of freedom",
-        "HC3": "95 %, HC3, t with 393 degrees of freedom",
-        "cluster": "95 %, cluster-robust (CR1) by instance, 40 clusters, t with 39 degrees of "
-        "freedom",
-    }
+    clustered = "cluster-robust (CR1) by instance, 40 clusters, t with 39 degrees of freedom"
+    labels = {"HC3": "HC3, t with 393 degrees of freedom", "cluster": clustered}
     for errors, label in labels.items():
         result = fitted(frame, errors=errors)
-        assert result.frame["interval"].unique().to_list() == [label]
+        assert result.frame["interval"].unique().to_list() == [f"95 %, {label}"]
         assert label in str(result)
         assert "nan" not in str(result).lower()
-
-    frame = games()
     rows = fitted(frame).frame.filter("reference").rows(named=True)
     assert [(row["factor"], row["level"]) for row in rows] == [
         ("horizon", "12"),
@@ -505,30 +477,6 @@ def test_predicted_means_are_cell_means() -> None:
     cells = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
     assert cells.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
     assert cells["estimate"].null_count() == 0
-
-
-def test_only_clustered_intervals_cover_the_truth() -> None:
-    covered = {"classical": 0, "cluster": 0}
-    for study in range(200):
-        draw = np.random.default_rng([7, study])
-        instance = np.repeat(np.arange(60), 5)
-        effect = draw.normal(size=60)[instance]
-        frame = pl.DataFrame(
-            {"instance": instance, "late": instance % 2, "gain": effect + draw.normal(size=300)}
-        )
-        for errors in covered:
-            fit = ols(
-                frame,
-                "gain",
-                ["C(late)"],
-                reference={"late": 0},
-                cluster=["instance"],
-                errors=errors,  # type: ignore[arg-type]
-            )
-            low, high = fit.frame.filter(level="1").select("low", "high").row(0)
-            covered[errors] += low <= 0 <= high
-    assert 0.9 <= covered["cluster"] / 200 <= 0.985
-    assert covered["classical"] / 200 < 0.8
 
 
 def test_levels_with_constant_outcome_are_noted() -> None:

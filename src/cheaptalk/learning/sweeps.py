@@ -31,13 +31,6 @@ class Trained(NamedTuple):
     told: Mapping[str, Any]
 
 
-class _Files(NamedTuple):
-    """The files of a training run on another machine."""
-
-    policy: bytes
-    log: bytes
-
-
 def sweep(
     algorithm: str,
     rules: Game,
@@ -92,7 +85,10 @@ def sweep(
         for future in as_completed(running):
             result = future.result()
             if result is not None:
-                _put(result, files[running[future]])
+                policy = files[running[future]]
+                for file, content in zip((log_beside(policy), policy), result, strict=True):
+                    with whole_path(file) as temporary:
+                        temporary.write_bytes(content)
             done += 1
             if progress is not None:
                 progress(done, len(combinations))
@@ -137,14 +133,9 @@ def _train_locally(
 
 def _train_remotely(
     algorithm: str, rules: Game, settings: Settings, matches: int, examined_every: int
-) -> _Files:
+) -> tuple[bytes, bytes]:
+    """Return the contents of the log and of the policy's file, whose existence shows completion."""
     with TemporaryDirectory() as folder:
         out = Path(folder) / "policy"
         _train_locally(algorithm, rules, settings, matches, examined_every, out)
-        return _Files(out.read_bytes(), log_beside(out).read_bytes())
-
-
-def _put(result: _Files, policy: Path) -> None:
-    for file, content in ((log_beside(policy), result.log), (policy, result.policy)):
-        with whole_path(file) as temporary:
-            temporary.write_bytes(content)
+        return log_beside(out).read_bytes(), out.read_bytes()

@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.equilibrium.analysis.analysis import (
+    CautiousAnalysis,
     called,
-    decimals_for,
     mixed,
     regret_text,
     spread_text,
 )
-from cheaptalk.equilibrium.analysis.cautions import CautiousAnalysis
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.bootstrap import Spread, spreads
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix
@@ -274,11 +273,6 @@ class SeatsAnalysis(CautiousAnalysis):
             for index, (row, column) in enumerate(np.ndindex(counts.shape))
         ]
         return sorted(unsorted, key=lambda pair: (-(pair.support or 0), not pair.stable))
-
-    @cached_property
-    def payoff_decimals(self) -> int:
-        """Return the number of decimals with which payoffs are shown."""
-        return decimals_for(self.game.payoffs())
 
     @property
     def likely_pairs(self) -> list[Pair]:
