@@ -8,6 +8,7 @@ instances.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -142,13 +143,22 @@ class ExploitabilityEvaluator:
 
     def __init__(self, game: ArrayGame[Any, Any], matches: int = LEARNED) -> None:
         self.matches = matches
-        self._tree = _tree(game)
+        self._tree: Tree | None = None
+        with suppress(NoArrayGame, TooLarge):
+            self._tree = Tree(game, max_nodes=SMALL)
 
     def __call__(
         self, policy: Policy, progress: Callable[[Progress], None] | None = None
     ) -> Exploitability:
         if self._tree is not None:
-            return Exploitability(_exact_gains(self._tree, policy), EXACT)
+            table = self._tree.policy(policy.probabilities)
+            values = zip(self._tree.gains(table), self._tree.expected(table), strict=True)
+            players = self._tree.game.players
+            exact = [
+                Gain(player, float(gain), 0.0, float(own))
+                for player, (gain, own) in zip(players, values, strict=True)
+            ]
+            return Exploitability(exact, EXACT)
         gains = respond(
             policy, RESPONSE, self.matches, (lambda _, state: progress(state)) if progress else None
         )
@@ -168,20 +178,3 @@ def exploitability(
         progress: called while a response is trained.
     """
     return ExploitabilityEvaluator(policy.game, matches)(policy, progress)
-
-
-def _tree(game: ArrayGame[Any, Any]) -> Tree | None:
-    try:
-        return Tree(game, max_nodes=SMALL)
-    except (NoArrayGame, TooLarge):
-        return None
-
-
-def _exact_gains(tree: Tree, policy: Policy) -> list[Gain]:
-    table = tree.policy(policy.probabilities)
-    return [
-        Gain(player, float(gain), 0.0, float(own))
-        for player, gain, own in zip(
-            tree.game.players, tree.gains(table), tree.expected(table), strict=True
-        )
-    ]

@@ -1,5 +1,6 @@
 """Sweeps: one training run per combination of settings, run in parallel."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from itertools import product
@@ -110,19 +111,14 @@ def _combinations(
     combinations = {}
     for values in product(*varied.values()):
         varying = dict(zip(varied, values, strict=True))
-        name = ",".join(f"{key}={_file_name_part(value)}" for key, value in varying.items())
+        safe = {key: re.sub(r"[^\w.+-]", "_", str(value)) for key, value in varying.items()}
+        name = ",".join(f"{key}={value}" for key, value in safe.items())
         combinations[name] = settings_of(algorithm, {**settings, **varying})
         if len(combinations) > MAX_TRAININGS:
             raise CheaptalkError(
                 f"more than {MAX_TRAININGS:,} combinations of settings; remove some values"
             )
     return combinations
-
-
-def _file_name_part(value: Any) -> str:
-    return "".join(
-        character if character.isalnum() or character in ".-+" else "_" for character in str(value)
-    )
 
 
 def _train_locally(

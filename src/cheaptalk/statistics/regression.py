@@ -250,7 +250,14 @@ def regressions(
     clusters: dict[bytes, Clusters] = {}
     results: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
-        rows_used, notes = _with_outcome(frame, outcome)
+        rows_used = with_numbers(frame, [outcome], "explain")
+        if rows_used.is_empty():
+            raise StatisticsError(
+                f'no row has a value of "{outcome}"; a regression needs at least one'
+            )
+        missing = len(frame) - len(rows_used)
+        note = f'{counted(missing, "row")} without a value of "{outcome}" omitted'
+        notes = [note] if missing else []
         rows = frame[outcome].is_null().to_numpy().tobytes()
         if rows not in designs:
             designs[rows] = _design(rows_used, factors, composites or {}, declared, partial)
@@ -265,8 +272,13 @@ def regressions(
         r2 = 1 - float(residuals @ residuals) / total if total else None
         for kind in errors:
             if kind == "cluster" and rows not in clusters:
-                clusters[rows] = _clusters(rows_used, design, cluster)
-            covariance = _covariance(design, residuals, kind, clusters.get(rows))
+                demand_clusters(rows_used, cluster, 'errors="HC3" assumes independent rows')
+                codes = rows_used.select(pl.struct(cluster).rank("dense") - 1).to_series()
+                clusters[rows] = Clusters(design, codes.to_numpy().astype(np.int64))
+            if kind == "cluster":
+                covariance = clustered(residuals, clusters[rows])
+            else:
+                covariance = (hc3 if kind == "HC3" else classical)(design, residuals)
             warnings = _warnings(design, covariance, residuals, values)
             cluster_method = f"cluster-robust ({covariance.method}) by {', '.join(cluster)}"
             results[outcome, kind] = Regression(
@@ -322,29 +334,6 @@ def _check(errors: str, level: float, factors: Sequence[str]) -> None:
     demand_level(level)
     if isinstance(factors, str) or len(set(map(column_of, factors))) < len(factors):
         raise StatisticsError("factors must be a list of distinct names")
-
-
-def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list[str]]:
-    rows = with_numbers(frame, [outcome], "explain")
-    if rows.is_empty():
-        raise StatisticsError(f'no row has a value of "{outcome}"; a regression needs at least one')
-    missing = len(frame) - len(rows)
-    note = f'{counted(missing, "row")} without a value of "{outcome}" omitted'
-    return rows, [note] if missing else []
-
-
-def _clusters(frame: pl.DataFrame, design: Design, cluster: Sequence[str]) -> Clusters:
-    demand_clusters(frame, cluster, 'errors="HC3" assumes independent rows')
-    codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
-    return Clusters(design, np.asarray(codes, dtype=np.int64))
-
-
-def _covariance(
-    design: Design, residuals: FloatArray, errors: Errors, clusters: Clusters | None
-) -> Covariance:
-    if errors == "cluster" and clusters is not None:
-        return clustered(residuals, clusters)
-    return (hc3 if errors == "HC3" else classical)(design, residuals)
 
 
 def _warnings(

@@ -141,16 +141,15 @@ def with_names(
     differing, names, named = varying(configurations), {}, {}
     for digest, values in configurations.items():
         parameters = {name: value for name, value in values.items() if value is not None}
-        text = _differing({name: value for name, value in parameters.items() if name in differing})
+        text = ", ".join(
+            f"{plain(name)} {readable(value)}"
+            for name, value in parameters.items()
+            if name in differing
+        )
         names[digest] = name = _published(game_spec, parameters) or text or game_spec
         named[name] = parameters
     column = pl.col("configuration").replace_strict(names).alias(NAME)
     return frame.with_columns(column), dict(sorted(named.items()))
-
-
-def _differing(parameters: Mapping[str, Any]) -> str:
-    """Name a configuration by the parameters in which it differs from others."""
-    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in parameters.items())
 
 
 def _published(game_spec: str, parameters: dict[str, Any]) -> str | None:
