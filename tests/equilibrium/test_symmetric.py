@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from cheaptalk.equilibrium import (
     EquilibriumError,
     SymmetricEquilibria,
-    deviation_gains,
     mene_mixtures,
     regret,
     symmetric_equilibria,
 )
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
-from cheaptalk.equilibrium.solvers.symmetric import equilibrium_faces
 from tests.equilibrium.exact import exact_components
 from tests.equilibrium.gambit_answers import answers, sort_mixtures
 
@@ -103,13 +101,6 @@ def test_equilibria_and_best_responses_use_the_same_tolerance() -> None:
         np.testing.assert_allclose(mene_mixtures(game[None])[0], result.mene.mixture)
 
 
-def test_touching_polytopes_are_one_component() -> None:
-    """0 and 1 are tied against each other, as are 1 and 2; 0 and 2 lose when they meet."""
-    result = solve(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]]))
-    assert corners(result) == [[(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]]
-    np.testing.assert_allclose(sorted(result.mene.mixture), [0, 0.5, 0.5], atol=1e-9)
-
-
 @given(games)
 def test_degenerate_games_match_exact_arithmetic(game: list[list[int]]) -> None:
     expected = [
@@ -117,19 +108,6 @@ def test_degenerate_games_match_exact_arithmetic(game: list[list[int]]) -> None:
         for component in exact_components(game)
     ]
     assert corners(solve(np.array(game, dtype=float))) == sorted(expected)
-
-
-@given(games)
-def test_point_of_a_continuum_has_maximum_entropy(game: list[list[int]]) -> None:
-    """The midpoint of two extreme points, if it is an equilibrium, has no more entropy."""
-    payoffs = np.array(game, dtype=float)
-    for component in solve(payoffs).components:
-        if component.isolated:
-            continue
-        for face in ([a, b] for a in component.vertices for b in component.vertices):
-            middle = np.mean(face, axis=0)
-            if regret(payoffs, middle) < 1e-9:
-                assert entropy(middle) <= component.point.entropy + 1e-9
 
 
 def test_maximum_entropy_point_is_optimal_in_a_large_polytope() -> None:
@@ -205,14 +183,6 @@ def test_ties_in_entropy_are_ordered_by_payoff_then_index() -> None:
     assert solve(np.diag([1.0, 2.0, 1.5]) - 3 * (1 - np.eye(3))).equilibria[-3].support == (1,)
     twins = solve(np.array([[1.0, 0, 9, 9], [0, 1, 9, 9], [-9, -9, 1, 0], [-9, -9, 0, 1]]))
     assert twins.mene.support == (0, 1)
-
-
-def test_gains_and_regret() -> None:
-    payoffs = [[0, 3], [1, 2]]
-    np.testing.assert_allclose(deviation_gains(payoffs, [1, 0]), [0, 1])
-    np.testing.assert_allclose(deviation_gains(payoffs, [0.5, 0.5]), [0, 0])
-    assert regret(payoffs, [1, 0]) == 1
-    assert regret(payoffs, [0.5, 0.5]) == 0
 
 
 def test_truncated_search_reports_a_bound() -> None:
@@ -347,20 +317,3 @@ def test_too_many_equilibria_are_rejected(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(symmetric_equilibria(np.eye(4)).components) == 15
     with pytest.raises(EquilibriumError, match=r"more than 30 of .* strategy sets are supports of"):
         symmetric_equilibria(np.eye(5))
-
-
-def test_draws_with_the_same_reduced_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    doves = np.array([[-1.0, 2, 2, -9], [0, 1, 1, -9], [0, 1, 1, -9], [-10, -10, -10, -10]])
-    draws = np.repeat(doves[None], 5, axis=0)
-    draws[:, 3] -= np.arange(5)[:, None]  # the payoffs of a dominated strategy don't matter
-    solved: list[Floats] = []
-
-    def counting(game: Floats, *given: Any) -> Any:
-        solved.append(game)
-        return equilibrium_faces(game, *given)
-
-    monkeypatch.setattr(f"{SOLVER}.equilibrium_faces", counting)
-    mixtures = mene_mixtures(draws)
-    assert len(solved) == 1
-    for payoffs, mixture in zip(draws, mixtures, strict=True):
-        assert mixture == pytest.approx(symmetric_equilibria(payoffs).mene.mixture, abs=1e-12)

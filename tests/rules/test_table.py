@@ -89,16 +89,6 @@ def test_simultaneous_answers_are_hidden_until_last() -> None:
     assert list(table.pending) == ["right"]
 
 
-def test_answers_reach_rules_in_order_of_asks() -> None:
-    orders = []
-    for seats in (("left", "right"), ("right", "left")):
-        table = make_table()
-        for seat in seats:
-            table.answer(seat, Guess(number=4))
-        orders.append(table.heard["left"][-1].event)
-    assert orders[0] == orders[1]
-
-
 def test_single_ask_returns_action_and_tuple_returns_mapping() -> None:
     received: list[Any] = []
 

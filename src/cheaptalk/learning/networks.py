@@ -15,19 +15,8 @@ except ModuleNotFoundError as error:
         "needs only NumPy"
     ) from error
 
-__all__ = [
-    "LOW",
-    "Actor",
-    "Array",
-    "Device",
-    "Network",
-    "device_of",
-    "jax",
-    "jnp",
-    "masked",
-    "nnx",
-    "optax",
-]
+__all__ = ["LOW", "Actor", "Array", "Device", "Network", "device_of", "jax", "jnp", "masked"]
+__all__ += ["nnx", "optax"]
 
 Array: TypeAlias = Any
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
