@@ -21,7 +21,7 @@ RUNNING = -1
 
 
 class Haggle(NamedTuple):
-    """States of matches: offers so far, then zeros, with shape (..., rounds); and shapes (...).
+    """States of matches; ``offers`` holds the offers so far, then zeros, shape (..., rounds).
 
     ``moves`` counts offers and answers; ``status`` is ``RUNNING``, or the answer that ended the
     match.
