@@ -1,6 +1,5 @@
 """Neural fictitious self-play: convergence to known equilibria, and replay buffers."""
 
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction, Valuations
-from cheaptalk.learning.tabular import Tree
 from cheaptalk.rules import CheaptalkError
 
 jax = pytest.importorskip("jax")
@@ -24,18 +22,6 @@ def decisions(numbers: list[int]) -> object:
     count = len(numbers)
     seen, legal = np.zeros((count, SMALL.observed)), np.ones((count, SMALL.actions), bool)
     return nfsp.Decisions(seen, legal, np.array(numbers), np.zeros(count), seen, legal)
-
-
-def test_nfsp_approaches_an_equilibrium_of_a_small_game() -> None:
-    tree, gains = Tree(SMALL), []
-    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=32, policy_buffer=50_000, seed=3))
-
-    def record_gain(learned: object, progress: object) -> None:
-        policy = tree.policy(partial(training.probabilities, learned))
-        gains.append(tree.gains([np.asarray(table) for table in policy]).max())
-
-    training.train(training.begin(), 256 * 800, every=800, progress=record_gain)
-    assert gains[-1] < min(0.25 * tree.gains(tree.uniform()).max(), 0.08)
 
 
 def test_circular_buffer_keeps_the_newest_and_reservoir_is_uniform() -> None:
@@ -100,9 +86,7 @@ def test_first_price_bids_are_shaded_by_the_number_of_bidders() -> None:
     assert bids @ values / (values @ values) == pytest.approx((players - 1) / players, abs=0.09)
 
 
-def test_excessive_or_diverging_training_is_stopped() -> None:
-    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=4, q_rate=1e30, matches=16))
+def test_excessive_training_is_rejected() -> None:
+    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=4, matches=16))
     with pytest.raises(CheaptalkError, match="limited to 1,073,741,823 matches"):
         training.train(training.begin(), 2**31)
-    with pytest.raises(algorithms.Diverged, match="lower the learning rate"):
-        training.train(training.begin(), 16 * 200, every=50)
