@@ -152,11 +152,11 @@ def test_percentiles_are_widened_for_few_instances() -> None:
 
 
 def test_best_responses_count_ties_separately() -> None:
-    payoffs = {"aa": (1, 1), "ab": (0, 2), "ba": (2, 0), "bb": (0, 0)}
+    payoffs = {("a", "a"): (1, 1), ("a", "b"): (0, 2), ("b", "a"): (2, 0), ("b", "b"): (0, 0)}
     matches = [
-        match(*players, *both, instance)
+        match(row, column, first, second, instance)
         for instance in ("d1", "d2")
-        for players, both in payoffs.items()
+        for (row, column), (first, second) in payoffs.items()
     ]
     game = EmpiricalGame.of_frame(frame(matches))
     responses = bootstrap_equilibrium(game, draws=20).best_responses()

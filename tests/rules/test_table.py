@@ -43,15 +43,45 @@ def make_table(**parameters: Any) -> Table:
     return Table(Guessing.model_validate({"talk": False, **parameters}), INSTANCE, "seed")
 
 
-def make_scripted_table(*steps: Step) -> Table:
-    """Return a table whose rules take these steps and end."""
+def make_scripted_table(*steps: Step, received: list[Any] | None = None) -> Table:
+    """Return a table whose rules take these steps, note what they receive, and end."""
 
     class Scripted(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            yield from steps
+            for step in steps:
+                answers = yield step
+                if received is not None:
+                    received.append(answers)
             return Score(left=0, right=0)
 
     return Table(Scripted(), INSTANCE, "seed")
+
+
+def test_rules_receive_answers_and_actors_receive_events() -> None:
+    received: list[Any] = []
+    ask, asks = Ask("left", Guess, GuessNow(1)), (Ask("left", Guess, GuessNow(2)),)
+    tells = Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2))
+    table = make_scripted_table(*tells, ask, asks, received=received)
+    assert table.heard == {
+        "left": [Moment(Reveal(1)), Moment(Reveal(2))],
+        "right": [Moment(Reveal(2))],
+    }
+    table.answer("left", Guess(number=1))
+    table.answer("left", Guess(number=2))
+    assert received[2:] == [Guess(number=1), {"left": Guess(number=2)}]
+    assert (table.over, table.outcome) == (True, Score(left=0, right=0))
+
+
+def test_seats_have_their_own_chance_and_hidden_answers() -> None:
+    table = make_table()
+    left, right = (table.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
+    assert left != right != table.chance("guess", 0).uniform()
+    assert make_table().request("left").chance("guess", 0).uniform() == left
+    before = table.request("right"), list(table.heard["right"])
+    table.answer("left", Guess(number=3))
+    assert table.requests == 0
+    assert (table.request("right"), table.heard["right"]) == before
+    assert list(table.pending) == ["right"]
 
 
 def test_complete_match() -> None:
@@ -78,30 +108,6 @@ def test_complete_match() -> None:
         Moment(Guesses(2, (("left", 3, ""), ("right", 5, "")))),
         Moment(Reveal(3)),
     ]
-
-
-def test_simultaneous_answers_are_hidden_until_last() -> None:
-    table = make_table()
-    before = table.request("right"), list(table.heard["right"])
-    table.answer("left", Guess(number=3))
-    assert table.requests == 0
-    assert (table.request("right"), table.heard["right"]) == before
-    assert list(table.pending) == ["right"]
-
-
-def test_single_ask_returns_action_and_tuple_returns_mapping() -> None:
-    received: list[Any] = []
-
-    class Recording(Guessing):
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            received.append((yield Ask("left", Guess, GuessNow(1))))
-            received.append((yield (Ask("left", Guess, GuessNow(2)),)))
-            return Score(left=0, right=0)
-
-    table = Table(Recording(), INSTANCE, "seed")
-    table.answer("left", Guess(number=1))
-    table.answer("left", Guess(number=2))
-    assert received == [Guess(number=1), {"left": Guess(number=2)}]
 
 
 def test_illegal_action_is_rejected_without_effect() -> None:
@@ -158,16 +164,6 @@ def test_lenient_rules_continue_after_forfeit() -> None:
     assert not table.forfeited
 
 
-def test_events_can_have_one_or_several_recipients() -> None:
-    table = make_scripted_table(Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2)))
-    assert table.heard == {
-        "left": [Moment(Reveal(1)), Moment(Reveal(2))],
-        "right": [Moment(Reveal(2))],
-    }
-    assert table.over
-    assert table.outcome == Score(left=0, right=0)
-
-
 def test_invalid_steps_raise_rules_error() -> None:
     cases: list[tuple[Any, str]] = [
         (
@@ -217,13 +213,6 @@ def test_rules_without_outcome_raise_error(
 
 def guess(request: DecisionRequest) -> Action:
     return Guess(number=9)
-
-
-def test_each_seat_has_its_own_chance() -> None:
-    table = make_table()
-    left, right = (table.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
-    assert left != right != table.chance("guess", 0).uniform()
-    assert make_table().request("left").chance("guess", 0).uniform() == left
 
 
 def test_clone_has_same_history_and_is_independent() -> None:
