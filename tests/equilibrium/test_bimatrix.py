@@ -1,4 +1,3 @@
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from cheaptalk.equilibrium.solvers import bimatrix
-from cheaptalk.equilibrium.solvers import bimatrix as polytopes
 from cheaptalk.equilibrium.solvers.bimatrix import (
     bimatrix_equilibria,
     lemke_howson,
@@ -61,16 +59,12 @@ def test_von_stengel_s_examples() -> None:
     ]
 
 
-def symmetric_rps() -> Pair:
-    a = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], dtype=float)
-    return a, a.T
-
-
-def test_every_label_solves_rock_paper_scissors() -> None:
+def test_lemke_howson_follows_the_path_of_its_label() -> None:
+    """In a coordination game, each label leads to the pure equilibrium of its strategy."""
     for label in range(6):
-        solution = lemke_howson(*symmetric_rps(), label)
-        assert key(solution) == pytest.approx([1 / 3] * 6, abs=1e-6)
-        assert solution.payoffs == pytest.approx((0, 0), abs=1e-12)
+        solution = lemke_howson(np.eye(3), np.eye(3), label)
+        np.testing.assert_allclose(solution.row, np.eye(3)[label % 3], atol=1e-12)
+        np.testing.assert_allclose(solution.column, np.eye(3)[label % 3], atol=1e-12)
 
 
 def test_continuum_is_one_component_with_its_extreme_points() -> None:
@@ -79,27 +73,9 @@ def test_continuum_is_one_component_with_its_extreme_points() -> None:
     assert result.degenerate
     assert [len(component) for component in result.components] == [4]
     assert "a continuum with 4 extreme points" in str(result)
-
-
-def test_two_continua_are_separate_components() -> None:
-    a, b = game([[1, 1, 0], [0, 0, 1]], [[1, 1, 0], [0, 0, 1]])
-    result = bimatrix_equilibria(a, b)
-    sizes = sorted(len(component) for component in result.components)
-    assert result.degenerate
-    assert sizes == [1, 2, 2]
-
-
-def test_constant_games_are_one_degenerate_component() -> None:
-    result = bimatrix_equilibria(np.full((2, 3), 7.0), np.full((2, 3), -4.0))
-    assert [len(component) for component in result.components] == [6]
-    assert result.profiles[0].payoffs == (7, -4)
-
-
-def test_single_cell_is_an_equilibrium() -> None:
-    result = bimatrix_equilibria([[5]], [[6]])
-    assert [key(point) for point in result.profiles] == [(1, 1)]
-    assert not result.degenerate
-    assert lemke_howson([[5]], [[6]], 1).payoffs == (5, 6)
+    text = str(bimatrix_equilibria(*GAMES["battle of the sexes"][0]))
+    assert text.splitlines()[0] == "isolated: 3, continua: 0 (not degenerate)"
+    assert "{0: 0.6, 1: 0.4} x {0: 0.4, 1: 0.6}: payoffs 1.2, 1.2" in text
 
 
 def test_equilibria_are_invariant_to_scale_and_shift() -> None:
@@ -153,19 +129,6 @@ def test_extreme_equilibria_match_gambit() -> None:
         assert {key(point) for point in bimatrix_equilibria(a, b).profiles} == gambit(a, b)
 
 
-def test_lemke_howson_matches_nashpy() -> None:
-    pytest.importorskip("nashpy")
-    oracle: Any = import_module("nashpy")
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        a, b = rng.uniform(1, 2, size=(2, 3, 4))
-        for label in range(7):
-            row, column = oracle.Game(a, b).lemke_howson(initial_dropped_label=label)
-            solution = lemke_howson(a, b, label)
-            np.testing.assert_allclose(solution.row, row, atol=1e-9)
-            np.testing.assert_allclose(solution.column, column, atol=1e-9)
-
-
 def test_batched_lemke_howson_matches_single_games() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=(2, 30, 3, 4))
@@ -175,15 +138,6 @@ def test_batched_lemke_howson_matches_single_games() -> None:
             single = lemke_howson(a[at], b[at], label)
             np.testing.assert_allclose(rows[at], single.row, atol=1e-12)
             np.testing.assert_allclose(columns[at], single.column, atol=1e-12)
-
-
-def test_lemke_howson_misses_some_equilibria() -> None:
-    coordination = np.eye(3)
-    points = {key(point) for point in bimatrix_equilibria(coordination, coordination).profiles}
-    ends = {key(lemke_howson(coordination, coordination, label)) for label in range(6)}
-    assert len(points) == 7
-    assert len(ends) == 3
-    assert ends < points
 
 
 def test_dominated_strategies_are_removed_and_near_ties_kept() -> None:
@@ -230,39 +184,20 @@ def test_invalid_payoffs_are_named() -> None:
                 solve(a, b)
 
 
-def test_labels_out_of_range_are_rejected() -> None:
-    for label in [-1, 4]:
-        with pytest.raises(ValueError, match="between 0 and 3"):
-            lemke_howson(np.eye(2), np.eye(2), label)
-
-
-def test_too_long_path_raises_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bimatrix, "MOST_PIVOTS", 2)
-    with pytest.raises(EquilibriumError, match="try another label"):
-        lemke_howson(*symmetric_rps(), 0)
-
-
-def test_too_large_games_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
+def test_unsolvable_games_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="between 0 and 3"):
+        lemke_howson(np.eye(2), np.eye(2), 4)
     with pytest.raises(EquilibriumError, match="62 strategies"):
         bimatrix_equilibria(np.eye(32), np.eye(32))
-    monkeypatch.setattr(polytopes, "MOST_BASES", 10)
-    with pytest.raises(EquilibriumError, match="too many candidates"):
-        bimatrix_equilibria(*rng.normal(size=(2, 5, 5)))
-
-
-def test_solution_with_regret_raises_error() -> None:
-    a, b = (np.array(payoffs) for payoffs in GAMES["prisoner's dilemma"][0])
+    a, b = GAMES["prisoner's dilemma"][0]
     with pytest.raises(EquilibriumError, match="a solution has regret 2"):
         verified(a, b, np.array([1.0, 0]), np.array([1.0, 0]))
-
-
-def test_singular_basis_raises_error() -> None:
     with pytest.raises(EquilibriumError, match="too close to a tie"):
-        polytopes.solve(np.ones((1, 2, 4)), np.array([[0, 1]]))
-
-
-def test_printing_shows_weights_payoffs_and_regret() -> None:
-    text = str(bimatrix_equilibria(*GAMES["battle of the sexes"][0]))
-    assert text.splitlines()[0] == "isolated: 3, continua: 0 (not degenerate)"
-    assert "{0: 0.6, 1: 0.4} x {0: 0.4, 1: 0.6}: payoffs 1.2, 1.2" in text
+        bimatrix.solve(np.ones((1, 2, 4)), np.array([[0, 1]]))
+    monkeypatch.setattr(bimatrix, "MOST_BASES", 10)
+    with pytest.raises(EquilibriumError, match="too many candidates"):
+        bimatrix_equilibria(*np.random.default_rng(0).normal(size=(2, 5, 5)))
+    monkeypatch.setattr(bimatrix, "MOST_PIVOTS", 2)
+    cycle = np.array([[0.0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+    with pytest.raises(EquilibriumError, match="try another label"):
+        lemke_howson(cycle, cycle.T, 0)

@@ -85,46 +85,22 @@ def test_csv_lists_and_matrices_are_symmetric_games(tmp_path: Path) -> None:
         np.testing.assert_array_equal(table.a, [[3, 0], [5, 1]])
 
 
-def test_list_with_both_payoffs_can_have_two_roles(tmp_path: Path) -> None:
-    text = "Row,Column,Payoff,Other\nx,p,1,2\nx,q,3,4\n"
-    table = read_payoffs(write(tmp_path, "game.csv", text))
-    assert (table.rows, table.columns) == (("x",), ("p", "q"))
-    np.testing.assert_array_equal(table.a, [[1, 3]])
-    np.testing.assert_array_equal(table.b, [[2, 4]])
-
-
-def test_unambiguous_dollars_and_thousands_are_parsed(tmp_path: Path) -> None:
-    text = ',a,b\na,"$1,234.50","-$1,000,000"\nb,12.5,1e3\n'
-    table = read_payoffs(write(tmp_path, "game.csv", text))
-    np.testing.assert_array_equal(table.a, [[1234.5, -1_000_000], [12.5, 1000]])
-
-
-def test_ambiguous_numbers_are_rejected() -> None:
-    for text in ["1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"]:
-        with pytest.raises(PayoffFileError, match="is ambiguous"):
-            number(text, "somewhere")
-
-
-def test_non_numbers_are_rejected() -> None:
-    for text in ["NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"]:
-        with pytest.raises(PayoffFileError, match="not a number"):
-            number(text, "somewhere")
-
-
-def test_numbers_out_of_range_are_rejected() -> None:
-    for text, message in [
-        ("1e999", "too large a number; the maximum size is 1e"),
-        ("-1e308", "too large a number; the maximum size is 1e"),
-        ("-5e-324", "too small a number; the minimum size is 1e-300; multiply"),
-    ]:
-        with pytest.raises(PayoffFileError, match=message):
-            number(text, "somewhere")
+def test_unusable_numbers_are_rejected() -> None:
+    assert number("-$1,000,000", "") == -1_000_000
+    for message, texts in {
+        "is ambiguous": ("1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"),
+        "not a number": ("NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"),
+        "too large a number; the maximum size is 1e": ("1e999", "-1e308"),
+        "too small a number; the minimum size is 1e-300; multiply": ("-5e-324",),
+    }.items():
+        for text in texts:
+            with pytest.raises(PayoffFileError, match=message):
+                number(text, "somewhere")
 
 
 NFG = 'NFG 1 R "t" { "A" "B" } '
 BAD = {
     "empty.csv": ("", "expected a heading and lines of payoffs"),
-    "head.csv": (",a,b\n", "expected a heading and lines of payoffs"),
     "semicolons.csv": (";a;b\na;1;2\nb;3;4\n", "separated by commas"),
     "wide.csv": (",a,b\na,1,234.50,2\nb,1,2\n", "line 2: there are 4 cells but the heading has 3"),
     "short row.csv": (",a,b\na,1,2\nb,3\n", 'line 3, "b": no payoff under "b"'),
@@ -135,27 +111,21 @@ BAD = {
     "missing column.csv": (",a\na,1\nb,2\n", '"b" has no column'),
     "missing row.csv": (",a,b\na,1,2\n", '"b" has no row'),
     "twice.csv": (",a,a\na,1,2\na,3,4\n", 'line 1: the strategy "a" is repeated'),
-    "row twice.csv": (",a,b\na,1,2\na,3,4\n", 'first column: the strategy "a" is repeated'),
     "nameless.csv": (",a,\na,1,2\nb,1,2\n", "line 1: strategy 2 has no name"),
     "hole.csv": (",a,b\na,1,\nb,3,4\n", 'line 2, "a" against "b": the cell is empty'),
     "unplayed.csv": (",a,b\na,1,2\nb,,\n", 'line 3: the strategy "b" has no payoffs'),
-    "nan.csv": (",a,b\na,1,nan\nb,3,4\n", 'line 2, "a" against "b": "nan" is not a number'),
     "comma.csv": (',a,b\na,1,"1.234,50"\nb,3,4\n', 'line 2, "a" against "b": "1.234,50" is'),
     "list hole.csv": (LIST.replace("b,a,5\n", ""), 'no payoff of "b" against "a"'),
     "list twice.csv": (LIST + "a,a,2\n", 'line 6, "a" against "a": this cell is repeated'),
-    "unbalanced.csv": (LIST + "c,a,2\nc,b,2\n", '"c" has no column; with one payoff'),
     "list name.csv": (LIST + ",a,2\n", "line 6: row strategy 1 has no name"),
-    "list cell.csv": (LIST + "b,c,\n", 'line 6, "b" against "c": the cell is empty'),
     "two roles.csv": (
         "row,column,payoff,other\nx,p,1,2\ny,q,3,4\n",
         'no payoff of "x" against "q"',
     ),
     "no nfg.nfg": ("1,2,3\n", "does not begin with"),
-    "wrong type.nfg": ('NFG 1 Q "t"', "does not begin with"),
     "title.nfg": ("NFG 1 R untitled", "line 1: the title must be in double quotes here"),
     "three.nfg": ('NFG 1 R "" { "A" "B" "C" }', "3 players; it must have two"),
     "one side.nfg": (NFG + '{ { "a" } }', '"{" is expected here'),
-    "three sides.nfg": (NFG + '{ { "a" } { "b" } { "c" } }', "strategies of two players"),
     "no strategy.nfg": (NFG + '{ { } { "a" } }', "there is no strategy"),
     "same.nfg": (NFG + '{ { "a" "a" } { "b" } } 1 2 3 4', 'strategy "a" is repeated'),
     "open.nfg": (NFG + '{ { "a', "must be in double quotes here"),
@@ -165,8 +135,6 @@ BAD = {
         'line 3: the second player\'s payoff of "1" against "2"',
     ),
     "long.nfg": (NFG + "{ 1 1 } 1 2\n3", 'line 2: unexpected text after .* found "3"'),
-    "ends.nfg": (NFG + "{ 1 2 }\n1 2\n3\n\n", "line 3: .* found the end of the file"),
-    "number.nfg": (NFG + "{ 1 1 }\n1 two", 'line 2, "1" against "1": "two" is not a number'),
     "outcome.nfg": (NFG + '{ 1 1 } { { "o" 1 2 } } 2', "from 0 to 1, not"),
     "outcome payoff.nfg": (
         NFG + '{ 1 1 } { { "o" 1 } } 1',
@@ -196,19 +164,9 @@ def test_unreadable_files_raise_error(tmp_path: Path) -> None:
     with pytest.raises(PayoffFileError, match=r"end in .nfg or .csv"):
         write_payoffs(table, tmp_path / "game.txt")
     write_payoffs(table, tmp_path / "new" / "game.csv")
-    assert (tmp_path / "new" / "game.csv").exists()
+    assert (tmp_path / "new" / "game.csv").read_text() == MATRIX  # integers without decimals
     with pytest.raises(PayoffFileError, match=r"game\.csv"):
         write_payoffs(table, tmp_path / "latin.csv" / "game.csv")
-
-
-def test_integers_are_written_without_decimals(tmp_path: Path) -> None:
-    table = PayoffTable(("a", "b"), ("a", "b"), *(np.array([[1, 2.5], [-3, 1e300]]),) * 2)
-    write_payoffs(table, tmp_path / "game.nfg")
-    assert (tmp_path / "game.nfg").read_text().split("\n\n")[-1] == (
-        "1 1\n-3 -3\n2.5 2.5\n1e+300 1e+300\n"
-    )
-    write_payoffs(table, tmp_path / "game.csv")
-    assert "b,a,-3,-3\n" in (tmp_path / "game.csv").read_text()
 
 
 LETTERS = st.characters(exclude_categories=["C", "Z"]) | st.sampled_from("=+-@'")

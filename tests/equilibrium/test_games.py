@@ -52,7 +52,11 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_payoffs_average_both_seats() -> None:
-    game = EmpiricalGame.of_frame(frame(ASYMMETRIC))
+    ignored = [
+        match("a", "b", 99, 99, "d3", status="failed"),
+        match("a", "b", 99, 99, dropped=True),
+    ]
+    game = EmpiricalGame.of_frame(frame([*ASYMMETRIC, *ignored]))
     assert game.labels == ("a", "b")
     assert_allclose(game.payoffs(), [[16, (13 + 15 + 3 + 5) / 4], [(2 + 4 + 12 + 14) / 4, 12]])
     assert_array_equal(game.counts(), [[2, 4], [4, 2]])
@@ -61,13 +65,17 @@ def test_payoffs_average_both_seats() -> None:
     assert not game.thin
     expected = "2 strategies, 8 matches\n       a      b\na  16.00   9.00\nb   8.00  12.00"
     assert str(game) == expected
-
-
-def test_seat_orders_have_equal_weight() -> None:
-    more = [*ASYMMETRIC, match("a", "b", 14, 3, "d3"), match("a", "b", 14, 3, "d4")]
-    game = EmpiricalGame.of_frame(frame(more))
-    assert_allclose(game.payoffs(), EmpiricalGame.of_frame(frame(ASYMMETRIC)).payoffs())
-    assert game.counts()[0, 1] == 6
+    reordered = game.only(["b", "a"])
+    assert reordered.labels == ("b", "a")
+    assert_allclose(reordered.payoffs(), game.payoffs()[::-1, ::-1])
+    more = [match("a", "b", 14, 3, instance) for instance in ("d3", "d4")]
+    uneven = EmpiricalGame.of_frame(frame([*ASYMMETRIC, *more]))
+    assert_allclose(uneven.payoffs(), game.payoffs())  # both seat orders have equal weight
+    assert uneven.counts()[0, 1] == 6
+    lopsided = frame(ASYMMETRIC[:2] + ASYMMETRIC[4:])
+    with pytest.raises(ValueError, match="the players of a / b never swapped seats; also play"):
+        EmpiricalGame.of_frame(lopsided)
+    assert EmpiricalGame.of_frame(lopsided, one_sided=True).payoffs()[0, 1] == 14
 
 
 def test_bimatrix_keeps_seats_separate() -> None:
@@ -76,18 +84,8 @@ def test_bimatrix_keeps_seats_separate() -> None:
     assert_allclose(a, [[21, 14], [13, 17]])
     assert_allclose(b, [[11, 3], [4, 7]])
     assert_array_equal(game.counts(), [[2, 2], [2, 2]])
-
-
-def test_failed_and_dropped_matches_are_excluded() -> None:
-    worse = [
-        *ASYMMETRIC,
-        match("a", "b", 99, 99, "d3", status="failed"),
-        match("a", "b", 99, 99, "d3", dropped=True),
-    ]
-    assert_allclose(
-        EmpiricalGame.of_frame(frame(worse)).payoffs(),
-        EmpiricalGame.of_frame(frame(ASYMMETRIC)).payoffs(),
-    )
+    with pytest.raises(CheaptalkError, match="1 pair without a match: b / a; play the"):
+        EmpiricalBimatrix.of_frame(frame([*ASYMMETRIC[:2], *ASYMMETRIC[4:]])).payoffs()
 
 
 def test_metrics_are_means_over_matches_with_a_value() -> None:
@@ -114,21 +112,17 @@ def test_missing_and_thin_cells_are_named_in_errors() -> None:
     with pytest.raises(CheaptalkError, match=r"2 pairs with fewer than 2 instances: a / c, c / c"):
         bootstrap_equilibrium(game.without(["b"]))
     assert game.without(["b", "c"]).payoffs() == [[16]]
+    only_rivals = EmpiricalGame.of_frame(frame([match("a", "b", 1, 1), match("b", "a", 1, 1)]))
+    with pytest.raises(CheaptalkError, match="no strategy has played against itself"):
+        only_rivals.payoffs()
 
 
 def test_few_instances_for_skewed_payoffs_give_a_warning() -> None:
+    few = "instances per pair of strategies are few"
     for instances, spread, warning in [
-        (
-            24,
-            0.0,
-            "24 instances per pair of strategies are few; intervals may be too narrow, and 25",
-        ),
+        (24, 0.0, f"24 {few}; intervals may be too narrow, and 25"),
         (30, 0.0, ""),
-        (
-            30,
-            1.0,
-            "30 instances per pair of strategies are few for payoffs as skewed as these; intervals",
-        ),
+        (30, 1.0, f"30 {few} for payoffs as skewed as these; intervals"),
     ]:
         draw = np.random.default_rng(3)
         played = [
@@ -140,17 +134,6 @@ def test_few_instances_for_skewed_payoffs_give_a_warning() -> None:
         assert EmpiricalGame.of_frame(frame(played)).few_instances.startswith(warning)
 
 
-def test_bimatrix_names_missing_cells() -> None:
-    with pytest.raises(CheaptalkError, match="1 pair without a match: b / a; play the"):
-        EmpiricalBimatrix.of_frame(frame([*ASYMMETRIC[:2], *ASYMMETRIC[4:]])).payoffs()
-
-
-def test_game_without_a_complete_strategy_raises_error() -> None:
-    game = EmpiricalGame.of_frame(frame([match("a", "b", 1, 1), match("b", "a", 1, 1)]))
-    with pytest.raises(CheaptalkError, match="no strategy has played against itself"):
-        game.payoffs()
-
-
 def test_largest_complete_subset_excludes_as_few_as_possible() -> None:
     labels = "abcde"
     met = {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("a", "d")}
@@ -159,20 +142,6 @@ def test_largest_complete_subset_excludes_as_few_as_possible() -> None:
     ] + [match(label, label, 1, 1) for label in labels]
     assert EmpiricalGame.of_frame(frame(matches)).largest_complete() == ("a", "b", "c")
     assert EmpiricalGame.of_frame(frame(ASYMMETRIC)).largest_complete() == ("a", "b")
-
-
-def test_pairs_with_only_one_seat_order_are_named() -> None:
-    lopsided = frame(ASYMMETRIC[:2] + ASYMMETRIC[4:])
-    with pytest.raises(ValueError, match="the players of a / b never swapped seats; also play"):
-        EmpiricalGame.of_frame(lopsided)
-    assert EmpiricalGame.of_frame(lopsided, one_sided=True).payoffs()[0, 1] == 14
-
-
-def test_strategies_can_be_reordered() -> None:
-    game = EmpiricalGame.of_frame(frame(ASYMMETRIC))
-    reordered = game.only(["b", "a"])
-    assert reordered.labels == ("b", "a")
-    assert_allclose(reordered.payoffs(), game.payoffs()[::-1, ::-1])
 
 
 def test_games_are_mixed_by_weight() -> None:

@@ -20,8 +20,6 @@ def test_regret_is_the_shortfall_from_the_equilibrium_payoff() -> None:
     dilemma = np.array([[3.0, 0], [5, 1]])
     assert_allclose(regrets(dilemma, np.array([0.0, 1])), [1, 0])
     assert_allclose(regrets(HAWK_DOVE, np.array([0.5, 0.5])), [0, 0])
-    many = regrets(np.stack([dilemma, HAWK_DOVE]), np.array([[0.0, 1], [0.5, 0.5]]))
-    assert_allclose(many, [[1, 0], [0, 0]])
 
 
 def test_values_are_weighted_by_the_mixture() -> None:

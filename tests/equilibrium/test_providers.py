@@ -7,7 +7,7 @@ from cheaptalk.equilibrium.empirical.model_choice import model_choice
 from cheaptalk.equilibrium.solvers import provider_game as module
 from cheaptalk.equilibrium.solvers.bimatrix import lemke_howson
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.solvers.provider_game import ProviderGame, provider_game
+from cheaptalk.equilibrium.solvers.provider_game import provider_game
 
 NAMES = ["Ant", "Ant", "Bee", "Bee", "Bee", "Cat"]
 
@@ -29,6 +29,11 @@ def test_pairs_of_providers_get_their_inner_equilibrium() -> None:
                 assert result.payoffs[draw, a, b] == pytest.approx(solution.payoffs[0])
     assert result.regrets is not None
     assert result.regrets.max() < 1e-7
+    np.testing.assert_allclose(result.best_responses().sum(axis=0), 1)
+    with pytest.raises(ValueError, match="pass `given`"):
+        result.value_given()
+    tied = provider_game(np.ones((2, 2)), ["A", "B"]).best_responses()
+    np.testing.assert_array_equal(tied, 0.5)
 
 
 def test_two_providers_by_hand() -> None:
@@ -67,14 +72,6 @@ def test_end_selects_among_several_inner_equilibria() -> None:
     assert "several inner equilibria, most often A against B: in 100% of draws" in str(high)
 
 
-def test_best_responses_are_shares_of_draws_and_split_ties() -> None:
-    payoffs = drawn(50)
-    shares = provider_game(payoffs, NAMES).best_responses()
-    np.testing.assert_allclose(shares.sum(axis=0), 1)
-    tied = provider_game(np.ones((2, 2)), ["A", "B"]).best_responses()
-    np.testing.assert_array_equal(tied, 0.5)
-
-
 def test_selected_strategy_does_best_against_rivals() -> None:
     # A's second strategy does better against B's only one; B has no choice.
     payoffs = np.array([[1, 9, 2], [0, 5, 4], [7, 8, 3]], dtype=float)
@@ -82,11 +79,6 @@ def test_selected_strategy_does_best_against_rivals() -> None:
     np.testing.assert_allclose(result.payoffs[0], [[5, 4], [8, 3]])
     assert result.regrets is None
     assert not result.several.any()
-
-
-def test_value_given_requires_given() -> None:
-    with pytest.raises(ValueError, match="pass `given`"):
-        provider_game(drawn(1), NAMES).value_given()
 
 
 def test_invalid_input_is_rejected() -> None:
@@ -114,13 +106,6 @@ def test_inner_equilibria_with_regret_raise_error(monkeypatch: pytest.MonkeyPatc
         provider_game(drawn(2), NAMES)
 
 
-def test_three_providers_give_tables_of_the_paper_s_shape() -> None:
-    result = provider_game(drawn(100), NAMES, given=drawn(100, 1))
-    assert isinstance(result, ProviderGame)
-    assert result.best_responses().shape == (3, 3)
-    assert result.value_given().shape == (100, 3)
-
-
 def test_model_choice_counts_draws() -> None:
     a = np.array([[3.0, 0], [0, 2]])
     flipped = np.array([[0.0, 1], [1, 0]])
@@ -136,14 +121,9 @@ def test_model_choice_counts_draws() -> None:
         "(y, p): no equilibrium of the estimates; an equilibrium in 25.0% of draws",
         "no pure equilibrium in 25.0% of draws",
     ]
-
-
-def test_model_choice_reports_no_equilibrium() -> None:
     pennies = np.array([[1.0, -1], [-1, 1]])
     result = model_choice(pennies, -pennies, ["x", "y"], ["x", "y"])
-    assert result.equilibria == ()
-    assert result.support is None
-    assert str(result) == "no pure equilibrium"
+    assert (result.equilibria, result.support, str(result)) == ((), None, "no pure equilibrium")
 
 
 def test_model_choice_rejects_mismatched_shapes() -> None:

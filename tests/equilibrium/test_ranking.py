@@ -84,21 +84,6 @@ def test_alpha_sweep_finds_where_masses_settle() -> None:
     assert alpha_sweep(DILEMMA, alphas=[0.01, 0.02]).settled is None
     both = alpha_sweep(DILEMMA, DILEMMA.T, alphas=[1, 10, 100])
     assert both.masses.shape == (3, 2, 2)
-    with pytest.raises(ValueError, match="at least one"):
-        alpha_sweep(DILEMMA, alphas=[])
-
-
-def test_alpha_rank_rejects_values_out_of_range() -> None:
-    cases: list[Any] = [{"alpha": 0}, {"alpha": np.inf}, {"alpha": 1, "population": 1}]
-    for settings in cases:
-        with pytest.raises(ValueError, match=r"alpha must|population must"):
-            alpha_rank(DILEMMA, **settings)
-
-
-def test_unbalanced_flows_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "BALANCE", -1)
-    with pytest.raises(EquilibriumError, match="do not balance"):
-        alpha_rank(RPS, alpha=1)
 
 
 def test_nash_averaging_is_invariant_to_copies() -> None:
@@ -165,27 +150,12 @@ def test_unplayed_strategy_is_not_imitated() -> None:
         assert result.rest_points[0].regret == 2
 
 
-def test_invalid_starts_are_rejected() -> None:
-    cases: list[Any] = [[[0.5, 0.6]], [[1.5, -0.5]], [[1.0]], np.zeros((0, 2))]
-    for starts in cases:
-        with pytest.raises(ValueError, match="2 shares"):
-            replicator_dynamics(DILEMMA, starts)
-
-
-def test_time_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="time"):
-        replicator_dynamics(DILEMMA, [[0.5, 0.5]], time=0)
-
-
-def test_strength_difference_is_the_log_odds_of_winning() -> None:
+def test_strengths_by_hand() -> None:
     fitted = bradley_terry([[0, 30], [10, 0]])
     assert fitted.strengths[0] - fitted.strengths[1] == pytest.approx(np.log(3))
     assert fitted.elo.sum() == pytest.approx(3000)
     assert fitted.tie == -np.inf
     assert fitted.misfit < 1e-6
-
-
-def test_davidson_s_ties_by_hand() -> None:
     # Equal players, half of the games tied: v / (2 + v) = 1/2, so v = 2.
     fitted = bradley_terry([[0, 5], [5, 0]], [[0, 10], [10, 0]])
     np.testing.assert_allclose(fitted.strengths, 0, atol=1e-9)
@@ -245,36 +215,50 @@ def test_incomparable_players_are_named() -> None:
     assert len(bradley_terry(wins, names=names).strengths) == 4
 
 
-def test_invalid_counts_are_rejected() -> None:
-    for wins, ties, message in [
-        ([[0, 1]], None, "square"),
-        ([[0]], None, "two players"),
-        ([[0, -1], [1, 0]], None, "counts"),
-        ([[1, 1], [1, 0]], None, "diagonal"),
-        ([[0, 1], [1, 0]], [[0, 1], [2, 0]], "symmetric"),
-        ([[0, 0], [0, 0]], [[0, 1], [1, 0]], "all games are ties"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            bradley_terry(wins, ties)
-
-
-def test_number_of_names_must_match_players() -> None:
-    with pytest.raises(ValueError, match="names must be as many as players, 2, not 1"):
-        bradley_terry([[0, 1], [1, 0]], names=["a"])
-
-
-def test_fit_without_convergence_raises_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ratings, "MOST_STEPS", 1)
-    with pytest.raises(EquilibriumError, match="did not converge"):
-        bradley_terry([[0, 9], [1, 0]])
-
-
 def test_elo_moves_points_from_loser_to_winner() -> None:
     rated = elo([(0, 1, 1), (1, 2, 0.5), (2, 0, 0)], 3, k=20, start=1000)
     assert rated.sum() == pytest.approx(3000)
     # 1010, 990; then 990 against 1000 at a tie: expected 1 / (1 + 10 ** (10 / 400)).
     gain = 20 * (0.5 - 1 / (1 + 10 ** (10 / 400)))
     assert rated[1] == pytest.approx(990 + gain)
-    for wrong in ((0, 0, 1.0), (0, 3, 1.0), (-1, 0, 1.0), (0, 1, 2.0)):
-        with pytest.raises(ValueError, match="game"):
-            elo([wrong], 3)
+
+
+EVEN = [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("rate", "arguments", "options", "message"),
+    [
+        (alpha_rank, [DILEMMA], {"alpha": 0}, "alpha must"),
+        (alpha_rank, [DILEMMA], {"alpha": np.inf}, "alpha must"),
+        (alpha_rank, [DILEMMA], {"alpha": 1, "population": 1}, "population must"),
+        (alpha_sweep, [DILEMMA], {"alphas": []}, "at least one"),
+        (replicator_dynamics, [DILEMMA, [[0.5, 0.6]]], {}, "2 shares"),
+        (replicator_dynamics, [DILEMMA, [[1.5, -0.5]]], {}, "2 shares"),
+        (replicator_dynamics, [DILEMMA, [[1.0]]], {}, "2 shares"),
+        (replicator_dynamics, [DILEMMA, np.zeros((0, 2))], {}, "2 shares"),
+        (replicator_dynamics, [DILEMMA, [[0.5, 0.5]]], {"time": 0}, "time"),
+        (bradley_terry, [[[0, 1]]], {}, "square"),
+        (bradley_terry, [[[0]]], {}, "two players"),
+        (bradley_terry, [[[0, -1], [1, 0]]], {}, "counts"),
+        (bradley_terry, [[[1, 1], [1, 0]]], {}, "diagonal"),
+        (bradley_terry, [EVEN, [[0, 1], [2, 0]]], {}, "symmetric"),
+        (bradley_terry, [np.zeros((2, 2)), EVEN], {}, "all games are ties"),
+        (bradley_terry, [EVEN], {"names": ["a"]}, "names must be as many as players, 2, not 1"),
+        *((elo, [[game], 3], {}, "game") for game in ((0, 0, 1.0), (0, 3, 1.0), (0, 1, 2.0))),
+    ],
+)
+def test_invalid_arguments_are_rejected(
+    rate: Any, arguments: list[Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        rate(*arguments, **options)
+
+
+def test_results_that_cannot_be_verified_raise_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "BALANCE", -1)
+    with pytest.raises(EquilibriumError, match="do not balance"):
+        alpha_rank(RPS, alpha=1)
+    monkeypatch.setattr(ratings, "MOST_STEPS", 1)
+    with pytest.raises(EquilibriumError, match="did not converge"):
+        bradley_terry([[0, 9], [1, 0]])

@@ -17,13 +17,6 @@ def test_equilibrium_recurs_if_its_support_has_one() -> None:
         assert recurs(games, support).tolist() == expected
 
 
-def test_every_equilibrium_recurs_in_its_own_game() -> None:
-    draw = np.random.default_rng(0)
-    for payoffs in draw.normal(300, 30, (40, 4, 4)):
-        for equilibrium in symmetric_equilibria(payoffs).equilibria:
-            assert recurs(payoffs[None], equilibrium.support).all()
-
-
 def test_recurrence_matches_the_list_of_all_equilibria() -> None:
     draw = np.random.default_rng(1)
     games = draw.normal(300, 30, (200, 3, 3))

@@ -50,9 +50,6 @@ def test_only_scored_matches_of_selected_players_count() -> None:
     result = tally(matches, ["b", "a"])
     assert result.wins.tolist() == [[0, 0], [1, 0]]
     assert len(result.scores) == 1
-
-
-def test_tally_requires_two_players() -> None:
     with pytest.raises(ValueError, match="matches of 2 players, not of 1"):
         tally(pl.DataFrame({"player_p": ["a"]}))
 
@@ -87,11 +84,7 @@ def test_seat_metrics_are_converted_to_row_and_column() -> None:
     row, column = (table[name].to_list() for name in names_of("value"))
     assert row == [1, 20, 4, 7]
     assert column == [10, 2, 4, 7]
+    combined = by_row(np.array([[1.0, 2], [2, np.nan]]), np.array([[1.0, 3], [3, np.nan]]))
+    np.testing.assert_array_equal(combined, [[1, 2], [3, np.nan]])
     with pytest.raises(ValueError, match="no column given_p"):
         sided(matches.drop("given_p"), "given", "value")
-
-
-def test_by_row_combines_both_sides_in_one_matrix() -> None:
-    row = np.array([[1.0, 2.0], [2.0, np.nan]])
-    column = np.array([[1.0, 3.0], [3.0, np.nan]])
-    assert np.array_equal(by_row(row, column), np.array([[1, 2], [3, np.nan]]), equal_nan=True)

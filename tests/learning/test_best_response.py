@@ -12,19 +12,23 @@ pytest.importorskip("flax")
 
 
 def test_learned_response_finds_the_exact_gain_and_the_policy_does_not_learn() -> None:
-    from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
+    from cheaptalk.learning import evaluation, nfsp  # noqa: PLC0415 - an extra
 
-    policy = untrained(RULES)
+    policy = untrained(RULES, seed=5)
+    policy.weights = {name: 0.1 * array for name, array in policy.weights.items()}
     tree = Tree(policy.game)
+    unrounded = tree.expected(tree.policy(policy.probabilities))
+    policy.rounding = Rounding(0.2, 2)
+    expected = tree.expected(tree.policy(policy.probabilities))
+    assert abs(expected - unrounded).max() > 0.2
     most = tree.gains(tree.policy(policy.probabilities))
     settings = nfsp.NFSPSettings(matches=256, q_buffer=50_000, target=25, hidden=64)
-    training = best_response.BestResponse(policy, settings)
-    learned = training.train(training.begin(), 256 * 600)
+    training = evaluation.BestResponse(policy, settings)
+    learned = training.train(training.begin(), 256 * 400)
     gains = training.gains(learned)
     assert [gain.player for gain in gains] == ["player_1", "player_2"]
-    assert all(gain.gain < exact + 4 * gain.error for gain, exact in zip(gains, most, strict=True))
-    assert gains[1].gain > 0.85 * most[1] > 0.5  # the other seat has little to gain
-    expected = tree.expected(tree.policy(policy.probabilities))
+    for gain, exact in zip(gains, most, strict=True):
+        assert 0.85 * exact < gain.gain < exact + 4 * gain.error
     np.testing.assert_allclose([gain.own for gain in gains], expected, atol=0.06)
     kept = training.policy(learned).weights
     for name, array in policy.weights.items():
@@ -48,18 +52,3 @@ def test_small_games_are_exact_and_large_ones_use_a_response() -> None:
     assert bound.method == "a response learned from 512 matches: a lower bound"
     assert [report.matches for report in reports] == [512]
     assert all(gain.error > 0 for gain in bound.gains)
-
-
-def test_policy_is_evaluated_with_its_rounding() -> None:
-    from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
-
-    policy = untrained(RULES, seed=2)
-    policy.weights = {name: 0.1 * array for name, array in policy.weights.items()}
-    tree = Tree(policy.game)
-    unrounded = tree.expected(tree.policy(policy.probabilities))
-    policy.rounding = Rounding(0.2, 2)
-    rounded = tree.expected(tree.policy(policy.probabilities))
-    assert abs(rounded - unrounded).max() > 0.2
-    training = best_response.BestResponse(policy, nfsp.NFSPSettings(hidden=4))
-    gains = training.gains(training.begin(), 40_000)
-    np.testing.assert_allclose([gain.own for gain in gains], rounded, atol=0.05)

@@ -23,6 +23,7 @@ from cheaptalk.learning.policy import (
 )
 from cheaptalk.rules import Chance, Game, Table
 
+FIXED = {"quantities": [1, 1], "highest_value": 2}
 RULES = ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)
 
 
@@ -71,11 +72,10 @@ def test_policies_of_one_player_play_the_games_they_were_trained_for(tmp_path: P
         rules = RULES.model_copy(update={"rounds": rounds})
         files.append(str(tmp_path / f"{rounds}.safetensors"))
         write_policy(untrained(rules, rounds), Path(files[-1]))
-    fixed = {"quantities": [1, 1], "highest_value": 2}
     study: dict[str, Any] = {
         "name": "several",
         "instances": 2,
-        "games": [{"game": "item_bargaining", "fixed": fixed, "grid": {"rounds": [1, 2]}}],
+        "games": [{"game": "item_bargaining", "fixed": FIXED, "grid": {"rounds": [1, 2]}}],
         "players": {"learned": {"policies": files}, "random": "random"},
         "pairing": "all",
     }
@@ -98,12 +98,7 @@ def test_policy_plays_only_its_own_game(tmp_path: Path) -> None:
     study: dict[str, Any] = {
         "name": "learned",
         "instances": 3,
-        "games": [
-            {
-                "game": "item_bargaining",
-                "fixed": {"quantities": [1, 1], "highest_value": 2, "rounds": 2},
-            }
-        ],
+        "games": [{"game": "item_bargaining", "fixed": FIXED | {"rounds": 2}}],
         "players": {"learned": {"policy": str(file)}, "soft": "soft"},
     }
     assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12
@@ -121,23 +116,6 @@ def test_policy_plays_only_its_own_game(tmp_path: Path) -> None:
     write_policy(untrained(seed=1), file)
     with pytest.raises(PolicyError, match="has changed since it joined the study"):
         seat.check()
-
-
-def test_policy_plays_games_of_several_players() -> None:
-    games: dict[str, dict[str, Any]] = {
-        "battle_royale": {"horizon": 20, "hit_rates": (0.2, 0.4, 0.6)},
-        "chip_trading": {"colours": ("green", "red"), "chips": 2, "rounds": 2},
-        "el_farol_bar": {"players": 3, "rounds": 2},
-        "pirate_game": {"players": 4, "gold": 3},
-        "sealed_bid_auction": {"players": 3, "rounds": 2, "high": 40},
-    }
-    for name, parameters in games.items():
-        policy = untrained(ct.get_game(name).rules.model_validate(parameters))
-        rules = policy.game.rules
-        seated = dict.fromkeys(rules.seats, policy.decide)
-        for number in range(5):
-            instance = rules.draw_instance(Chance("several", number))
-            assert ct.play(rules, instance, f"match {number}", seated).outcome is not None
 
 
 def test_shipped_policies_play_their_games() -> None:
@@ -187,15 +165,10 @@ def test_invalid_weights_are_rejected_on_construction() -> None:
         weights = {name: array for name, array in changed.items() if array is not None}
         with pytest.raises(PolicyError, match=problem):
             Policy(policy.game, weights, {})
-
-
-def test_overflowing_probabilities_raise_error() -> None:
-    policy = untrained()
-    weights = {name: array * np.float32(1e30) for name, array in policy.weights.items()}
-    policy = Policy(policy.game, weights, {})
+    overflowing = {name: array * np.float32(1e30) for name, array in policy.weights.items()}
     request = Table(RULES, RULES.draw_instance(Chance("x")), "x").request("player_1")
     with pytest.raises(PolicyError, match="probabilities are not finite;"):
-        policy.decide(request)
+        Policy(policy.game, overflowing, {}).decide(request)
 
 
 def test_malformed_or_truncated_file_is_rejected(tmp_path: Path) -> None:

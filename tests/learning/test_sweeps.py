@@ -9,7 +9,7 @@ from tests.conftest import Command
 from tests.learning.test_training import RULES, SMALL
 
 pytest.importorskip("jax")
-VARIED = {"hidden": [5], "seed": [1, 2]}
+VARIED = {"hidden": [4], "seed": [1, 2]}
 FIXED = {name: value for name, value in SMALL["nfsp"].items() if name != "hidden"}
 
 
@@ -25,9 +25,9 @@ def test_sweep_equals_separate_trainings(tmp_path: Path) -> None:
         progress=lambda done, count: reports.append((done, count)),
     )
     assert reports == [(1, 2), (2, 2)]
-    assert [run.settings for run in runs] == [{"hidden": 5, "seed": 1}, {"hidden": 5, "seed": 2}]
+    assert [run.settings for run in runs] == [{"hidden": 4, "seed": 1}, {"hidden": 4, "seed": 2}]
     separate = tmp_path / "alone"
-    settings = ct.learning.settings_of("nfsp", FIXED | {"hidden": 5, "seed": 2})
+    settings = ct.learning.settings_of("nfsp", FIXED | {"hidden": 4, "seed": 2})
     ct.learning.train("nfsp", RULES, settings, 320, separate)
     assert runs[1].policy.read_bytes() == separate.read_bytes()
     assert runs[1].told["matches"] == 320
@@ -54,12 +54,14 @@ def test_command_prints_a_row_per_combination(cheaptalk: Command) -> None:
     small = [
         word for name, value in FIXED.items() for word in ("--hyperparameter", f"{name}={value}")
     ]
-    game = ["--game", "BG4", "--set", "rounds=2", "--matches", "32"]
+    game = ["--game", "item_bargaining", "--matches", "32"]
+    for setting in ("quantities=[1, 1]", "highest_value=2", "rounds=2"):  # those of RULES
+        game += ["--set", setting]
     done = cheaptalk(
-        "train", "policy", "nfsp", *game, *small, "--vary", "hidden=[5]", "--out", "found"
+        "train", "policy", "nfsp", *game, *small, "--vary", "hidden=[4]", "--out", "found"
     )
     assert done.status == 0, done
     header, first, where = done.out.strip().splitlines()
     assert header.split()[:3] == ["hidden", "matches", "returns"]
-    assert first.split()[:2] == ["5", "32"]
+    assert first.split()[:2] == ["4", "32"]
     assert where == "Policies written to found"

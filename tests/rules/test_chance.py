@@ -1,11 +1,8 @@
 """Random streams are reproducible, independent and uniform."""
 
-import random
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cheaptalk.rules import Chance, Stream
 
@@ -37,76 +34,43 @@ def test_stream_depends_only_on_its_key() -> None:
     chance = Chance("seed")
     for _ in range(100):
         chance("hit", 1, "alice").uniform()
-    longer = chance("hit", 1, "bob")
-    longer.uniform()
     assert chance("hit", 2, "bob").uniform() == Chance("seed")("hit", 2, "bob").uniform()
-
-
-def test_different_keys_give_different_draws() -> None:
-    cases = [
-        Chance("seed")("hit", 2),
-        Chance("seed")("miss", 1),
-        Chance("seed")("hit", 1, 1),
-        Chance("seed")("hit"),
+    streams = [
+        chance("hit", 1),
+        chance("hit", 2),
+        chance("miss", 1),
+        chance("hit", 11),
+        chance("hit", 1, 1),
+        chance("hit"),
+        chance("hit1"),
         Chance("other")("hit", 1),
-        Chance("seed").apart("player", "alice")("hit", 1),
+        chance.apart("player", "alice")("hit", 1),
     ]
-    for other in cases:
-        assert Chance("seed")("hit", 1).uniform() != other.uniform()
+    assert len({stream.uniform() for stream in streams}) == len(streams)
+    derived = chance.apart("player", "bob", 2).apart("mood")
+    assert Chance(derived.seed)("move", 1).uniform() == derived("move", 1).uniform()
 
 
-def test_seed_reproduces_derived_streams() -> None:
-    derived = Chance("seed").apart("player", "bob", 2).apart("mood")
-    again = Chance(derived.seed)
-    assert again.seed == derived.seed != Chance("seed").seed == "seed"
-    assert again("move", 1).uniform() == derived("move", 1).uniform()
-
-
-def test_similar_keys_do_not_collide() -> None:
-    chance = Chance("seed")
-    assert chance("a", 11).uniform() != chance("a", 1, 1).uniform()
-    assert chance("a", "b").uniform() != chance("ab").uniform()
-
-
-def test_global_generator_is_not_used() -> None:
-    random.seed(0)
-    before = random.getstate()
-    first = stream().shuffled(range(50))
-    assert random.getstate() == before
-    random.seed(1)
-    assert stream().shuffled(range(50)) == first
-
-
-@given(st.text(), st.integers(-50, 50), st.integers(0, 50))
-def test_integers_are_within_bounds(seed: str, low: int, width: int) -> None:
-    assert low <= Chance(seed)("n").integer(low, low + width) <= low + width
-
-
-def test_empty_integer_range_is_rejected() -> None:
-    with pytest.raises(ValueError, match="no integer lies between 2 and 1"):
-        stream().integer(2, 1)
-
-
-@given(st.text(), st.lists(st.integers()))
-def test_shuffling_keeps_items_and_original_list(seed: str, items: list[int]) -> None:
-    original = list(items)
-    assert Counter(Chance(seed)("deck").shuffled(items)) == Counter(original)
-    assert items == original
+def test_shuffling_keeps_items_and_original_list() -> None:
+    items = [3, 1, 3, 2]
+    assert Counter(stream().shuffled(items)) == Counter(items)
+    assert items == [3, 1, 3, 2]
+    assert stream().shuffled([]) == []
 
 
 def test_draws_are_uniform() -> None:
-    """Throw a die once in 600 streams: chi-squared is below its 99.9 % quantile."""
+    """Chi-squared is below its 99.9 % quantile, for 600 throws of a die and 1,200 shuffles."""
     throws = Counter(Chance("die")("throw", n).integer(1, 6) for n in range(600))
     assert set(throws) == set(range(1, 7))
-    assert sum((count - 100) ** 2 / 100 for count in throws.values()) < 20.5
-
-
-def test_permutations_are_equally_likely() -> None:
     orders = Counter("".join(Chance("deck")("order", n).shuffled("abc")) for n in range(1_200))
     assert len(orders) == 6
-    assert sum((count - 200) ** 2 / 200 for count in orders.values()) < 20.5
+    for counts, expected in ((throws, 100), (orders, 200)):
+        assert sum((count - expected) ** 2 / expected for count in counts.values()) < 20.5
 
 
-def test_events_with_probability_zero_and_one() -> None:
+def test_bounds_of_ranges_and_probabilities() -> None:
+    assert stream().integer(-3, -3) == -3
+    with pytest.raises(ValueError, match="no integer lies between 2 and 1"):
+        stream().integer(2, 1)
     assert not any(Chance("c")("never", n).happens(0) for n in range(100))
     assert all(Chance("c")("always", n).happens(1) for n in range(100))

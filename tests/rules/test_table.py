@@ -43,39 +43,63 @@ def make_table(**parameters: Any) -> Table:
     return Table(Guessing.model_validate({"talk": False, **parameters}), INSTANCE, "seed")
 
 
-def make_scripted_table(*steps: Step) -> Table:
-    """Return a table whose rules take these steps and end."""
+def make_scripted_table(*steps: Step, received: list[Any] | None = None) -> Table:
+    """Return a table whose rules take these steps, note what they receive, and end."""
 
     class Scripted(Guessing):
         def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            yield from steps
+            for step in steps:
+                answers = yield step
+                if received is not None:
+                    received.append(answers)
             return Score(left=0, right=0)
 
     return Table(Scripted(), INSTANCE, "seed")
 
 
-def test_seats_get_only_their_own_events_and_requests() -> None:
+def test_rules_receive_answers_and_actors_receive_events() -> None:
+    received: list[Any] = []
+    ask, asks = Ask("left", Guess, GuessNow(1)), (Ask("left", Guess, GuessNow(2)),)
+    tells = Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2))
+    table = make_scripted_table(*tells, ask, asks, received=received)
+    assert table.heard == {
+        "left": [Moment(Reveal(1)), Moment(Reveal(2))],
+        "right": [Moment(Reveal(2))],
+    }
+    table.answer("left", Guess(number=1))
+    table.answer("left", Guess(number=2))
+    assert received[2:] == [Guess(number=1), {"left": Guess(number=2)}]
+    assert (table.over, table.outcome) == (True, Score(left=0, right=0))
+
+
+def test_seats_have_their_own_chance_and_hidden_answers() -> None:
     table = make_table()
-    assert list(table.pending) == ["left", "right"]
-    request = table.request("left")
-    assert request.actor == "left"
-    assert request.event == GuessNow(1)
-    assert request.briefing == YourCard(1, 2)
-    assert list(request.heard) == [Moment(YourCard(1, 2))]
-    assert request.ask.action is Guess
-    assert table.heard["right"] == [Moment(YourCard(2, 2))]
+    left, right = (table.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
+    assert left != right != table.chance("guess", 0).uniform()
+    assert make_table().request("left").chance("guess", 0).uniform() == left
+    before = table.request("right"), list(table.heard["right"])
+    table.answer("left", Guess(number=3))
+    assert table.requests == 0
+    assert (table.request("right"), table.heard["right"]) == before
+    assert list(table.pending) == ["right"]
 
 
 def test_complete_match() -> None:
     table = make_table()
+    request = table.request("left")
+    assert (request.actor, request.event) == ("left", GuessNow(1))
+    assert request.briefing == YourCard(1, 2)
+    assert list(request.heard) == [Moment(YourCard(1, 2))]
+    assert request.ask.action is Guess
+    assert table.heard["right"] == [Moment(YourCard(2, 2))]
     for number in (3, 5):
-        table.answer("right", Guess(number=number))
-        table.answer("left", Guess(number=3))
+        for seat in table.pending:  # answers make a new mapping
+            table.answer(seat, Guess(number=number if seat == "right" else 3))
     assert table.over
     assert table.outcome == Score(left=2, right=1)
     assert not table.forfeited
     assert table.requests == 2
-    assert table.given[0] == Given(0, "right", Guess(number=3))
+    assert table.given[1] == Given(0, "right", Guess(number=3))
     assert table.heard["left"] == [
         Moment(YourCard(1, 2)),
         Moment(GuessNow(1), Guess(number=3)),
@@ -84,53 +108,6 @@ def test_complete_match() -> None:
         Moment(Guesses(2, (("left", 3, ""), ("right", 5, "")))),
         Moment(Reveal(3)),
     ]
-
-
-def test_simultaneous_answers_are_hidden_until_last() -> None:
-    table = make_table()
-    before = table.request("right"), list(table.heard["right"])
-    table.answer("left", Guess(number=3))
-    assert table.requests == 0
-    assert (table.request("right"), table.heard["right"]) == before
-    assert list(table.pending) == ["right"]
-
-
-def test_loop_over_pending_answers_each_request_once() -> None:
-    table = make_table()
-    while table.pending:
-        for seat in table.pending:
-            table.answer(seat, Guess(number=3))
-    assert [(given.request, given.actor) for given in table.given] == [
-        (0, "left"),
-        (0, "right"),
-        (1, "left"),
-        (1, "right"),
-    ]
-
-
-def test_answers_reach_rules_in_order_of_asks() -> None:
-    orders = []
-    for seats in (("left", "right"), ("right", "left")):
-        table = make_table()
-        for seat in seats:
-            table.answer(seat, Guess(number=4))
-        orders.append(table.heard["left"][-1].event)
-    assert orders[0] == orders[1]
-
-
-def test_single_ask_returns_action_and_tuple_returns_mapping() -> None:
-    received: list[Any] = []
-
-    class Recording(Guessing):
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            received.append((yield Ask("left", Guess, GuessNow(1))))
-            received.append((yield (Ask("left", Guess, GuessNow(2)),)))
-            return Score(left=0, right=0)
-
-    table = Table(Recording(), INSTANCE, "seed")
-    table.answer("left", Guess(number=1))
-    table.answer("left", Guess(number=2))
-    assert received == [Guess(number=1), {"left": Guess(number=2)}]
 
 
 def test_illegal_action_is_rejected_without_effect() -> None:
@@ -153,12 +130,13 @@ def test_illegal_action_is_rejected_without_effect() -> None:
 def test_only_open_requests_can_be_answered() -> None:
     table = make_table()
     table.answer("left", Guess(number=3))
+    for use in (table.forfeit, table.legal, table.request):
+        with pytest.raises(ValueError, match='"left" has no open request'):
+            use("left")
+        with pytest.raises(ValueError, match='"middle" has no open request'):
+            use("middle")
     with pytest.raises(ValueError, match='"left" has no open request'):
         table.answer("left", Guess(number=3))
-    with pytest.raises(ValueError, match='"left" has no open request'):
-        table.forfeit("left")
-    with pytest.raises(ValueError, match='"middle" has no open request'):
-        table.forfeit("middle")
     assert table.given == [Given(0, "left", Guess(number=3))]
 
 
@@ -184,16 +162,6 @@ def test_lenient_rules_continue_after_forfeit() -> None:
     assert table.over
     assert table.outcome == Score(left=0, right=1)
     assert not table.forfeited
-
-
-def test_events_can_have_one_or_several_recipients() -> None:
-    table = make_scripted_table(Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2)))
-    assert table.heard == {
-        "left": [Moment(Reveal(1)), Moment(Reveal(2))],
-        "right": [Moment(Reveal(2))],
-    }
-    assert table.over
-    assert table.outcome == Score(left=0, right=0)
 
 
 def test_invalid_steps_raise_rules_error() -> None:
@@ -247,19 +215,6 @@ def guess(request: DecisionRequest) -> Action:
     return Guess(number=9)
 
 
-def test_each_seat_has_its_own_chance() -> None:
-    table = make_table()
-    left, right = (table.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
-    assert left != right != table.chance("guess", 0).uniform()
-    assert make_table().request("left").chance("guess", 0).uniform() == left
-
-
-def test_ask_without_objection_accepts_valid_actions() -> None:
-    ask = Ask("left", Guess, GuessNow(1))
-    assert ask.refuse(Guess(number=16)) is None
-    assert ask.refuse(Action()) == "expected a Guess, not a Action"
-
-
 def test_clone_has_same_history_and_is_independent() -> None:
     table = make_table(horizon=3, lenient=True)
     table.answer("left", Guess(number=1))
@@ -276,31 +231,13 @@ def test_clone_has_same_history_and_is_independent() -> None:
     assert list(table.pending) == ["left"]
     table.answer("left", Guess(number=5))
     assert table.given[-1] != other.given[-1]
-
-
-def test_clone_can_start_at_earlier_request() -> None:
-    table = make_table(horizon=3, lenient=True)
-    for number in (2, 3):
-        table.answer("left", Guess(number=number))
-        table.answer("right", Guess(number=number))
-    earlier = table.clone(1)
-    assert earlier.given == table.given[:2]
+    earlier = other.clone(1)
+    assert earlier.given == other.given[:2]
     assert earlier.request("right").event == GuessNow(2)
-    assert table.clone(0).given == []
-    for number in (-1, table.requests + 1):
-        with pytest.raises(
-            ValueError, match=f"there was no request {number}; requests are numbered 0 to "
-        ):
-            table.clone(number)
-
-
-def test_legal_actions_are_listed_if_finite() -> None:
-    assert make_table().legal("left") == [Guess(number=number) for number in range(1, 17)]
-    assert make_table(talk=True).legal("left") is None
-    table = make_table()
-    table.answer("left", Guess(number=1))
-    with pytest.raises(ValueError, match='"left" has no open request'):
-        table.legal("left")
+    assert other.clone(0).given == []
+    for number in (-1, other.requests + 1):
+        with pytest.raises(ValueError, match=f"no request {number}; requests are numbered 0 to "):
+            other.clone(number)
 
 
 class Choice(Action):
@@ -324,7 +261,9 @@ class Pair(Action):
     second: Annotated[int, Field(ge=0, le=999)]
 
 
-def test_values_of_action_type_are_listed() -> None:
+def test_legal_actions_are_listed_if_finite() -> None:
+    assert make_table().legal("left") == [Guess(number=number) for number in range(1, 17)]
+    assert make_table(talk=True).legal("left") is None
     for kind, count in ((Choice, 3 * 3 + 2 * 3), (Pair, None)):
         actions = listed(kind)
         assert (actions and len(set(actions))) == count
@@ -341,8 +280,3 @@ def test_result_requires_outcome() -> None:
     failed.answer("right", Guess(number=3))
     with pytest.raises(ValueError, match="no outcome: forfeited by left"):
         failed.result()
-
-
-def test_actor_without_request_raises_error() -> None:
-    with pytest.raises(ValueError, match='"left" has no open request'):
-        make_scripted_table().request("left")

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cheaptalk.statistics import ols
 from cheaptalk.statistics.differences import constant_p_of_instances, difference_limits, two_sided_p
 
 
@@ -72,25 +71,3 @@ def test_only_rare_large_losses_increase_the_p_value_of_a_lead() -> None:
     assert loss is not None
     assert loss > 2 * plain
     assert gain == plain
-
-
-def test_two_group_difference_is_welch_with_bell_mccaffrey_freedom() -> None:
-    """Imbens and Kolesar (2016), Robust Standard Errors in Small Samples, section III."""
-    few, many = 4, 23
-    gain = np.random.default_rng(2).exponential(size=few + many)
-    frame = pl.DataFrame({"instance": range(few + many), "gain": gain}).with_columns(
-        treated=pl.col("instance") < few
-    )
-    fit = ols(
-        frame,
-        "gain",
-        ["treated"],
-        reference={"treated": False},
-        errors="cluster",
-        cluster=["instance"],
-    )
-    row = fit.frame.row(-1, named=True)
-    welch = gain[:few].var(ddof=1) / few + gain[few:].var(ddof=1) / many
-    assert row["error"] == pytest.approx(np.sqrt(welch))
-    parts = few**2 * (few - 1) + many**2 * (many - 1)
-    assert row["freedom"] == pytest.approx((few + many) ** 2 * (few - 1) * (many - 1) / parts)

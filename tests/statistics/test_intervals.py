@@ -5,8 +5,6 @@ import numpy as np
 import polars as pl
 import pytest
 import statsmodels.api as sm
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -14,20 +12,8 @@ from cheaptalk.statistics import StatisticsError, mean_intervals
 from cheaptalk.statistics.intervals import CONSTANT, ONE_CLUSTER
 from tests.statistics.hall import halls_interval
 
-COLUMNS = [
-    "cell",
-    "metric",
-    "n",
-    "clusters",
-    "mean",
-    "freedom",
-    "error",
-    "low",
-    "high",
-    "wanted",
-    "note",
-    "skew",
-]
+COLUMNS = ["cell", "metric", "n", "clusters", "mean", "freedom"]
+COLUMNS += ["error", "low", "high", "wanted", "note", "skew"]
 
 
 def clustered(
@@ -53,8 +39,8 @@ def row_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
 
 
 def test_agrees_with_statsmodels() -> None:
+    frame = clustered(np.random.default_rng(1), 5, 12, (1, 9), 0.4)
     for level in (0.95, 0.9):
-        frame = clustered(np.random.default_rng(1), 5, 12, (1, 9), 0.4)
         intervals = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"], level=level)
         assert intervals.columns == COLUMNS
         assert intervals["cell"].to_list() == [0, 1, 2, 3, 4]
@@ -95,11 +81,6 @@ def test_coverage_is_nominal_only_with_clustering() -> None:
 
 
 def test_clusters_and_single_values() -> None:
-    values = [0.1, 0.2, 0.8, 0.9]
-    row = row_of(pl.DataFrame({"x": values, "instance": [1, 2, 3, 4]}))
-    assert row["error"] == pytest.approx(np.std(values, ddof=1) / 2)
-    assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
-
     row = row_of(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "instance": ["a"] * 4}))
     assert (row["mean"], row["clusters"]) == (0.75, 1)
     assert row["error"] is row["low"] is row["high"] is None
@@ -119,16 +100,6 @@ def test_clusters_and_single_values() -> None:
     for value in (math.nan, math.inf, -math.inf):
         with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
             row_of(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
-
-
-@given(st.floats(-1e9, 1e9), st.integers(1, 40), st.integers(1, 5))
-def test_equal_values_give_no_interval(value: float, clusters: int, size: int) -> None:
-    instances = [instance for instance in range(clusters) for _ in range(size)]
-    row = row_of(pl.DataFrame({"x": [value] * len(instances), "instance": instances}))
-    assert (row["mean"], row["n"], row["clusters"]) == (value, clusters * size, clusters)
-    assert row["error"] is None  # the variation is unknown
-    assert row["wanted"] is None
-    assert row["low"] is row["high"] is None  # without bounds, other values are unknown
 
 
 def test_floating_point_noise_is_not_variation() -> None:
@@ -169,47 +140,6 @@ def test_bounds_limit_intervals_of_constant_values() -> None:
     unknown, known = row_of(frame), row_of(frame, bounds={"x": (0.5, 0.5)})
     assert (unknown["error"], unknown["note"]) == (None, CONSTANT)
     assert (known["error"], known["note"], known["low"]) == (0, None, None)
-
-
-@given(
-    st.lists(st.tuples(st.integers(2, 6), st.floats(0, 1)), min_size=1, max_size=4),
-    st.floats(0.5, 0.99),
-)
-def test_limits_of_constant_strata_are_the_largest_possible(
-    strata: list[tuple[int, float]], level: float
-) -> None:
-    rows = [
-        (place, instance, x)
-        for place, (instances, x) in enumerate(strata)
-        for instance in range(instances)
-    ]
-    frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
-    row = strata_of(frame, bounds={"x": (-0.5, 1.5)}, level=level)
-    sizes, seen = map(np.array, zip(*strata, strict=True))
-    weights = sizes / sizes.sum() * (1.5 - seen)
-    best = max(
-        (1 - (1 - level) ** (parts / sizes)) @ weights
-        for parts in np.random.default_rng(4).dirichlet(np.full(len(sizes), 0.5), size=4_000)
-    )
-    assert best - 1e-9 <= row["high"] - row["mean"] <= best + 0.05
-
-
-def test_few_large_clusters_reduce_degrees_of_freedom() -> None:
-    draw = np.random.default_rng(8)
-    sizes = [10] * 5 + [1] * 45
-    rows = [
-        (cell, instance, value)
-        for cell in range(1_500)
-        for instance, size in enumerate(sizes)
-        for value in (draw.normal(),)
-        for _ in range(size)
-    ]
-    frame = pl.DataFrame(rows, schema=["cell", "instance", "x"], orient="row")
-    intervals = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"])
-    assert intervals["freedom"].to_numpy() == pytest.approx(freedom_of(np.array(sizes)))
-    inside = float(intervals.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
-    assert inside > 0.87  # 0.84 with as many degrees of freedom as instances less one
-    assert intervals.filter(pl.col("wanted") > 50).height == 1_500  # reported beside it
 
 
 def test_shares_have_wilson_intervals() -> None:
@@ -287,17 +217,6 @@ def strata_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
 
 def test_strata_are_weighted_and_collapsed() -> None:
     rows = [
-        (name, instance, x + instance % 2)
-        for name, x in (("a", 0.0), ("b", 50.0))
-        for instance in range(8)
-    ]
-    frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
-    row = strata_of(frame)
-    assert row["mean"] == 25.5
-    assert row["error"] == pytest.approx(math.sqrt(2 * 8 / 7 * 8 * 0.25) / 16)
-    assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 14) * row["error"])
-
-    rows = [
         (name, instance, x * instance)
         for name, x in (("a", 1e-6), ("b", 1.0))
         for instance in (-1, 1, 0)
@@ -335,23 +254,6 @@ def test_strata_are_weighted_and_collapsed() -> None:
     assert strata_of(single) == mean_intervals(single, ["x"]).rows(named=True)[0]
 
 
-def test_strata_cover_the_mean_of_a_fixed_design() -> None:
-    draw = np.random.default_rng(3)
-    levels = np.array([0.0, 1.0, 5.0, -2.0])
-    rows = [
-        (cell, place, instance, levels[place] + common + draw.normal())
-        for cell in range(2_000)
-        for place in range(4)
-        for instance in range(6)
-        for common in (draw.normal(),)
-        for _ in range(3)
-    ]
-    frame = pl.DataFrame(rows, schema=["cell", "configuration", "instance", "x"], orient="row")
-    intervals = mean_intervals(frame, ["x"], ["cell"], strata=["configuration"])
-    inside = (pl.col("low") < levels.mean()) & (pl.col("high") > levels.mean())
-    assert 0.935 <= float(intervals.select(inside.mean()).item()) <= 0.965
-
-
 def people_matches(rng: np.random.Generator, people: int, matches: int, both: bool) -> pl.DataFrame:
     """Return matches of people with personal habits, with one or two people per match."""
     habits, seat = rng.normal(size=people) * 0.6, np.repeat(np.arange(people), matches)
@@ -366,20 +268,6 @@ def people_matches(rng: np.random.Generator, people: int, matches: int, both: bo
             "people": names,
         }
     )
-
-
-def test_intervals_account_for_participants_in_many_matches() -> None:
-    for both in (False, True):
-        rng = np.random.default_rng(6)
-        inside: list[bool] = []
-        apart: list[bool] = []
-        for _ in range(60):
-            frame = people_matches(rng, 30, 10, both)
-            for people, covered in (("people", inside), (None, apart)):
-                row = mean_intervals(frame, ["x"], people=people).row(0, named=True)
-                covered.append(row["low"] < 0 < row["high"])
-        assert np.mean(inside) >= 0.88
-        assert np.mean(apart) < 0.75
 
 
 def test_participants_are_clusters() -> None:

@@ -1,5 +1,4 @@
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -58,16 +57,6 @@ def test_many_values_use_random_permutations() -> None:
         assert result == permutation_test(first, second, paired=paired, draws=999, seed=1)
 
 
-def test_size_is_nominal_under_the_null() -> None:
-    draw = np.random.default_rng(2)
-    p = [
-        permutation_test(draw.normal(size=6), draw.normal(size=6), paired=paired).p
-        for paired in (True, False)
-        for _ in range(200)
-    ]
-    assert 0.01 <= np.mean(np.array(p) <= 0.05) <= 0.08
-
-
 def test_invalid_tests_raise_error() -> None:
     for first, second, paired, message in [
         ([1.0], [1.0, 2.0], True, "of equal length, not 1 values with 2"),
@@ -77,20 +66,10 @@ def test_invalid_tests_raise_error() -> None:
         with pytest.raises((StatisticsError, ValueError), match=message):
             permutation_test(first, second, paired=paired)
 
-    cases: list[tuple[Any, ...]] = [
-        ({"value": "profit"}, 'no column "profit" .* to compare by'),
-        ({"by": "one"}, "fewer than two groups"),
-        ({"cluster": []}, "paired tests need"),
-    ]
-    for options, message in cases:
-        arguments: dict[str, Any] = {
-            "value": "gain",
-            "by": "who",
-            "cluster": ["instance"],
-        } | options
-        frame = populations().with_columns(one=1)
-        with pytest.raises((StatisticsError, ValueError), match=message):
-            pairwise_tests(frame, paired=True, **arguments)
+    with pytest.raises(StatisticsError, match="fewer than two groups"):
+        pairwise_tests(
+            populations().with_columns(one=1), "gain", "one", paired=True, cluster=["instance"]
+        )
 
 
 def test_corrections_agree_with_statsmodels() -> None:

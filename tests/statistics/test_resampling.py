@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -95,7 +93,7 @@ def test_bootstrap_errors_agree_with_means() -> None:
 
 
 def test_draws_of_small_strata_vary_as_much_as_means() -> None:
-    for size in (2, 3, 5):
+    for size in (2, 5):
         frame = matches(12 * size, 1).with_columns(stratum=pl.col("instance") // size)
         result = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=3_000)
         expected = mean_intervals(
@@ -116,20 +114,11 @@ def test_undefined_draws_are_counted_and_omitted() -> None:
     assert never["undefined"] == 1
     assert never["estimate"] is never["error"] is never["low"] is None
     assert result.notes == ("3 clusters are few: the intervals are likely too narrow",)
-    assert "nan" not in str(result).lower()
-
-
-def test_invalid_bootstraps_raise_error() -> None:
-    frame = matches()
-    with pytest.raises(StatisticsError, match=r'no column "bet" .* to draw by'):
-        bootstrap(frame, mean, cluster=["bet"])
     with pytest.raises(StatisticsError, match="at least two clusters"):
         bootstrap(matches(1), mean, cluster=["instance"])
     with pytest.raises(StatisticsError, match="returned no numbers"):
-        bootstrap(frame, lambda _: {}, cluster=["instance"], draws=2)
-    for draws, level in ((1, 0.95), (10, 95)):
-        with pytest.raises(StatisticsError, match=r"draws must be at least 2|not 95"):
-            bootstrap(frame, mean, cluster=["instance"], draws=draws, level=level)
+        bootstrap(matches(), lambda _: {}, cluster=["instance"], draws=2)
+    assert "nan" not in str(result).lower()
 
 
 def players(truth: list[float], instances: int = 50, luck: float = 3.0) -> pl.DataFrame:
@@ -166,7 +155,7 @@ def test_ranks_are_sure_only_where_players_differ() -> None:
 def test_equal_players_are_rarely_surely_first_in_thin_strata() -> None:
     for binary in (True, False):
         rng, first = np.random.default_rng(77), 0
-        for study in range(120):
+        for study in range(80):
             gains = rng.normal(size=80) > 0.5 if binary else rng.normal(size=80)
             frame = pl.DataFrame(
                 {
@@ -177,40 +166,37 @@ def test_equal_players_are_rarely_surely_first_in_thin_strata() -> None:
                 }
             )
             ranking = rank_ranges(
-                frame, "gain", "player", strata=["configuration"], draws=200, seed=study
+                frame, "gain", "player", strata=["configuration"], draws=100, seed=study
             )
             first += ranking.frame["sure_high"][0] == 1
-        assert first <= 11  # about 20 with the draws of whole strata and a normal quantile
+        assert first <= 8  # about 13 with the draws of whole strata and a normal quantile
 
 
-def test_constant_difference_is_never_sure() -> None:
-    """Without bounds, unobserved instances can have an outcome that reverses the difference."""
-    frame = pl.DataFrame(
-        {
-            "instance": np.repeat(np.arange(30), 2),
-            "player": ["a", "b"] * 30,
-            "gain": [0.0, 1.0] * 30,
-        }
-    )
-    ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100)
-    assert (ranking.frame["sure_high"][0], ranking.leads[0].constant) == (2, True)
+@pytest.mark.parametrize(
+    ("groups", "clusters", "studies", "limit"),
+    [(5, 3, 100, 9), (10, 5, 100, 9), (2, 2, 60, 6), (2, 5, 60, 6)],
+)
+def test_equal_groups_are_rarely_separated(
+    groups: int, clusters: int, studies: int, limit: int
+) -> None:
+    """Regression: a rank of some group was excluded in a quarter of studies with few clusters.
 
-
-def test_sure_ranks_hold_simultaneously_for_equal_groups() -> None:
-    """Regression: a rank of some group was excluded in a quarter of studies with few clusters."""
-    for groups, clusters in [(5, 3), (10, 5)]:
-        rng, wrong = np.random.default_rng(3), 0
-        for _ in range(100):
-            frame = pl.DataFrame(
-                {
-                    "instance": np.repeat(np.arange(clusters), groups),
-                    "player": [*map(str, range(groups))] * clusters,
-                    "gain": rng.normal(size=clusters * groups),
-                }
-            )
-            ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=20).frame
-            wrong += bool((ranking["sure_low"] > 1).any() or (ranking["sure_high"] < groups).any())
-        assert wrong <= 9  # at most 5 expected
+    With few clusters, one of two equal groups often leads in all, and then in all draws.
+    """
+    rng, wrong, separated = np.random.default_rng(3), 0, 0
+    for _ in range(studies):
+        frame = pl.DataFrame(
+            {
+                "instance": np.repeat(np.arange(clusters), groups),
+                "player": [*map(str, range(groups))] * clusters,
+                "gain": rng.normal(size=clusters * groups),
+            }
+        )
+        ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=30).frame
+        wrong += bool((ranking["sure_low"] > 1).any() or (ranking["sure_high"] < groups).any())
+        separated += ranking["high"][0] == 1
+    assert wrong <= limit
+    assert groups > 2 or separated <= limit
 
 
 def test_rankings_account_for_ties_and_directions() -> None:
@@ -221,13 +207,6 @@ def test_rankings_account_for_ties_and_directions() -> None:
     ).frame
     assert down["group"].to_list() == up["group"].to_list()[::-1]
     assert_allclose(down["mean"], up["mean"].to_numpy()[::-1])
-
-    frame = players([0.0, 1.0, 2.0])
-    separate = frame.with_columns(instance=pl.int_range(pl.len()))
-    sure = rank_ranges(frame, "gain", "player", cluster=["instance"]).frame
-    unsure = rank_ranges(separate, "gain", "player", cluster=["instance"]).frame
-    assert (sure["sure_high"] - sure["sure_low"]).sum() == 0
-    assert (unsure["sure_high"] - unsure["sure_low"]).sum() > 0
 
     frame = pl.DataFrame(
         {"instance": [1, 1, 2, 2, 3, 3], "player": list("ab") * 3, "gain": [1.0, 1, 2, 2, 3, 3]}
@@ -257,23 +236,6 @@ def test_rankings_account_for_ties_and_directions() -> None:
     assert drawn["first"].to_list() == [0.5, 0.5]
 
 
-def test_rank_percentiles_rarely_separate_equal_groups() -> None:
-    """With few clusters, one of two equal groups often leads in all, and then in all draws."""
-    for clusters in (2, 3, 5):
-        rng, separated = np.random.default_rng(5), 0
-        for _ in range(60):
-            frame = pl.DataFrame(
-                {
-                    "instance": np.repeat(np.arange(clusters), 2),
-                    "player": ["a", "b"] * clusters,
-                    "gain": rng.normal(size=clusters * 2),
-                }
-            )
-            ranking = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=40).frame
-            separated += ranking["high"][0] == 1
-        assert separated <= 6  # 30 of 60 of two clusters
-
-
 def test_rankings_need_groups_with_clusters() -> None:
     frame = players([0.0, 3.0], instances=30).filter(
         (pl.col("player") == "a") | (pl.col("instance") < 2)
@@ -282,17 +244,8 @@ def test_rankings_need_groups_with_clusters() -> None:
     assert "draws lack a group" in ranking.notes[-1]
     assert ranking.frame["error"].is_finite().all()
 
-    cases: list[tuple[Any, ...]] = [
-        ({"value": "profit"}, 'no column "profit" .* to rank by'),
-        ({"by": "one"}, "fewer than two groups"),
-        ({"draws": 1}, "draws must be at least 2"),
-    ]
-    for options, message in cases:
-        frame = players([0.0, 1.0]).with_columns(one=1)
-        arguments = {"value": "gain", "by": "player", "cluster": ["instance"]} | options
-        with pytest.raises((StatisticsError, ValueError), match=message):
-            rank_ranges(frame, **arguments)
-
+    with pytest.raises(StatisticsError, match="fewer than two groups"):
+        rank_ranges(frame.with_columns(one=1), "gain", "one", cluster=["instance"])
     frame = pl.DataFrame({"instance": [1, 2], "player": ["a", "b"], "gain": [1.0, 2.0]})
     with pytest.raises(StatisticsError, match="nearly all draws lack a group"):
         rank_ranges(frame, "gain", "player", cluster=["instance"], draws=2, seed=3)
@@ -318,6 +271,15 @@ def test_correlations_agree_with_scipy() -> None:
     assert result.p is not None
     assert result.p < 1e-6
 
+    for method in ("pearson", "spearman", "kendall"):
+        frame = pairs(300)
+        fisher = correlation(frame, "x", "y", method=method, interval="fisher")
+        drawn = correlation(frame, "x", "y", method=method, cluster=[], draws=400)
+        assert drawn.estimate == pytest.approx(fisher.estimate)
+        assert drawn.frame["low"][0] == pytest.approx(fisher.low, abs=0.06)
+        assert drawn.p is None
+        assert "400 bootstrap draws" in str(drawn)
+
     frame = pairs(60).with_columns(instance=pl.int_range(pl.len()))
     copies = pl.concat([frame] * 5)
     single, copied = (
@@ -331,34 +293,14 @@ def test_correlations_agree_with_scipy() -> None:
         assert (result.estimate, result.low, result.high) == pytest.approx((1, 1, 1))
 
 
-def test_bootstrap_and_fisher_agree_on_independent_rows() -> None:
-    for method in ("pearson", "spearman", "kendall"):
-        frame = pairs(300)
-        fisher = correlation(frame, "x", "y", method=method, interval="fisher")
-        drawn = correlation(frame, "x", "y", method=method, cluster=[], draws=400)
-        assert drawn.estimate == pytest.approx(fisher.estimate)
-        assert drawn.frame["low"][0] == pytest.approx(fisher.low, abs=0.06)
-        assert drawn.p is None
-        assert "400 bootstrap draws" in str(drawn)
-
-
 def test_correlations_need_rows_and_variation() -> None:
     result = correlation(pairs(3), "x", "y", interval="fisher")
     assert result.low is result.high is None
     assert result.notes == ("3 rows are too few for an interval",)
     assert "3 rows are too few" in str(result)
 
-    cases: list[tuple[Any, ...]] = [
-        ({"x": "flat"}, '"flat" is 0.5 in every row'),
-        ({"y": "profit"}, 'no column "profit" .* to correlate'),
-        ({"method": "phi"}, "method must be one of pearson"),
-        ({"level": 95}, "between 0 and 1, not 95"),
-    ]
-    for options, message in cases:
-        arguments = {"x": "x", "y": "y", "cluster": ["instance"]} | options
-        with pytest.raises((StatisticsError, ValueError), match=message):
-            correlation(pairs(), **arguments)
-
+    with pytest.raises(StatisticsError, match=r'"flat" is 0.5 in every row'):
+        correlation(pairs(), "flat", "y", cluster=["instance"])
     gaps = pairs().with_columns(x=pl.when(pl.col("instance") < 1).then("x"))
     with pytest.raises(StatisticsError, match='2 rows have both "x" and "y"'):
         correlation(gaps, "x", "y")

@@ -21,12 +21,10 @@ RUNNING = -1
 
 
 class Haggle(NamedTuple):
-    """States of matches with alternating offers.
+    """States of matches; ``offers`` holds the offers so far, then zeros, shape (..., rounds).
 
-    Attributes:
-        offers: the offers so far as points of the grid, then zeros; shape (..., rounds).
-        moves: the number of offers and answers so far; shape (...).
-        status: ``RUNNING``, or the answer that ended the match; shape (...).
+    ``moves`` counts offers and answers; ``status`` is ``RUNNING``, or the answer that ended the
+    match.
     """
 
     offers: Array
@@ -37,14 +35,9 @@ class Haggle(NamedTuple):
 class AlternatingOffers(ArrayGame[Rules, Haggle]):
     """A game of alternating offers: Alice proposes in odd stages, and Bob in even stages.
 
-    The first actions are ``answers`` in order, followed by the points of the grid in ascending
-    order. The game has no random draws.
-
-    Args:
-        parts: the number of intervals of the grid.
-
-    Attributes:
-        answers: the answers as the rules name them; all but the first answer end the match.
+    The first actions are ``answers`` in order, of which all but the first end the match, followed
+    by the points of the grid, which has ``parts`` intervals, in ascending order. The game has no
+    random draws.
     """
 
     answers: ClassVar[Sequence[str]]
@@ -68,13 +61,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
 
     @abstractmethod
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
-        """Return the payoffs of Alice and Bob at the end of a match.
-
-        Args:
-            offer: the last offer, as a point of the grid.
-            stage: the stage of the last offer, from 0.
-            ended: the number of the answer that ended the match.
-        """
+        """Return both payoffs after an answer (``ended``) to the offer of a stage, from 0."""
 
     @abstractmethod
     def answer(self, word: str) -> Action:

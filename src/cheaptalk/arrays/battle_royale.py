@@ -33,8 +33,7 @@ class Shootout(NamedTuple):
         lots: random numbers, shape (..., rounds, players); a shot hits if its number is below the
             shooter's hit rate.
         living: whether each player is alive, shape (..., players).
-        shots: the actions so far, shape (..., rounds).
-        hits: whether each shot hit, shape (..., rounds).
+        shots, hits: the actions so far, and whether each shot hit, shape (..., rounds).
         last: the last shooter, -1 before the first shot; shape (...).
         idle: the number of consecutive rounds without a shot at a living player; shape (...).
         moves: the number of rounds so far; shape (...).

@@ -208,12 +208,7 @@ def one_hot(xp: Any, number: Array, width: int) -> Array:
 
 
 def entry_at(array: Array, index: Array) -> Array:
-    """Return each match's entry at an index, for example a player's entry; shape (..., rest).
-
-    Args:
-        array: shape (..., entries, rest).
-        index: the index of the entry in each match, shape (...).
-    """
+    """Return each match's entry (..., rest) of an array (..., entries, rest) at an index (...)."""
     axis = index.ndim
     indices = index.reshape(*index.shape, *(1,) * (array.ndim - axis))
     return namespace(index).take_along_axis(array, indices, axis=axis).squeeze(axis=axis)
@@ -245,13 +240,7 @@ def array_game(rules: Game) -> ArrayGame[Any, Any]:
 
 
 def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
-    """Return the array version of a game, given the game's name and parameters.
-
-    Raises:
-        UnknownName: the game is unknown or has no array version.
-        NoArrayGame: the array version doesn't support these parameters.
-        CheaptalkError: a parameter is invalid.
-    """
+    """Return the array version of a game, given the game's name and parameters."""
     return array_game(legal(get_game(game).rules, parameters or {}))
 
 

@@ -1,7 +1,6 @@
 from . import language as language
 from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
-from .best_response import BestResponse, Gain, respond
-from .evaluation import Exploitability, exploitability
+from .evaluation import BestResponse, Exploitability, Gain, exploitability, respond
 from .logs import logged
 from .nfsp import NFSP, Learned, NFSPSettings
 from .policy import (

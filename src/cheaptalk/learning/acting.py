@@ -11,7 +11,6 @@ class Played(NamedTuple):
     """A batch of complete matches, whose leading axes are steps and matches.
 
     Attributes:
-        player, seen, legal, action: the acting player, its observation, legal actions and action.
         here: whether the step exists; False after a match has ended.
         more: additional values returned with the actions.
         returns: the players' payoffs, in the game's unit; shape (matches, players).
@@ -34,12 +33,7 @@ values."""
 
 
 def play(game: ArrayGame[Any, Any], draws: Array, choose: Choose, key: Array) -> Played:
-    """Play a batch of complete matches.
-
-    Args:
-        draws: random numbers of the instances, in [0, 1); shape (matches, ``game.uniforms``).
-        key: random key of everything else.
-    """
+    """Play complete matches; ``draws`` of the instances have shape (matches, ``game.uniforms``)."""
     state = game.draw_instance(draws)
 
     def step(state: Any, key: Array) -> tuple[Any, Any]:

@@ -52,7 +52,6 @@ class Progress(NamedTuple):
     """The progress of a training run, as means over the loops since the last report.
 
     Attributes:
-        matches: number of matches played.
         metrics: values by name; the algorithm's ``metrics`` describes them.
         returns: the players' payoffs, in the game's unit.
         gains: the gain of a best response in each seat with its standard error, in the same unit;
@@ -87,8 +86,6 @@ class Training(ABC, Generic[S, L]):
     """A training run of a learning algorithm on a game.
 
     Attributes:
-        name: the name of the algorithm.
-        options: the class of its settings.
         metrics: descriptions of its metrics by name.
         network: the name in :data:`.NETWORKS` of the network that it trains. If that isn't a
             :class:`.Network`, register a :class:`.PolicyNetwork` that plays its policies.
@@ -156,11 +153,7 @@ class Training(ABC, Generic[S, L]):
         return learned
 
     def policy(self, learned: L, **about: Any) -> Policy:
-        """Return the learned policy, which can play matches and be written to a file.
-
-        Args:
-            about: additional facts about the training.
-        """
+        """Return the learned policy, which can play matches and be written to a file."""
         arrays = nnx.to_flat_state(self.weights(learned))
         weights = {".".join(map(str, path)): np.asarray(array) for path, array in arrays}
         metadata = {
@@ -189,7 +182,6 @@ class BatchTraining(Training[S, L]):
 
     Attributes:
         keys: the number of random keys of a loop, including the key of later loops.
-        graph: the structure of the networks.
     """
 
     keys: ClassVar[int]

@@ -33,11 +33,7 @@ def save(training: Training[S, L], learned: L, file: Path) -> None:
 
 
 def load(training: Training[S, L], file: Path) -> L:
-    """Read the state of a training run from its checkpoint.
-
-    Raises:
-        CheckpointError: the file can't be read, or belongs to another algorithm, game or settings.
-    """
+    """Read the state of a training run; raise CheckpointError if the file belongs to another."""
     try:
         with safe_open(file, "np") as tensors:
             metadata = json.loads((tensors.metadata() or {})["cheaptalk"])

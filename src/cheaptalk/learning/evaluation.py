@@ -1,17 +1,24 @@
 """Exploitability: the gain of a best response to a policy.
 
 In games small enough to expand into a tree it is exact. In others a response is trained, whose gain
-is a lower bound.
+is a lower bound. Its values are learned by Q-learning, as in neural fictitious self-play, in one
+seat of each match, while the evaluated policy plays all others and doesn't learn. The gain is the
+response's payoff on new instances minus the policy's own payoff in the same seat on the same
+instances.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
+from math import sqrt
 from typing import Any, NamedTuple
 
 from cheaptalk.arrays.games import ArrayGame, NoArrayGame
+from cheaptalk.learning.acting import likeliest, picked, play
 from cheaptalk.learning.algorithms import Progress
-from cheaptalk.learning.best_response import Gain, respond
-from cheaptalk.learning.nfsp import NFSPSettings
+from cheaptalk.learning.networks import Array, Network, jax, jnp, nnx, optax
+from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Weights, drawn
 from cheaptalk.learning.policy import Policy
+from cheaptalk.learning.rounding import AS_IT_IS
 from cheaptalk.learning.tabular import TooLarge, Tree
 
 SMALL = 300_000
@@ -23,13 +30,104 @@ RESPONSE = NFSPSettings(matches=512, q_buffer=200_000, target=50)
 EXACT = "computed exactly on the full game tree"
 
 
-class Exploitability(NamedTuple):
-    """The exploitability of a policy: the gain of a best response in each seat.
+class Gain(NamedTuple):
+    """The gain of a best response over the evaluated policy in one seat, in the game's unit.
 
     Attributes:
-        gains: the gain in each seat.
-        method: how the gains were computed.
+        player: the seat.
+        gain, error: the mean over instances, and its standard error.
+        own: the evaluated policy's own payoff in the seat.
     """
+
+    player: str
+    gain: float
+    error: float
+    own: float
+
+
+class BestResponse(NFSP):
+    """The training of a best response to a policy."""
+
+    def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
+        super().__init__(policy.game, settings)
+        self.rounded = policy.rounding
+        width = policy.weights["first.kernel"].shape[1]
+        network = Network(policy.game.observed, width, policy.game.actions, 0)
+        self.policy_graph, template = nnx.split(network)
+        arrays = [
+            (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
+            for path, array in nnx.to_flat_state(template)
+        ]
+        self.policy_weights = nnx.from_flat_state(arrays)
+
+    def begin(self) -> Learned:
+        learned = super().begin()
+        return learned._replace(weights=learned.weights._replace(policy=self.policy_weights))
+
+    def gains(self, learned: Learned, matches: int = 20_000, seed: int = 1) -> list[Gain]:
+        """Return the best response's gain in each seat, on new instances."""
+        return [
+            self._gain(learned, seat, matches, jax.random.fold_in(jax.random.key(seed), seat))
+            for seat in range(len(self.game.players))
+        ]
+
+    def _gain(self, learned: Learned, seat: int, matches: int, key: Array) -> Gain:
+        instance_key, play_key = jax.random.split(key)
+        instances = jax.random.uniform(instance_key, (matches, self.game.uniforms))
+        players = jnp.arange(len(self.game.players))
+        responds = jnp.broadcast_to(players == seat, (matches, len(players)))
+        by_response = self._play_out(learned, instances, responds, play_key)[:, seat]
+        by_policy = self._play_out(learned, instances, jnp.zeros_like(responds), play_key)[:, seat]
+        gains = by_response - by_policy
+        error = float(gains.std()) / sqrt(matches)
+        return Gain(self.game.players[seat], float(gains.mean()), error, float(by_policy.mean()))
+
+    def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
+        def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
+            mode = picked(responds, player)
+            return self._chosen(learned, seen, legal, mode, key, 0.0), None
+
+        return play(self.game, instances, choose, key).returns
+
+    def _policy_logits(self, learned: Learned, seen: Array, legal: Array) -> Array:
+        logits = super()._policy_logits(learned, seen, legal)
+        if self.rounded == AS_IT_IS:
+            return logits
+        return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
+
+    def _value_mask(self, counts: Array, best: Array) -> Array:
+        """Return the mask of the decisions that the best response takes."""
+        return counts & best
+
+    def _modes(self, key: Array) -> Array:
+        players = len(self.game.players)
+        seats = jax.random.randint(key, (self.settings.matches, 1), 0, players)
+        return seats == jnp.arange(players)
+
+    def _update(
+        self, target: Any, newest: Memory, best: Memory, weights: Weights, key: Array
+    ) -> tuple[Weights, Array]:
+        rows = drawn(newest, self.settings.batch, key)
+        loss, gradient = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
+        change, q_steps = self.q_steps.update(gradient, weights.q_steps)
+        q = optax.apply_updates(weights.q, change)
+        return weights._replace(q=q, q_steps=q_steps), jnp.stack([loss, jnp.zeros(())])
+
+
+def respond(
+    policy: Policy,
+    settings: NFSPSettings,
+    matches: int,
+    progress: Callable[[Learned, Progress], None] | None = None,
+) -> list[Gain]:
+    """Train a best response to a policy and return its gain in each seat."""
+    training = BestResponse(policy, settings)
+    learned = training.train(training.begin(), matches, progress=progress)
+    return training.gains(learned)
+
+
+class Exploitability(NamedTuple):
+    """The exploitability of a policy: the gain of a best response in each seat."""
 
     gains: list[Gain]
     method: str
@@ -41,22 +139,26 @@ class Exploitability(NamedTuple):
 
 
 class ExploitabilityEvaluator:
-    """An evaluator that computes exploitability exactly or from a trained best response.
-
-    Args:
-        game: the array game.
-        matches: the matches that a response learns from if the game is large.
-    """
+    """Computes exploitability exactly or, in large games, with a response learned from matches."""
 
     def __init__(self, game: ArrayGame[Any, Any], matches: int = LEARNED) -> None:
         self.matches = matches
-        self._tree = _tree(game)
+        self._tree: Tree | None = None
+        with suppress(NoArrayGame, TooLarge):
+            self._tree = Tree(game, max_nodes=SMALL)
 
     def __call__(
         self, policy: Policy, progress: Callable[[Progress], None] | None = None
     ) -> Exploitability:
         if self._tree is not None:
-            return Exploitability(_exact_gains(self._tree, policy), EXACT)
+            table = self._tree.policy(policy.probabilities)
+            values = zip(self._tree.gains(table), self._tree.expected(table), strict=True)
+            players = self._tree.game.players
+            exact = [
+                Gain(player, float(gain), 0.0, float(own))
+                for player, (gain, own) in zip(players, values, strict=True)
+            ]
+            return Exploitability(exact, EXACT)
         gains = respond(
             policy, RESPONSE, self.matches, (lambda _, state: progress(state)) if progress else None
         )
@@ -76,20 +178,3 @@ def exploitability(
         progress: called while a response is trained.
     """
     return ExploitabilityEvaluator(policy.game, matches)(policy, progress)
-
-
-def _tree(game: ArrayGame[Any, Any]) -> Tree | None:
-    try:
-        return Tree(game, max_nodes=SMALL)
-    except (NoArrayGame, TooLarge):
-        return None
-
-
-def _exact_gains(tree: Tree, policy: Policy) -> list[Gain]:
-    table = tree.policy(policy.probabilities)
-    return [
-        Gain(player, float(gain), 0.0, float(own))
-        for player, gain, own in zip(
-            tree.game.players, tree.gains(table), tree.expected(table), strict=True
-        )
-    ]

@@ -13,10 +13,6 @@ class Log:
 
     A killed training resumes from its last checkpoint; later lines and a truncated one are removed,
     because the training writes them again.
-
-    Args:
-        file: the log's path; missing folders are created.
-        matches: number of matches in the checkpoint.
     """
 
     def __init__(self, file: Path, matches: int) -> None:

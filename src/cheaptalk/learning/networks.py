@@ -15,19 +15,8 @@ except ModuleNotFoundError as error:
         "needs only NumPy"
     ) from error
 
-__all__ = [
-    "LOW",
-    "Actor",
-    "Array",
-    "Device",
-    "Network",
-    "device_of",
-    "jax",
-    "jnp",
-    "masked",
-    "nnx",
-    "optax",
-]
+__all__ = ["LOW", "Actor", "Array", "Device", "Network", "device_of", "jax", "jnp", "masked"]
+__all__ += ["nnx", "optax"]
 
 Array: TypeAlias = Any
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
@@ -40,12 +29,6 @@ class Network(nnx.Module):
 
     A dense layer with ReLU, a residual dense layer with ReLU, and a head, as in the paper's
     released policies.
-
-    Args:
-        observed: length of an observation.
-        hidden: width of both layers.
-        actions: number of actions.
-        seed: seed of the initial weights.
     """
 
     def __init__(self, observed: int, hidden: int, actions: int, seed: Any) -> None:

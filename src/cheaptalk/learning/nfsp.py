@@ -66,11 +66,8 @@ class NFSPSettings(Settings):
 class Decisions(NamedTuple):
     """A batch of decisions, each with its reward and the player's next decision.
 
-    Attributes:
-        seen, legal, action: the observation, the legal actions and the action taken.
-        reward: the payoff if the match ended before the player's next decision, else 0.
-        after, later: observation and legal actions at the player's next decision; zeros if there is
-            none.
+    The reward is the payoff if the match ended before the player's next decision, else 0. ``after``
+    and ``later`` are observation and legal actions at that decision; zeros if there is none.
     """
 
     seen: Array
@@ -101,11 +98,9 @@ class Learned(NamedTuple):
     """The complete state of a training run with neural fictitious self-play.
 
     Attributes:
-        weights: the learned parameters.
         target: the weights of the target network.
         newest, best: the buffers for values and for the average policy.
         key: the random key of all later draws.
-        loops: number of loops done.
     """
 
     weights: Weights

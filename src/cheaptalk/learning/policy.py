@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame, array_game
@@ -79,8 +79,6 @@ class Policy:
     """A learned policy that plays a game.
 
     Args:
-        game: the array game that it plays.
-        weights: the network's weights.
         about: facts about the training, such as algorithm, matches, seed and hardware.
         rounding: the rule for rounding its probabilities before play.
         network: the name of its network in :data:`NETWORKS`.
@@ -167,13 +165,6 @@ class Policy:
         return None
 
 
-class RoundingHeader(Struct):
-    """How probabilities are rounded, as recorded in the header of a policy's file."""
-
-    threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.0
-    bins: Annotated[int, Meta(ge=0)] = 0
-
-
 class Header(Struct):
     """The header of a policy's file."""
 
@@ -182,7 +173,7 @@ class Header(Struct):
     version: Any
     parameters: dict[str, Any]
     about: dict[str, Any] = {}
-    rounding: RoundingHeader = msgspec.field(default_factory=RoundingHeader)
+    rounding: Rounding = AS_IT_IS
     network: str = RESIDUAL
 
 
@@ -210,7 +201,7 @@ def write_policy(policy: Policy, file: Path) -> None:
         rules.version,
         rules.model_dump(mode="json"),
         dict(policy.about),
-        RoundingHeader(*policy.rounding),
+        policy.rounding,
         policy.network,
     )
     tensors: dict[str, Any] = {"__metadata__": {"cheaptalk": msgspec.json.encode(header).decode()}}
@@ -256,9 +247,8 @@ def read_policy(file: Path | str) -> Policy:
             f"{file} was trained for version {header.version} of {rules.name}, but version "
             f"{rules.version} is installed; train it again"
         )
-    rounding = Rounding(header.rounding.threshold, header.rounding.bins)
     try:
-        return Policy(array_game(rules), weights, header.about, rounding, header.network)
+        return Policy(array_game(rules), weights, header.about, header.rounding, header.network)
     except PolicyError as error:
         raise PolicyError(f"{file} cannot be used: {error}") from None
 

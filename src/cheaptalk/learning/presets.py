@@ -18,11 +18,7 @@ class Preset(Value):
     """A preset of a training run: an algorithm with its game and settings.
 
     Attributes:
-        algorithm: the name of the algorithm.
         game: the name of a game or of a configuration.
-        matches: total number of matches.
-        settings: those that differ from the algorithm's defaults.
-        source: the settings' source.
     """
 
     algorithm: str
@@ -51,7 +47,6 @@ def chosen(name: str, game: str | None, matches: int | None, settings: Mapping[s
         name: the algorithm or the preset.
         game: replaces the preset's game; None to keep it.
         matches: replaces the preset's matches; None to keep them.
-        settings: settings to change.
 
     Raises:
         CheaptalkError: an algorithm is given without a game.

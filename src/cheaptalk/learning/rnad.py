@@ -111,12 +111,9 @@ class Learned(NamedTuple):
     """The complete state of a training run with regularised Nash dynamics.
 
     Attributes:
-        weights: the weights of policy and values.
         target: the moving average of the weights.
         anchor, before: the current anchor and the previous one.
-        steps: the optimiser's state.
         key: the random key of all later draws.
-        loops: number of loops done.
     """
 
     weights: Any
@@ -129,12 +126,9 @@ class Learned(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """A batch of decisions.
+    """A batch of decisions, with the probability of the action taken and the weight in the loss.
 
-    Attributes:
-        seen, legal, action: the observation, the legal actions and the action taken.
-        acted: the probability with which the action was taken.
-        counts: the weight in the loss; a player's decisions add up to 1; 0 for padding.
+    The weights (``counts``) of a player's decisions add up to 1; they are 0 for padding.
     """
 
     seen: Array

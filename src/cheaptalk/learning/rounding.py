@@ -1,7 +1,9 @@
 """Rounding of probabilities before play: drop unlikely actions, round the rest to multiples."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from cheaptalk.arrays.games import Array, namespace
 
@@ -14,7 +16,7 @@ def likeliest(shares: Array, count: int) -> Array:
     return namespace(shares).argsort(-shares, axis=-1, stable=True)[..., :count]
 
 
-class Rounding(NamedTuple):
+class Rounding(Struct, frozen=True):
     """A rule for rounding action probabilities (Perolat and others 2022, on fine-tuning).
 
     Attributes:
@@ -22,8 +24,8 @@ class Rounding(NamedTuple):
         bins: probabilities are multiples of 1 / ``bins``; 0 for no rounding.
     """
 
-    threshold: float = 0.0
-    bins: int = 0
+    threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    bins: Annotated[int, Meta(ge=0)] = 0
 
     def __call__(self, shares: Array, ordered: Callable[[Array, int], Array] = likeliest) -> Array:
         """Round probabilities; ``ordered`` ranks the actions, by default with :func:`likeliest`."""
@@ -43,11 +45,7 @@ def without_unlikely(shares: Array, threshold: float) -> Array:
 
 
 def in_parts(shares: Array, bins: int, ordered: Callable[[Array, int], Array]) -> Array:
-    """Round probabilities to multiples of 1 / ``bins``.
-
-    The most likely action is rounded up, then the next, until all parts are assigned; the least
-    likely actions get none.
-    """
+    """Round probabilities to multiples of 1 / ``bins``, the most likely actions up and first."""
     xp, actions = namespace(shares), shares.shape[-1]
     order = ordered(shares, min(bins, actions))
     requested = xp.ceil(xp.take_along_axis(shares, order, axis=-1) * bins - TINY)

@@ -1,5 +1,6 @@
 """Sweeps: one training run per combination of settings, run in parallel."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from itertools import product
@@ -23,20 +24,12 @@ class Trained(NamedTuple):
 
     Attributes:
         settings: the varied settings.
-        policy: the file of the policy; the log is beside it.
         told: the last line of the log; see :func:`.logged`.
     """
 
     settings: Mapping[str, Any]
     policy: Path
     told: Mapping[str, Any]
-
-
-class _Files(NamedTuple):
-    """The files of a training run on another machine."""
-
-    policy: bytes
-    log: bytes
 
 
 def sweep(
@@ -93,7 +86,10 @@ def sweep(
         for future in as_completed(running):
             result = future.result()
             if result is not None:
-                _put(result, files[running[future]])
+                policy = files[running[future]]
+                for file, content in zip((log_beside(policy), policy), result, strict=True):
+                    with whole_path(file) as temporary:
+                        temporary.write_bytes(content)
             done += 1
             if progress is not None:
                 progress(done, len(combinations))
@@ -115,19 +111,14 @@ def _combinations(
     combinations = {}
     for values in product(*varied.values()):
         varying = dict(zip(varied, values, strict=True))
-        name = ",".join(f"{key}={_file_name_part(value)}" for key, value in varying.items())
+        safe = {key: re.sub(r"[^\w.+-]", "_", str(value)) for key, value in varying.items()}
+        name = ",".join(f"{key}={value}" for key, value in safe.items())
         combinations[name] = settings_of(algorithm, {**settings, **varying})
         if len(combinations) > MAX_TRAININGS:
             raise CheaptalkError(
                 f"more than {MAX_TRAININGS:,} combinations of settings; remove some values"
             )
     return combinations
-
-
-def _file_name_part(value: Any) -> str:
-    return "".join(
-        character if character.isalnum() or character in ".-+" else "_" for character in str(value)
-    )
 
 
 def _train_locally(
@@ -138,14 +129,9 @@ def _train_locally(
 
 def _train_remotely(
     algorithm: str, rules: Game, settings: Settings, matches: int, examined_every: int
-) -> _Files:
+) -> tuple[bytes, bytes]:
+    """Return the contents of the log and of the policy's file, whose existence shows completion."""
     with TemporaryDirectory() as folder:
         out = Path(folder) / "policy"
         _train_locally(algorithm, rules, settings, matches, examined_every, out)
-        return _Files(out.read_bytes(), log_beside(out).read_bytes())
-
-
-def _put(result: _Files, policy: Path) -> None:
-    for file, content in ((log_beside(policy), result.log), (policy, result.policy)):
-        with whole_path(file) as temporary:
-            temporary.write_bytes(content)
+        return log_beside(out).read_bytes(), out.read_bytes()

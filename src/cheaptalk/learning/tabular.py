@@ -6,7 +6,7 @@ from any other strategy can be computed exactly. In small games, learned policie
 these solutions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import CheaptalkError, Instance
+from cheaptalk.rules import CheaptalkError
 
 np = needed("numpy")
 
@@ -54,13 +54,7 @@ class Level(NamedTuple):
 
 
 class Tree:
-    """The full tree of a game.
-
-    Args:
-        game: the array game.
-        instances: the possible instances, all by default.
-        chances: the probabilities of the instances, equal by default.
-        max_nodes: maximum number of nodes.
+    """The full tree of a game, with all its instances.
 
     Attributes:
         levels: nodes by number of actions taken.
@@ -72,21 +66,12 @@ class Tree:
         NoArrayGame: the game has more instances than can be listed.
     """
 
-    def __init__(
-        self,
-        game: ArrayGame[Any, Any],
-        instances: Sequence[Instance] | None = None,
-        chances: Sequence[float] | None = None,
-        max_nodes: int = MAX_NODES,
-    ) -> None:
+    def __init__(self, game: ArrayGame[Any, Any], max_nodes: int = MAX_NODES) -> None:
         self.game = game
-        if instances is None:
-            instances, chances = game.every_instance()
-        self.instances = list(instances)
-        count = len(instances)
-        self.chances = np.full(count, 1 / count) if chances is None else np.asarray(chances)
+        self.instances, chances = game.every_instance()
+        self.chances = np.asarray(chances)
         self.levels: list[Level] = []
-        state, nodes = game.from_instances(instances), 0
+        state, nodes = game.from_instances(self.instances), 0
         while True:
             level = _level(game, state)
             self.levels.append(level)
@@ -206,7 +191,6 @@ class Solution:
     """The result of counterfactual regret minimisation.
 
     Attributes:
-        tree: the game's tree.
         policy: the average policy.
         gains: each player's gain from a best response, by iteration.
     """

@@ -30,7 +30,6 @@ class Pace(NamedTuple):
     """The progress and speed of a training run.
 
     Attributes:
-        told: the algorithm's progress.
         wanted: total number of matches.
         seconds: training time since this command started.
         rate: matches per second since then.
@@ -97,11 +96,7 @@ def train(
     metrics.
 
     Args:
-        algorithm: the name of the algorithm in :data:`.ALGORITHMS`.
-        settings: from :func:`settings_of`.
         matches: total number of matches.
-        out: the policy's file.
-        device: the device to train on.
         examined_every: matches between evaluations of exploitability, with one at the end; 0 for
             none. In games too large for an exact evaluation, a response is trained on
             :data:`GLANCE` matches.

@@ -82,11 +82,10 @@ MAX_LISTED = 10_000
 
 @cache
 def listed(kind: type[Action]) -> tuple[Action, ...] | None:
-    """Return all actions that the schema of an action type allows.
+    """Return all actions that an action type's schema allows; None if they cannot be enumerated.
 
-    Returns:
-        None if the actions cannot be enumerated: the type has text, amounts, lists or unbounded
-        numbers, or allows more than :data:`MAX_LISTED` actions.
+    For example, the type has text, amounts, lists or unbounded numbers, or allows more than
+    :data:`MAX_LISTED` actions.
     """
     fields = {
         name: _values(schema) for name, schema in kind.model_json_schema()["properties"].items()
@@ -102,11 +101,7 @@ def listed(kind: type[Action]) -> tuple[Action, ...] | None:
 
 
 def _values(schema: dict[str, Any]) -> Sequence[Any] | None:
-    """Return all values that a JSON schema allows; None if the values cannot be listed.
-
-    >>> _values({"type": "integer", "minimum": 0, "maximum": 2}), _values({"type": "string"})
-    (range(0, 3), None)
-    """
+    """Return all values that a JSON schema allows; None if the values cannot be listed."""
     if "anyOf" in schema:
         parts = [_values(option) for option in schema["anyOf"]]
         return None if None in parts else [value for part in parts for value in part or ()]
@@ -146,11 +141,7 @@ def explain(error: PydanticError) -> str:
 
 
 def _placed(location: Sequence[int | str], reason: str) -> str:
-    """Prefix the reason why a value is invalid with its field's name; list items count from 1.
-
-    >>> _placed(("offer", 2), "is missing")
-    '"offer", number 3: is missing'
-    """
+    """Prefix the reason why a value is invalid with its field's name; list items count from 1."""
     if not location:
         return f"the answer {reason}" if reason.startswith("should be") else reason
     names = ".".join(step for step in location if isinstance(step, str))

@@ -17,12 +17,7 @@ SLACK = 1e-9
 
 
 def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> Bounds:
-    """Return the bounds of the mean payoff of several seats that share a role.
-
-    Args:
-        seat_bounds: the bounds of one seat's payoff.
-        total: the bounds of the sum over all ``seats`` of the role.
-        filled: the number of seats in the mean, at least 1.
+    """Return the bounds of the mean payoff of ``filled`` seats of a role, given those of the total.
 
     For example, exactly one of ten players wins 1: one seat can win 1, the mean over five seats is
     at most 0.2, and the mean over all ten is 0.1.
@@ -37,11 +32,7 @@ def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> 
 
 
 def within(value: float, bounds: Bounds) -> bool:
-    """Return whether a number lies within its bounds, up to floating-point error.
-
-    >>> within(1 + 1e-12, SHARE), within(1.001, SHARE), within(float("nan"), (-inf, inf))
-    (True, False, False)
-    """
+    """Return whether a number lies within its bounds, up to floating-point error."""
     minimum, maximum = bounds
     if minimum <= value <= maximum:
         return True
@@ -50,11 +41,7 @@ def within(value: float, bounds: Bounds) -> bool:
 
 
 def beyond(value: float, bounds: Bounds) -> str:
-    """Describe a number and the bounds that it violates, for an error message.
-
-    >>> beyond(35.0, (0.0, 10.0))
-    '35, which is not between 0 and 10'
-    """
+    """Describe a number and the bounds that it violates, for an error message."""
     minimum, maximum = (f"{bound:,.15g}" for bound in bounds)
     return f"{value:,.15g}, which is not between {minimum} and {maximum}"
 

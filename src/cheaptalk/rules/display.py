@@ -60,11 +60,7 @@ def spreadsheet_text(text: str) -> str:
 
 
 def unescape_spreadsheet_text(cell: str) -> str:
-    """Return the original text of a cell that :func:`spreadsheet_text` escaped.
-
-    >>> unescape_spreadsheet_text("'=1+1"), unescape_spreadsheet_text("'s")
-    ('=1+1', "'s")
-    """
+    """Return the original text of a cell that :func:`spreadsheet_text` escaped."""
     return cell[1:] if cell.startswith("'") and _resembles_formula(cell) else cell
 
 

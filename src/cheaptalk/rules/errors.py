@@ -76,12 +76,7 @@ def shown(value: object) -> str:
 
 
 def expect(value: object, kind: type, expected: str) -> None:
-    """Raise a :class:`CheaptalkError` if an object is not of the expected type.
-
-    >>> expect(5, str, "a name")
-    Traceback (most recent call last):
-    cheaptalk.rules.errors.CheaptalkError: expected a name, not 5
-    """
+    """Raise a :class:`CheaptalkError` if an object is not of the expected type."""
     if not isinstance(value, kind):
         raise CheaptalkError(f"expected {expected}, not {shown(value)}")
 
@@ -107,12 +102,7 @@ Location: TypeAlias = tuple[str | int, ...]
 
 
 class Problem(NamedTuple):
-    """A problem in a user's data.
-
-    Attributes:
-        location: the invalid value; empty for the data as a whole.
-        code: the kind of problem, as in pydantic's ``type``.
-        message: cause and fix, without the location.
+    """A problem in a user's data: pydantic's ``loc`` and ``type``, and the cause and the fix.
 
     >>> print(Problem(("games", 0, "pairing"), "value_error", "null is not a pairing"))
     games.0.pairing: null is not a pairing
@@ -137,15 +127,7 @@ class LocatedError(ValueError):
 
 
 def first_problem(error: ValidationError) -> str:
-    """Describe a validation error's first problem in one line, with its location and legal values.
-
-    >>> from cheaptalk.rules import Horizon
-    >>> try:
-    ...     Horizon.model_validate({"rounds": "many"})
-    ... except ValidationError as error:
-    ...     print(first_problem(error))
-    rounds: should be a whole number, not "many"
-    """
+    """Describe a validation error's first problem in one line, with location and legal values."""
     return str(problems_in(error)[0])
 
 
@@ -210,18 +192,14 @@ def _should(problem: ErrorDetails) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, or its type if the message is empty.
-
-    >>> first_line(ValueError("no port\\nsee below")), first_line(TimeoutError())
-    ('no port', 'TimeoutError')
-    """
+    """Return the first line of an error's message, or its type if the message is empty."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def describe(error: BaseException) -> str:
-    """Describe an error in a player's or a game's code in one line, with its location.
+    """Describe an error in a player's or a game's code in one line.
 
-    The location is the innermost frame outside of libraries.
+    Its location is the innermost frame outside of libraries.
     """
     if isinstance(error, CheaptalkError):
         return str(error)

@@ -31,8 +31,6 @@ class Baselines(Tabular):
     """Out-of-sample scores of several prediction methods.
 
     Attributes:
-        outcome: the predicted column.
-        label: a description of the splits.
         scores: one row per learner, seed and metric: ``learner``, ``seed``, ``metric``, ``score``.
         frame: one row per learner and metric: ``learner``, ``metric``, ``mean``, ``spread`` (the
             standard deviation over seeds; null for one seed) and ``splits`` (seeds with a score).

@@ -79,11 +79,7 @@ def demand_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> N
 
 
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.DataFrame:
-    """Return the rows without nulls in the given columns, with these columns as floats.
-
-    Raises:
-        StatisticsError: a column is missing, or contains values other than finite numbers.
-    """
+    """Return the rows without nulls in the given columns, with these columns as finite floats."""
     demand_numbers(frame, names, purpose)
     names = list(dict.fromkeys(names))
     rows = frame.with_columns(pl.col(*names).cast(pl.Float64)).drop_nulls(names)
@@ -101,12 +97,8 @@ def with_matching(
 ) -> pl.DataFrame:
     """Add the columns of another frame's matching rows; nulls match nulls.
 
-    Args:
-        on: the columns that identify rows.
-        validate: which side's rows must be unique.
-
-    Raises:
-        ComputeError: rows are not unique.
+    ``validate`` tells which side's rows must be unique in the columns ``on``; polars raises
+    ComputeError if they are not.
     """
     return frame.join(
         other, on=on, how="left", nulls_equal=True, maintain_order="left", validate=validate

@@ -28,14 +28,10 @@ class Correlation(Tabular):
     """The correlation of two columns.
 
     Attributes:
-        x, y: the columns.
         method: ``pearson``, ``spearman`` or ``kendall`` (tau-b).
-        n: the number of rows with both values.
         estimate: the correlation, in [-1, 1].
         low, high: the confidence interval; None with too few rows.
         p: the two-sided p-value of no correlation between independent rows; None for the bootstrap.
-        label: a description of the interval.
-        notes: warnings for the reader.
     """
 
     x: str
@@ -88,9 +84,7 @@ def correlation(
 
     Args:
         x: a column of numbers; rows without both values are ignored.
-        y: the other column of numbers.
         method: ``pearson`` (linear), ``spearman`` (ranks) or ``kendall`` (tau-b).
-        interval: ``fisher`` or ``bootstrap``.
         cluster: as in :func:`.bootstrap`.
         draws: as in :func:`.bootstrap`.
         seed: as in :func:`.bootstrap`.

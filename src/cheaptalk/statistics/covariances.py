@@ -21,15 +21,10 @@ BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """The estimated covariance of coefficients.
+    """The estimated covariance of coefficients, for the design's standardised columns.
 
-    Attributes:
-        matrix: the covariance for the design's standardised columns, shape (columns, columns).
-        freedom: the degrees of freedom of Student's t; 0 if there are none.
-        unknown: a mask of the columns with an error that cannot be estimated.
-        method: the name of the estimator.
-        why: the reason for unknown errors.
-        clusters: the clusters; None if errors are not clustered.
+    ``freedom``, the degrees of freedom of Student's t, is 0 if there are none. ``unknown`` masks
+    the columns with an error that cannot be estimated, for the reason ``why``.
     """
 
     matrix: FloatArray
@@ -80,12 +75,7 @@ def hc3(design: Design, residuals: FloatArray) -> Covariance:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The clusters of a design's rows, with the leverages of each cluster.
-
-    Attributes:
-        design: the design of all rows.
-        codes: the number of each row's cluster, from 0.
-    """
+    """The clusters of a design's rows, numbered from 0, with the leverages of each cluster."""
 
     design: Design
     codes: NDArray[np.int64]

@@ -33,13 +33,9 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Factor:
-    """A categorical factor of a regression.
+    """A categorical factor of a regression; a composite factor has several columns.
 
-    Attributes:
-        name: the name in tables of effects.
-        columns: the columns with the levels; several columns for a composite factor.
-        levels: the levels as text, in the order of the columns' values.
-        reference: the level with which other levels are compared.
+    The levels are text, in the order of the columns' values.
     """
 
     name: str
@@ -53,11 +49,7 @@ class Factor:
         return [level for level in self.levels if level != self.reference]
 
     def codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
-        """Return each row's index in ``effect_levels``, or -1 for the reference.
-
-        Raises:
-            StatisticsError: a row has no level or an unknown one.
-        """
+        """Return each row's index in ``effect_levels``, or -1 for the reference."""
         texts = level_texts(frame, self.columns)
         level_codes = {level: code for code, level in enumerate(self.effect_levels)}
         level_codes[self.reference] = -1
@@ -75,13 +67,8 @@ class Factor:
 class Covariate:
     """A numeric regressor; the effect is that of one additional unit.
 
-    The design contains (x - centre) / scale, so that large numbers, such as years or time stamps,
-    don't reduce precision.
-
-    Attributes:
-        name: the name of the column.
-        centre: the mean of the column.
-        scale: the standard deviation of the column; 0 if constant.
+    The design contains (x - centre) / scale, with mean and standard deviation (0 if constant), so
+    that large numbers, such as years or time stamps, don't reduce precision.
     """
 
     name: str
@@ -101,11 +88,9 @@ class Design:
     :meth:`standardised` converts weights of coefficients to weights of columns.
 
     Attributes:
-        factors: the factors in the order of their columns.
         active: the indices of the columns that are 1 in each row, shape (rows, factors + 1);
             ``width`` for a factor's reference level.
         partial: whether columns may be linearly dependent; the effects of such columns are unknown.
-        covariates: the covariates in the order of their columns.
         numbers: the standardised covariates, shape (rows, covariates).
     """
 
@@ -224,11 +209,7 @@ class Design:
 
     @cached_property
     def basis(self) -> NDArray[np.float64]:
-        """A matrix L, shape (width, rank), such that X L is orthonormal.
-
-        Raises:
-            StatisticsError: factors are confounded and ``partial`` is false.
-        """
+        """A matrix L, shape (width, rank), such that X L is orthonormal."""
         if self.null_space.size and not self.partial:
             raise StatisticsError(
                 f"{confounding_note(self.confounded[0])}; omit one, or combine them in a composite"
@@ -289,11 +270,7 @@ def is_number(frame: pl.DataFrame, name: str) -> bool:
 
 
 def covariate_of(frame: pl.DataFrame, name: str, reference: Mapping[str, Any]) -> Covariate:
-    """Return a numeric regressor, with the centre and scale of its values in a frame.
-
-    Raises:
-        StatisticsError: a reference level is declared, or a value is missing or not finite.
-    """
+    """Return a numeric regressor, with the centre and scale of its values in a frame."""
     if name in reference:
         raise StatisticsError(
             f'"{name}" is numeric and has no reference level; write "C({name})" to treat it as a '
@@ -325,12 +302,7 @@ def _demand_values(frame: pl.DataFrame, columns: Sequence[str]) -> None:
 def factor_of(
     frame: pl.DataFrame, name: str, columns: Sequence[str], reference: Mapping[str, Any]
 ) -> Factor:
-    """Return a factor with the levels that occur in a frame.
-
-    Raises:
-        StatisticsError: a column, a reference level or a value is missing, or the number of parts
-            of a composite's reference is wrong.
-    """
+    """Return a factor with the levels that occur in a frame."""
     demand_columns(frame, columns, f'make the factor "{name}" of')
     for column in columns:
         if frame.schema[column].is_nested():

@@ -121,10 +121,7 @@ def mean_intervals(
     no row.
 
     Args:
-        frame: one row per match.
-        values: the columns whose means are estimated.
         by: the columns whose combinations define the cells; if empty, all rows form one cell.
-        cluster: the columns that identify clusters.
         strata: the cluster columns that identify strata; empty for no strata. The default is the
             configuration, if it is among the cluster columns.
         level: the confidence level, in (0, 1).

@@ -34,12 +34,7 @@ def t_quantile(freedom: ArrayLike, level: float = 0.95) -> Numbers:
 def t_limits(
     value: float, error: float, freedom: float, level: float = 0.95, bounds: Bounds = UNBOUNDED
 ) -> Bounds:
-    """Return Student's confidence interval of an estimate, limited to the bounds.
-
-    Args:
-        error: the standard error of the estimate.
-        freedom: the degrees of freedom of the error, above 0.
-    """
+    """Return Student's confidence interval of an estimate, limited to the bounds."""
     width = float(t_quantile(freedom, level)) * error
     return max(value - width, bounds[0]), min(value + width, bounds[1])
 
@@ -47,10 +42,7 @@ def t_limits(
 def welch(variance: pl.Expr, fourths: pl.Expr) -> pl.Expr:
     """Return the degrees of freedom of a sum of independent variances (Welch, Satterthwaite).
 
-    Args:
-        variance: the sum of the variances.
-        fourths: the sum of their squares, each divided by its degrees of freedom; if it is 0, the
-            result is 1.
+    ``fourths`` is the sum of their squares, each divided by its degrees of freedom.
     """
     return pl.when(fourths > 0).then(variance.pow(2) / fourths).otherwise(1.0)
 
@@ -83,34 +75,23 @@ def expanded(level: float, freedom: int) -> float:
 
 
 def percentiles(draws: FloatArray, tail: float = 0.025) -> FloatArray:
-    """Return the percentiles ``tail`` and 1 - ``tail`` of draws along the first axis.
-
-    Undefined draws (NaN) are ignored.
-    """
+    """Return the percentiles ``tail`` and 1 - ``tail`` along the first axis, ignoring NaN."""
     return np.asarray(np.nanquantile(draws, [tail, 1 - tail], axis=0))
 
 
 def draw_summary(
-    estimates: Sequence[float] | FloatArray, draws: FloatArray, tail: float, *, basic: bool = False
+    estimates: Sequence[float] | FloatArray, draws: FloatArray, tail: float
 ) -> pl.DataFrame:
     """Return bootstrap means, standard errors and intervals; undefined draws (NaN) are ignored.
 
-    Args:
-        estimates: the original estimates, shape (numbers,).
-        draws: the values of each draw, shape (draws, numbers).
-        tail: the tail probability of the percentiles, as of :func:`expanded`.
-        basic: use basic intervals (twice the estimate minus the opposite percentile).
-
-    Returns:
-        One row per number: ``estimate``, ``mean``, ``error``, ``low``, ``high`` and ``undefined``
-        (the share of undefined draws); undefined numbers are null.
+    ``draws`` has shape (draws, numbers). There is one row per number: ``estimate``, ``mean``,
+    ``error``, ``low``, ``high`` and ``undefined`` (the share of undefined draws); undefined numbers
+    are null.
     """
     rows = []
     for value, column in zip(estimates, draws.T, strict=True):
         defined = column[np.isfinite(column)]
         low, high = percentiles(defined, tail) if len(defined) else (math.nan, math.nan)
-        if basic:
-            low, high = 2 * value - high, 2 * value - low
         error = float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
         mean = float(defined.mean()) if len(defined) else math.nan
         rows.append((value, mean, error, low, high, 1 - len(defined) / len(column)))

@@ -37,14 +37,8 @@ def people_variances(
     28(2)). Without this correction, 95 % intervals of participants in many small strata would cover
     the true mean in only 84 % of studies.
 
-    Args:
-        values: one per match.
-        listed: the participants of each match.
-        cell, stratum, unit: the number of each match's cell, stratum and instance; cells are
-            numbered from 0.
-
-    Returns:
-        Each cell's variance and degrees of freedom; NaN in cells without participants.
+    ``cell``, ``stratum`` and ``unit`` number each match's cell (from 0), stratum and instance. The
+    degrees of freedom follow the variances; both are NaN in cells without participants.
     """
     matches, every = np.bincount(stratum)[stratum], np.bincount(cell)[cell]
     moved = matches / np.maximum(matches - 1, 1) * (1 - 1 / every)
@@ -83,15 +77,11 @@ def _of_cell(
 
 
 def freedom_of_sizes(sizes: FloatArray, group: NDArray[np.int64], groups: int) -> FloatArray:
-    """Return Satterthwaite's degrees of freedom of each group's mean over its clusters.
+    """Return Satterthwaite's degrees of freedom of each group's mean over clusters of these sizes.
 
     The variance is the sum of share ** 2 times the squared deviations of cluster means from the
     group's mean, with share a cluster's share of the group's matches. The terms are those of the
     deviations' covariance for equal variances.
-
-    Args:
-        sizes: the number of matches of each cluster.
-        group: the number of each cluster's group, from 0.
     """
 
     def total(numbers: FloatArray) -> FloatArray:

@@ -73,7 +73,6 @@ def permutation_test(
     paired permutation test, two-sided, exact: difference 1.75, p = 0.125
 
     Args:
-        first: the first sample.
         second: the second sample, of the same size if paired.
         draws: the number of sampled arrangements, or the maximum for an exact test.
         seed: a number or a generator for the sampling.
@@ -114,11 +113,9 @@ class PairwiseTests(Tabular):
     """Permutation tests of all pairs of groups.
 
     Attributes:
-        value: the column whose means are compared.
         frame: one row per pair: ``first``, ``second``, ``n_first``, ``n_second``, ``difference``,
             ``p``, ``p_holm`` and ``p_bh`` (corrected for the number of rows), and ``test`` (the
             name of the test).
-        notes: omitted pairs with the reasons.
     """
 
     value: str
@@ -146,8 +143,6 @@ def pairwise_tests(
 
     Args:
         value: a column of numbers; rows without a value are ignored.
-        by: the column that identifies the groups.
-        paired: whether groups share clusters.
         cluster: the columns that identify clusters; if empty, each row is a cluster.
 
     Raises:

@@ -39,14 +39,11 @@ PERCENTILES_OF_PEOPLE = "percentiles of ranks do not reflect the sampling of par
 
 
 class Lead(NamedTuple):
-    """The difference between the best group's mean and another group's mean.
+    """The difference between the best group's mean and that of a group ``behind``.
 
     Attributes:
-        behind: the other group.
-        size: the difference, >= 0.
         low, high: the confidence interval, simultaneous for all pairs of groups; None if the error
             is unknown or 0.
-        freedom: the degrees of freedom of the standard error.
         sure: whether the lead is significant.
         constant: whether the difference didn't vary within any stratum.
     """
@@ -65,13 +62,11 @@ class RankRanges(Tabular):
     """Groups ranked by their means, with rank ranges.
 
     Attributes:
-        value: the column that is averaged.
         label: a description of the ranges.
         frame: one row per group, the best first: ``group``, ``n`` (rows), ``mean``, ``error``,
             ``rank`` (1 is best; ties share the smaller rank), ``low``, ``high`` (percentiles of the
             rank over draws), ``first`` (the share of draws in which the group is best, ties
             shared), ``sure_low``, ``sure_high`` (the simultaneous confidence set of the rank).
-        notes: warnings for the reader.
         growth: the factor by which the number of clusters must grow to confirm the best group's
             rank with a power of 80 %, if true differences equal observed differences. Infinite if
             no feasible number suffices; None if the rank is significant, or the factor unknown.
@@ -127,8 +122,6 @@ def rank_ranges(
 
     Args:
         value: a column of numbers; rows without a value are ignored.
-        by: the column that identifies the groups.
-        highest: whether the highest mean is best.
         cluster: as in :func:`.bootstrap`.
         strata: as in :func:`.bootstrap`.
         draws: as in :func:`.bootstrap`.

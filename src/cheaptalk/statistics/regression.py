@@ -48,18 +48,11 @@ class Regression(Tabular):
     """A regression of an outcome on numeric and categorical variables.
 
     Attributes:
-        outcome: the dependent variable's column.
-        design: the columns of the regression.
         coefficients: the constant, each level's effect relative to its reference, then the effect
             of one additional unit of each number, in the outcome's unit.
-        covariance: the covariance of the coefficients.
-        rows: the number of rows, n.
         clusters: the number of clusters; None if errors are not clustered.
         r2: the share of the outcome's variance that the factors explain, in [0, 1]; None if the
             outcome is constant.
-        method: the name of the error estimator.
-        level: the confidence level.
-        notes: warnings for the reader.
     """
 
     outcome: str
@@ -196,13 +189,11 @@ def ols(
     omitted with a note.
 
     Args:
-        frame: one row per match.
         outcome: a numeric column.
         factors: columns, ``C(column)`` for numeric columns to treat as factors, or names of
             composites.
         reference: the reference level of each factor, a value of the column; for a composite, a
             value for each column, in order, or the level's text.
-        composites: the columns of each composite.
         errors: ``cluster`` for rows correlated within clusters (CR1 and t with G - 1 degrees of
             freedom; if a level or a reference is in fewer than 20 clusters, CR2 and t with
             Satterthwaite's degrees of freedom); ``HC3`` for independent rows of any variance, or
@@ -259,7 +250,14 @@ def regressions(
     clusters: dict[bytes, Clusters] = {}
     results: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
-        rows_used, notes = _with_outcome(frame, outcome)
+        rows_used = with_numbers(frame, [outcome], "explain")
+        if rows_used.is_empty():
+            raise StatisticsError(
+                f'no row has a value of "{outcome}"; a regression needs at least one'
+            )
+        missing = len(frame) - len(rows_used)
+        note = f'{counted(missing, "row")} without a value of "{outcome}" omitted'
+        notes = [note] if missing else []
         rows = frame[outcome].is_null().to_numpy().tobytes()
         if rows not in designs:
             designs[rows] = _design(rows_used, factors, composites or {}, declared, partial)
@@ -274,8 +272,13 @@ def regressions(
         r2 = 1 - float(residuals @ residuals) / total if total else None
         for kind in errors:
             if kind == "cluster" and rows not in clusters:
-                clusters[rows] = _clusters(rows_used, design, cluster)
-            covariance = _covariance(design, residuals, kind, clusters.get(rows))
+                demand_clusters(rows_used, cluster, 'errors="HC3" assumes independent rows')
+                codes = rows_used.select(pl.struct(cluster).rank("dense") - 1).to_series()
+                clusters[rows] = Clusters(design, codes.to_numpy().astype(np.int64))
+            if kind == "cluster":
+                covariance = clustered(residuals, clusters[rows])
+            else:
+                covariance = (hc3 if kind == "HC3" else classical)(design, residuals)
             warnings = _warnings(design, covariance, residuals, values)
             cluster_method = f"cluster-robust ({covariance.method}) by {', '.join(cluster)}"
             results[outcome, kind] = Regression(
@@ -331,29 +334,6 @@ def _check(errors: str, level: float, factors: Sequence[str]) -> None:
     demand_level(level)
     if isinstance(factors, str) or len(set(map(column_of, factors))) < len(factors):
         raise StatisticsError("factors must be a list of distinct names")
-
-
-def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list[str]]:
-    rows = with_numbers(frame, [outcome], "explain")
-    if rows.is_empty():
-        raise StatisticsError(f'no row has a value of "{outcome}"; a regression needs at least one')
-    missing = len(frame) - len(rows)
-    note = f'{counted(missing, "row")} without a value of "{outcome}" omitted'
-    return rows, [note] if missing else []
-
-
-def _clusters(frame: pl.DataFrame, design: Design, cluster: Sequence[str]) -> Clusters:
-    demand_clusters(frame, cluster, 'errors="HC3" assumes independent rows')
-    codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
-    return Clusters(design, np.asarray(codes, dtype=np.int64))
-
-
-def _covariance(
-    design: Design, residuals: FloatArray, errors: Errors, clusters: Clusters | None
-) -> Covariance:
-    if errors == "cluster" and clusters is not None:
-        return clustered(residuals, clusters)
-    return (hc3 if errors == "HC3" else classical)(design, residuals)
 
 
 def _warnings(
@@ -436,7 +416,6 @@ class PredictedMeans(Tabular):
     """Predicted means of combinations of factor levels.
 
     Attributes:
-        regression: the regression that predicts the means.
         over: a description of the distribution of the other factors.
         frame: one row per cell: a column for each factor of the cells, then ``estimate``,
             ``error``, ``low``, ``high``, ``freedom`` and ``interval`` (the label).

@@ -33,8 +33,6 @@ class Resampled(Tabular):
             (standard deviation over draws), ``low``, ``high`` (expanded percentiles of the draws),
             ``undefined`` (the share of ignored draws without a value) and ``interval`` (the label).
         replicates: one row per draw and one column per statistic; undefined values are null.
-        label: a description of the intervals.
-        notes: warnings for the reader.
     """
 
     frame: pl.DataFrame = field(repr=False)
@@ -48,12 +46,7 @@ class Resampled(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of a frame's rows, and strata of the clusters.
-
-    Attributes:
-        codes: the number of each row's cluster, shape (rows,).
-        strata: the number of each cluster's stratum, ascending, shape (clusters,).
-    """
+    """The number of each row's cluster, and the (ascending) number of each cluster's stratum."""
 
     codes: Indices
     strata: Indices
@@ -185,9 +178,6 @@ def clusters_of(frame: pl.DataFrame, cluster: Sequence[str], strata: Sequence[st
 
     Strata with one cluster are merged into one stratum; if there is only one such stratum, all
     strata are merged, as in :func:`.mean_intervals`.
-
-    Raises:
-        StatisticsError: a column is missing, or there are fewer than two clusters.
     """
     demand_columns(frame, [*cluster, *strata], "draw by")
     codes = np.arange(len(frame))

@@ -59,12 +59,9 @@ def test_filters_select_chats_by_payoff() -> None:
     for keep, kept in cases:
         scored = [*chats_of(0.0, 4.0, 8.0, 0.0), *chats_of(12.0, messages=MESSAGES[:1])]
         assert [chat.better.payoff for chat in select_chats(scored, "cloning", keep)] == kept
-
-
-def test_payoffs_equal_to_the_mean_are_not_above_it() -> None:
-    assert select_chats([], "cloning", "above_mean") == []
-    assert select_chats(chats_of(3.0, 3.0), "cloning", "above_mean") == []
-    assert select_chats(chats_of(1.0) + chats_of(5.0, counts=False), "cloning", "above_mean") == []
+    equal, uncounted = chats_of(3.0, 3.0), chats_of(1.0) + chats_of(5.0, counts=False)
+    for scored in ([], equal, uncounted):
+        assert select_chats(scored, "cloning", "above_mean") == []
 
 
 def test_better_chats_weigh_more() -> None:

@@ -1,21 +1,20 @@
-"""Results of analysing an empirical game: equilibria with their uncertainty."""
+"""Results of analysing an empirical game: equilibria with their uncertainty and limitations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from cheaptalk.equilibrium.analysis.cautions import CautiousAnalysis
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.bootstrap import (
-    LEVEL,
     SHARE,
     BestResponses,
     Bootstrap,
@@ -26,13 +25,17 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
     spreads,
     weakly_dominated,
 )
-from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import against
 from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
+from cheaptalk.frames.reader import places_in
+from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.rules import MetricTable, counted
+from cheaptalk.rules.display import Printed
+from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 from cheaptalk.text import aligned, decimals, fixed
 
 NOISE = "differ within a draw, so choices between them are random"
@@ -45,12 +48,10 @@ DUST = 1e-9
 
 
 class Gap(NamedTuple):
-    """The difference between the regrets of two strategies with adjacent ranks.
+    """The difference (``lead``) between the regrets of two strategies with adjacent ranks.
 
-    Attributes:
-        ahead, behind: the labels of the better and the worse strategy.
-        p, corrected: the two-sided p-value of no difference, uncorrected and corrected for the
-            number of rows (Holm 1979).
+    ``p`` is the two-sided p-value of no difference, ``corrected`` for the number of rows (Holm
+    1979).
     """
 
     ahead: str
@@ -61,15 +62,69 @@ class Gap(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """How often an equilibrium's support recurs in bootstrap draws.
-
-    Attributes:
-        exists: the share of draws that have an equilibrium with the same support.
-        chosen: the share of draws whose selected equilibrium has this support.
-    """
+    """The shares of draws in which an equilibrium's support exists, and in which it is selected."""
 
     exists: float
     chosen: float
+
+
+class CautiousAnalysis(Printed):
+    """An analysis of an empirical game that describes its own limitations."""
+
+    game: EmpiricalGame | EmpiricalBimatrix
+    no_draws_reason: str
+    selected: Selected | None
+
+    @property
+    def draws(self) -> int:
+        """Return the number of bootstrap draws, which may be 0."""
+        raise NotImplementedError
+
+    @property
+    def uncertain(self) -> str:
+        """Return why the bootstrap draws can't measure uncertainty, or "" if they can."""
+        game = self.game
+        if not self.draws:
+            return self.no_draws_reason
+        if game.constant:
+            return "each pair had the same payoffs on all its instances, but others can differ"
+        if game.freedom >= ENOUGH_FREEDOM:
+            return ""
+        needed = ENOUGH_FREEDOM + len(game.samples)
+        played = counted(game.min_instances, "instance")
+        return f"the pair with the fewest has {played}; at least {needed:,} are needed"
+
+    @cached_property
+    def unscored(self) -> tuple[dict[str, int], int]:
+        """Return the number of unscored matches by status, and the number of all matches."""
+        if self.selected is None:
+            return {}, 0
+        seats = zip(
+            places_in(self.selected.frame), (self.game.rows, self.game.columns), strict=True
+        )
+        played = [pl.col(f"player_{seat}").is_in(labels) for seat, labels in seats]
+        frame = self.selected.frame.filter(*played)
+        return unscored(frame), frame.height
+
+    @property
+    def cautions(self) -> list[str]:
+        """Return the limitations of the result, as sentences without a full stop."""
+        counts, total = self.unscored
+        uncertain = self.uncertain
+        sentences = [f"The uncertainty cannot be estimated: {uncertain}"] if uncertain else []
+        if not uncertain and self.game.few_instances:
+            sentences.append(self.game.few_instances)
+        if counts:
+            sentences.append(
+                f"{unscored_text(counts, total)}, and only finished matches count; if a strategy "
+                "fails on bad instances, its payoff is overestimated"
+            )
+        return sentences
+
+    @cached_property
+    def payoff_decimals(self) -> int:
+        """Return the number of decimals with which payoffs are shown."""
+        return decimals_for(self.game.payoffs())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +132,6 @@ class Analysis(CautiousAnalysis):
     """The equilibria of a symmetric empirical game, with their uncertainty.
 
     Attributes:
-        game: the matches, cell by cell.
         solution: the symmetric equilibria of the mean payoffs.
         bootstrap: the maximum-entropy equilibrium of each bootstrap draw, or of the mean payoffs if
             there are no draws.
@@ -121,11 +175,6 @@ class Analysis(CautiousAnalysis):
             kinds.append(f"{continua} continu{'um' if continua == 1 else 'a'} {of_what}")
         rest_text = "no others" if self.solution.complete else "perhaps others"
         return ", ".join([*kinds, f"and {rest_text}"])
-
-    @property
-    def payoff_decimals(self) -> int:
-        """Return the number of decimals with which payoffs are shown."""
-        return decimals_for(self.game.payoffs())
 
     @property
     def reach_in_words(self) -> str:
@@ -275,26 +324,19 @@ class Analysis(CautiousAnalysis):
     @cached_property
     def equilibrium_payoffs(self) -> list[Spread]:
         """Return the payoff of each strategy against the equilibrium."""
-        estimate, draws = (
-            against(bootstrap.payoffs, bootstrap.mixtures) for bootstrap in self._estimate_and_draws
-        )
-        return spreads(estimate[0], draws, self.bootstrap.freedom)
+        return self._spreads(lambda games: against(games.payoffs, games.mixtures))
 
     def against(self, metric: str) -> list[Spread]:
         """Return each strategy's value of a metric at equilibrium, such as ``regret``."""
-        estimate, draws = (bootstrap.against(metric) for bootstrap in self._estimate_and_draws)
-        return spreads(estimate[0], draws, self.bootstrap.freedom)
+        return self._spreads(lambda games: games.against(metric))
 
     def at_equilibrium(self, metric: str) -> Spread:
         """Return the mean payoff or another metric when both players play the equilibrium."""
-        estimate, draws = (
-            bootstrap.at_equilibrium(metric) for bootstrap in self._estimate_and_draws
-        )
-        return spreads(estimate, draws[:, None], self.bootstrap.freedom)[0]
+        return self._spreads(lambda games: games.at_equilibrium(metric)[:, None])[0]
 
-    @property
-    def _estimate_and_draws(self) -> tuple[Bootstrap, Bootstrap]:
-        return self.bootstrap.estimate or self.bootstrap, self.bootstrap
+    def _spreads(self, values: Callable[[Bootstrap], Floats]) -> list[Spread]:
+        estimate, draws = values(self.bootstrap.estimate or self.bootstrap), values(self.bootstrap)
+        return spreads(estimate[0], draws, self.bootstrap.freedom)
 
     @cached_property
     def responses(self) -> BestResponses:
@@ -321,7 +363,7 @@ class Analysis(CautiousAnalysis):
         """Return regret differences between strategies at adjacent ranks; empty without draws."""
         if not self.draws:
             return []
-        rows = self.bootstrap.differences("regret", level=LEVEL).iter_rows(named=True)
+        rows = self.bootstrap.differences("regret").iter_rows(named=True)
         return [
             Gap(
                 row["ahead"],

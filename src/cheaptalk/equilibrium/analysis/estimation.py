@@ -40,7 +40,6 @@ class DrawOptions(TypedDict, total=False):
     Attributes:
         draws: the number of bootstrap draws, 1,000 by default; 0 for none.
         seed: the seed of the draws, 0 by default.
-        without: strategies to omit.
         paired: whether to draw the same instances for all cells, or each cell separately; by
             default, the same if the cells share instances (see :func:`.bootstrap_equilibrium`).
     """
@@ -228,7 +227,6 @@ def analyse_bimatrix(
 
     Args:
         table: the payoffs of both players, who may have different strategies.
-        without: strategies of either player to omit.
 
     Raises:
         CheaptalkError: a strategy is unknown, or a player would have none.

@@ -40,7 +40,6 @@ class ProviderReading(NamedTuple):
     """Results of the game among model providers under one of its two definitions.
 
     Attributes:
-        name, title, about: the construction.
         payoffs: the payoff of the row provider against the column provider.
         responses: the share of draws in which the row provider is a best response to the column
             provider; columns sum to 1 (table 14).
@@ -66,7 +65,6 @@ class Providers:
 
     Attributes:
         left_out: strategies without a provider.
-        readings: the constructions that could be solved.
         absent: the reason for each missing result.
     """
 
@@ -99,9 +97,7 @@ def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str
 def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers | None:
     """Analyse the game among providers over bootstrap draws; None with fewer than two providers.
 
-    Args:
-        bootstrap: the draws, or the mean payoffs as one draw; may have the metric :data:`GIVEN`.
-        grouping: the provider of each strategy, by label; other labels are ignored.
+    Strategies outside ``grouping`` are ignored.
     """
     inside = [index for index, label in enumerate(bootstrap.labels) if label in grouping]
     owners = [grouping[bootstrap.labels[index]] for index in inside]

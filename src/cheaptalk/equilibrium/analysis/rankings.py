@@ -22,12 +22,7 @@ SAME = 1e-6
 
 
 class RatingKind(NamedTuple):
-    """A method that rates strategies.
-
-    Attributes:
-        about: the quantity or unit of its ratings.
-        rate: a function that rates all strategies of a game; higher is better.
-    """
+    """A method that rates all strategies of a game by a function whose higher values are better."""
 
     name: str
     about: str
@@ -61,9 +56,7 @@ class Rankings:
     """The ratings of a game's strategies by several methods.
 
     Attributes:
-        ratings: the available ratings.
         absent: the reason for each missing rating, by name.
-        pairs: the number of pairs of strategies.
     """
 
     ratings: tuple[Rating, ...]
@@ -96,11 +89,8 @@ def rankings(
 ) -> Rankings:
     """Rate strategies by alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo.
 
-    Args:
-        payoffs: the payoff of each strategy against each, shape (n, n).
-        regrets: the strategies' regrets at equilibrium, >= 0.
-        matches: the matches, as :func:`.match_frames` returns them; None if there are none.
-        seed: the seed of the initial populations for imitation and of the orders for Elo.
+    ``payoffs`` has shape (n, n). The seed is that of imitation's initial populations and Elo's
+    orders.
     """
     game = _Game(payoffs, tuple(labels), matches, seed)
     ratings, absent = [], {}

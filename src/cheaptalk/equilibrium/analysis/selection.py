@@ -21,12 +21,8 @@ MANY = 12
 class Selected(NamedTuple):
     """An empirical game to analyse: one configuration, or several with equal weights.
 
-    Attributes:
-        name: the name of the empirical game.
-        game_spec: the name of the game spec.
-        configurations: the parameters of each configuration, by name.
-        frame: the matches, with the column :data:`NAME`.
-        all_configurations: whether it has all the study's configurations of the game spec.
+    ``frame`` contains the matches, with the column :data:`NAME`; ``all_configurations`` tells
+    whether these are all the study's configurations of the game spec.
     """
 
     name: str
@@ -101,13 +97,8 @@ def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
 def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Selected]:
     """Select empirical games by name; by default, all configurations and their mixtures.
 
-    Args:
-        frames: a study's frames, as :func:`.match_frames` returns them.
-        names: names of configurations, of mixtures (``BGS0``, or configurations joined by a plus),
-            or of games, for a mixture of all their configurations.
-
-    Raises:
-        CheaptalkError: a name is unknown, or no game has two seats.
+    ``names`` are configurations, mixtures (``BGS0``, or configurations joined by a plus), or games,
+    for a mixture of all their configurations.
     """
     named = {
         game_spec: with_names(game_spec, frame)
@@ -150,20 +141,15 @@ def with_names(
     differing, names, named = varying(configurations), {}, {}
     for digest, values in configurations.items():
         parameters = {name: value for name, value in values.items() if value is not None}
-        text = _differing({name: value for name, value in parameters.items() if name in differing})
+        text = ", ".join(
+            f"{plain(name)} {readable(value)}"
+            for name, value in parameters.items()
+            if name in differing
+        )
         names[digest] = name = _published(game_spec, parameters) or text or game_spec
         named[name] = parameters
     column = pl.col("configuration").replace_strict(names).alias(NAME)
     return frame.with_columns(column), dict(sorted(named.items()))
-
-
-def _differing(parameters: Mapping[str, Any]) -> str:
-    """Name a configuration by the parameters in which it differs from others.
-
-    >>> _differing({"discounts": [0.9, 0.8], "messages": True})
-    'discounts 0.9, 0.8, messages yes'
-    """
-    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in parameters.items())
 
 
 def _published(game_spec: str, parameters: dict[str, Any]) -> str | None:

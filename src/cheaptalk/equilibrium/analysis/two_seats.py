@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.equilibrium.analysis.analysis import (
+    CautiousAnalysis,
     called,
-    decimals_for,
     mixed,
     regret_text,
     spread_text,
 )
-from cheaptalk.equilibrium.analysis.cautions import CautiousAnalysis
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.bootstrap import Spread, spreads
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix
@@ -47,10 +46,7 @@ PLACES = 9
 class SeatsEquilibrium(NamedTuple):
     """An equilibrium of a bimatrix game, or an extreme point of a continuum of equilibria.
 
-    Attributes:
-        profile: the mixtures of both players, with payoffs and regrets.
-        continuum: the number of the continuum, from 1; 0 for an isolated equilibrium, None if
-            unknown.
+    Continua are numbered from 1; 0 is an isolated equilibrium, and None is unknown.
     """
 
     profile: Profile
@@ -80,13 +76,10 @@ class SeatsEquilibrium(NamedTuple):
 
 
 class BimatrixSolution(NamedTuple):
-    """The equilibria of a bimatrix game.
+    """The equilibria of a bimatrix game: pure ones, then others by the size of their supports.
 
-    Attributes:
-        equilibria: pure ones first, then sorted by the size of their supports.
-        complete: whether there are no others.
-        paths: the number of Lemke-Howson paths that were followed; 0 if complete.
-        failed_paths: the number of paths without an end because of limited precision.
+    Unless the list is complete, ``paths`` Lemke-Howson paths were followed, and ``failed_paths`` of
+    these have no end because of limited precision.
     """
 
     equilibria: tuple[SeatsEquilibrium, ...]
@@ -128,11 +121,7 @@ def solve(a: Floats, b: Floats) -> BimatrixSolution:
     """Find all equilibria of a bimatrix game or, if it is large, all pure and some mixed ones.
 
     If more than 26 undominated strategies remain in total, or there are too many candidates, a
-    Lemke-Howson path is followed for every strategy.
-
-    Args:
-        a: the row player's payoffs, shape (m, n).
-        b: the column player's payoffs, of the same shape.
+    Lemke-Howson path is followed for every strategy. Payoffs have shape (m, n).
     """
     if sum(int(side.sum()) for side in undominated_sides(a, b)) <= ALL_UP_TO:
         with suppress(EquilibriumError):
@@ -181,8 +170,6 @@ class Pair(NamedTuple):
     """A strategy of the first seat combined with a strategy of the second seat.
 
     Attributes:
-        row, column: the labels of the two strategies.
-        payoffs: the payoffs in the two seats.
         regrets: the gain in each seat from a best response, by the mean payoffs.
         best: whether each strategy is a best response, including ties, by the mean payoffs.
         replies: the share of draws in which each strategy is a best response; 1 or 0 without draws.
@@ -209,7 +196,6 @@ class SeatsAnalysis(CautiousAnalysis):
 
     Attributes:
         seats: the names of the two seats, the rows' first.
-        game: the matches, cell by cell.
         solution: the equilibria of the mean payoffs.
         choice: the pure equilibria, and their frequencies in draws.
         resampled: the mean payoffs of each draw, shape (draws, 2, rows, columns); None without
@@ -287,11 +273,6 @@ class SeatsAnalysis(CautiousAnalysis):
             for index, (row, column) in enumerate(np.ndindex(counts.shape))
         ]
         return sorted(unsorted, key=lambda pair: (-(pair.support or 0), not pair.stable))
-
-    @cached_property
-    def payoff_decimals(self) -> int:
-        """Return the number of decimals with which payoffs are shown."""
-        return decimals_for(self.game.payoffs())
 
     @property
     def likely_pairs(self) -> list[Pair]:

@@ -22,12 +22,7 @@ PAYOFFS = ("row's payoff", "column's payoff")
 
 
 class CellName(NamedTuple):
-    """The name of a cell in an empirical game.
-
-    Attributes:
-        row, column: the labels of the players.
-        sample: the name of the game in a mixture; else empty.
-    """
+    """The labels of a cell's players, and the name of its game in a mixture."""
 
     row: str
     column: str
@@ -39,18 +34,12 @@ class CellName(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cell:
-    """The matches of two players, summed by instance.
+    """The matches of two players, summed by instance; 0 matches for given payoffs.
 
     The mean of a value is the sum of ``sums`` over the sum of ``weights``. Matches have equal
-    weights, except that both orders of the seats have the same total weight.
-
-    Attributes:
-        sums: each instance's sums of the row's payoff, the column's payoff, and metrics; shape
-            (instances, values).
-        weights: the total weight of matches with the value, shape (instances, values).
-        instances: the numbers of the instances in the sample, shape (instances,).
-        matches: the number of matches; 0 for given payoffs.
-        one_sided: whether the two players always sat in one order.
+    weights, except that both orders of the seats have the same total weight. Both arrays have shape
+    (instances, values), with the row's payoff, the column's payoff, and metrics. ``instances``
+    contains the instances' numbers in the sample.
     """
 
     sums: Floats
@@ -60,11 +49,7 @@ class Cell:
     one_sided: bool = False
 
     def means(self, times: Floats) -> Floats:
-        """Return each value's mean over repeated instances, shape (..., values); NaN if undefined.
-
-        Args:
-            times: the number of repetitions, shape (..., instances).
-        """
+        """Return means over instances repeated ``times``, shape (..., values); NaN if undefined."""
         size = self.sums.shape[1]
         totals = times @ np.hstack([self.sums, self.weights])
         with np.errstate(invalid="ignore"):
@@ -97,12 +82,9 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class GameSample:
-    """The matches of one game among several players.
+    """The matches of one game among several players, by row and column.
 
-    Attributes:
-        name: the game or configuration; empty if there is only one.
-        instances: the number of distinct instances.
-        cells: the cells by row and column.
+    The name is empty if there is only one game; ``instances`` counts distinct instances.
     """
 
     name: str
@@ -173,12 +155,9 @@ def samples_of(
 ) -> tuple[GameSample, ...]:
     """Return the cells of each game in a frame of scored matches.
 
-    Args:
-        rows, columns: the labels of row and column players, in the order of their numbers.
-        metrics: further columns to average.
-        by: the column that identifies games; None if all matches belong to one game.
-        swap: combine both orders of two players into one cell, with the lower number as row; a
-            player against itself has the mean of both seats.
+    Rows and columns are numbered in the order of their labels. With ``swap``, both orders of two
+    players form one cell, with the lower number as row, and a player against itself has the mean of
+    both seats.
     """
     row, column = (
         pl.col(f"player_{seat}").replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)

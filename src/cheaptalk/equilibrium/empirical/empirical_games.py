@@ -46,8 +46,6 @@ class Empirical:
     """The base of symmetric and bimatrix empirical games.
 
     Attributes:
-        rows, columns: the labels of the strategies.
-        metrics: the names of the match metrics in addition to payoffs.
         samples: the matches of each mixed game, usually one.
         weights: the weights of the samples, summing to 1.
     """
@@ -211,15 +209,9 @@ class Empirical:
         return ()
 
     def assembled(self, values: Sequence[Mapping[Key, Floats]]) -> Floats:
-        """Combine values of cells into matrices, averaged over the samples.
+        """Average each sample's values by cell, shape (..., values), ignoring undefined ones (NaN).
 
-        Undefined values (NaN) of some samples are ignored.
-
-        Args:
-            values: each sample's values by cell, shape (..., values).
-
-        Returns:
-            Shape (..., values, rows, columns).
+        The result has shape (..., values, rows, columns).
         """
         placed = [self._matrices(cells) for cells in values]
         total, weight = np.zeros_like(placed[0]), np.zeros_like(placed[0])
@@ -246,12 +238,7 @@ class Empirical:
         )
 
     def value(self, metric: str) -> Floats:
-        """Return a metric's mean in every cell, NaN if undefined; shape (rows, columns).
-
-        Raises:
-            CheaptalkError: a cell is missing.
-            ValueError: the game lacks this metric.
-        """
+        """Return a metric's mean in every cell, NaN if undefined; shape (rows, columns)."""
         return np.asarray(self.means[self.value_index(metric)])
 
     def value_index(self, metric: str) -> int:

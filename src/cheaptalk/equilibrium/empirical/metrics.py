@@ -19,8 +19,6 @@ class EquilibriumMetric:
     """A match metric to evaluate at equilibrium, with its title and scale.
 
     Attributes:
-        name: the name in tables.
-        metric: the column of the frame of matches.
         scale: the divisor of means, > 0.
         undefined: the value of cells whose matches all lack the metric, for example EF1 without an
             agreement; None ignores such cells, and the weights of the others then sum to 1.
@@ -43,20 +41,13 @@ def against(values: Floats, mixtures: Floats) -> Floats:
     """Return each strategy's mean value against a mixture, the sum over j of x_j V_ij.
 
     Undefined cells (NaN) are ignored, and the other weights are rescaled to sum to 1. The result is
-    NaN if all cells are undefined.
-
-    Args:
-        values: shape (..., n, n).
-        mixtures: shape (..., n), like the result.
+    NaN if all cells are undefined. Values have shape (..., n, n), mixtures (..., n).
     """
     return _weighed(values, mixtures[..., None, :], (-1,))
 
 
 def at_equilibrium(values: Floats, mixtures: Floats) -> Floats:
-    """Return the mean value if both players use a mixture, the sum of x_i x_j V_ij.
-
-    Undefined cells are ignored, and arguments are as in :func:`against`.
-    """
+    """Return the mean value if both play a mixture, the sum of x_i x_j V_ij, ignoring NaN."""
     return _weighed(values, mixtures[..., :, None] * mixtures[..., None, :], (-2, -1))
 
 
@@ -78,18 +69,11 @@ def regrets(payoffs: Floats, mixtures: Floats) -> Floats:
 
 
 def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
-    """Add two columns with a metric of the row player and of the column player in each match.
+    """Add columns (see :func:`names_of`) with a metric of the row and of the column player.
 
     Symmetric games combine both orders of two players into one cell (see :class:`.EmpiricalGame`).
     The row of the cell is the player whose label comes first. A player against itself has the mean
-    of both seats' defined values.
-
-    Args:
-        metric: the first part of the columns ``METRIC_SEAT``, such as ``utility_given``.
-        name: the name of the metric; :func:`names_of` returns the new columns.
-
-    Raises:
-        ValueError: the frame doesn't have exactly two seats, or lacks the columns.
+    of both seats' defined values. The metric's values are in the columns ``METRIC_SEAT``.
     """
     seats = places_in(frame)
     columns = [f"{metric}_{seat}" for seat in seats]

@@ -25,7 +25,6 @@ class ModelChoice(Printed):
     """Pure equilibria of the game in which each side chooses a model.
 
     Attributes:
-        rows, columns: the models that each side can choose.
         equilibria: the pure equilibria of the estimates, with payoffs and regrets, row by row.
         support: the share of draws in which each pair is a pure equilibrium, shape (m, n); None
             without draws.
@@ -99,15 +98,9 @@ def model_choice(
 
 
 def best_responses(a: Floats, b: Floats) -> Flags:
-    """Return masks of each player's best responses, including ties, in games of equal size.
+    """Return masks of both players' best responses, including ties, in K games; shape (2, K, m, n).
 
     Gains below 1e-9 of the spread of a side's payoffs count as rounding errors.
-
-    Args:
-        a, b: the row and the column players' payoffs, shape (K, m, n).
-
-    Returns:
-        Flags for rows and for columns, shape (2, K, m, n); a pure equilibrium has both.
     """
     turned = unit_spread(np.swapaxes(b, 1, 2))
     return np.stack([unit_spread(a) >= -MARGIN, np.swapaxes(turned, 1, 2) >= -MARGIN])

@@ -51,7 +51,6 @@ class NextCells(Printed):
     """A proposed allocation of matches to cells, and its expected gain.
 
     Attributes:
-        target: the quantity whose uncertainty is reduced.
         cells: one row per cell, the most matches first: ``row``, ``column``, ``sample``,
             ``instances`` and ``matches`` (so far), ``variance`` (of the target if only this cell
             were uncertain, as a share of the sum), ``add_instances`` and ``add_matches``
@@ -61,7 +60,6 @@ class NextCells(Printed):
         planned: the expected standard error after the proposed matches.
         even: the same after an even design, with equal numbers of instances in all cells.
         even_matches: the size of an even design that reaches ``planned``.
-        paired: whether cells share instances, including the new ones.
     """
 
     target: Target
@@ -89,11 +87,9 @@ class NextCells(Printed):
 class TargetVariance:
     """The variance of an estimate as a function of the number of instances in each cell.
 
-    Attributes:
-        covariances: the covariances of an instance's contributions through each pair of cells,
-            summed over targets, shape (cells, cells); 0 for cells that share no instances.
-        shared: the number of instances that each pair of cells shares, of the same shape.
-        instances: the number of instances of each cell, shape (cells,).
+    ``covariances`` are those of an instance's contributions through each pair of cells, summed over
+    targets, and ``shared`` the numbers of instances that the cells share; both of shape (cells,
+    cells).
     """
 
     covariances: Floats
@@ -198,14 +194,10 @@ def _needed(excess: Callable[[float], float], budget: int) -> float:
 
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
-    """Return the targets' derivatives with respect to each payoff, for a fixed support.
+    """Return the targets' derivatives by ``payoffs[i, j]``, for a fixed support; (targets, n, n).
 
-    Returns:
-        The derivative of each target by ``payoffs[i, j]``, shape (targets, n, n): one target for
-        the payoff, one per strategy for mixture and regret.
-
-    Raises:
-        CheaptalkError: the equilibrium is one of a continuum, so that it has no derivative.
+    There is one target for the payoff, and one per strategy for mixture and regret. An equilibrium
+    in a continuum has no derivative.
     """
     size = len(payoffs)
     x = mene_mixtures(payoffs[None])[0]
@@ -229,12 +221,8 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
 def allocated(variances: Floats, instances: Integers, costs: Integers, budget: int) -> Integers:
     """Allocate a budget to cells to reduce variance; return the instances to add to each cell.
 
-    The budget that remains after rounding goes to the cells that lost most by rounding.
-
-    Args:
-        variances: the variance of one instance, shape (cells,), not all 0.
-        instances: the current numbers of instances, shape (cells,), >= 1.
-        costs: the number of matches per instance, shape (cells,).
+    ``variances`` and ``costs`` (in matches) are those of one instance of each cell. The budget that
+    remains after rounding goes to the cells that lost most by rounding.
     """
     weights = np.sqrt(variances / costs)
     full = np.divide(instances, weights, out=np.full(len(instances), np.inf), where=weights > 0)
@@ -259,10 +247,6 @@ def shared_designs(
 
     Cells that tie get the same instances, so that the tie persists. The remaining budget isn't
     spent, because instances that only some of the cells share can increase uncertainty.
-
-    Args:
-        variances, costs, budget: as for :func:`allocated`.
-        groups: the groups of tied cells, as :func:`.tied_cells` returns them, shape (cells,).
     """
     order = np.argsort(-variances, kind="stable")[: np.count_nonzero(variances > 0)]
     designs = []

@@ -235,11 +235,9 @@ def systems(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def solve(system: Floats, bases: Indices) -> Floats:
-    """Return the inverse of each basis matrix, shape (K, r, r); its row sums are the basic values.
+    """Return the inverses of basis matrices, shape (K, r, r); their row sums are the basic values.
 
-    Args:
-        system: the systems, shape (K, r, v), or (1, r, v) for a common one.
-        bases: the bases, shape (K, r).
+    Systems have shape (K, r, v), or (1, r, v) for a common one; bases (K, r).
     """
     columns = np.take_along_axis(system, bases[:, None, :], axis=2)
     try:
@@ -255,11 +253,8 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
 
     Ties are broken as if the right-hand side were 1 + (e, e**2, ...) for a small e > 0, so that no
     basis repeats, also in degenerate games (Charnes 1952, Optimality and Degeneracy in Linear
-    Programming, Econometrica 20(2)).
-
-    Args:
-        inverse: the inverses of the bases, shape (K, r, r).
-        direction: the entering columns in terms of the bases, shape (K, r).
+    Programming, Econometrica 20(2)). ``direction`` contains the entering columns in terms of the
+    bases, shape (K, r).
     """
     open_rows = direction > TINY
     divisor = np.where(open_rows, direction, 1)
@@ -272,13 +267,7 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
 
 
 def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, Indices]:
-    """Exchange one variable of each basis; return the new bases and the variables that left.
-
-    Args:
-        system: the systems, shape (K, r, v).
-        bases: the bases, shape (K, r).
-        entering: the entering variables, shape (K,), none of them in its basis.
-    """
+    """Exchange a variable of each basis, shape (K, r); return the bases and the variables out."""
     index = np.arange(len(bases))
     inverse = solve(system, bases)
     direction = np.einsum("krs,ks->kr", inverse, system[index, :, entering])
@@ -289,20 +278,11 @@ def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, I
 
 
 def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]:
-    """Return all vertices of ``system @ z = 1, z >= 0``, and their zero variables.
+    """Return all K vertices of ``system @ z = 1, z >= 0``, shape (K, v), and their zero variables.
 
-    The search visits all lexicographically feasible bases, neighbour by neighbour. Every vertex has
-    at least one such basis, and these bases are connected.
-
-    Args:
-        system: the system, shape (r, v), v at most 62.
-        start: the basis of unit columns, shape (r,).
-
-    Returns:
-        The K distinct vertices, shape (K, v), and K numbers whose bit k is set if variable k is 0.
-
-    Raises:
-        EquilibriumError: there are too many variables or bases to visit.
+    The search visits all lexicographically feasible bases, neighbour by neighbour, from the basis
+    of unit columns. Every vertex has at least one such basis, and these bases are connected. Bit k
+    of a vertex's number is set if variable k is 0, so that v is at most 62.
     """
     bits = 1 << np.arange(system.shape[1], dtype=np.int64)
     if len(bits) > 62:

@@ -30,8 +30,9 @@ def most_entropy(
 ) -> Floats:
     """Return the maximum-entropy mixture with ``equal @ x == 0`` and ``unequal @ x <= 0``.
 
-    A barrier method applies Newton's method within the equations and verifies the result. With E
-    and G the two matrices, the entropy of any such mixture is at most
+    A barrier method applies Newton's method within the equations, from a feasible mixture
+    ``inside`` with positive shares and ``unequal @ x < 0``, and verifies the result. With E and G
+    the two matrices, the entropy of any such mixture is at most
 
         ln sum over i of exp(-(E' m + G' k)_i)    for all m and all k >= 0,
 
@@ -39,19 +40,8 @@ def most_entropy(
     Optimization, sections 5.1.6 and 11.3). This proves the maximum up to 1e-8 nats. Because entropy
     is concave, it is also at most its linear approximation, whose maximum is at a vertex (Frank and
     Wolfe 1956, An Algorithm for Quadratic Programming, Naval Research Logistics 3). The second
-    bound is for polytopes so thin that multipliers are ill-conditioned.
-
-    Args:
-        equal: the equations, shape (equations, n).
-        unequal: the inequalities, shape (inequalities, n).
-        inside: a feasible mixture with positive shares and ``unequal @ x < 0``, shape (n,).
-        vertices: all vertices of the polytope if known, shape (vertices, n).
-
-    Returns:
-        The mixture, shape (n,).
-
-    Raises:
-        EquilibriumError: the maximum could not be proven.
+    bound, for which all vertices must be known, is for polytopes so thin that multipliers are
+    ill-conditioned.
     """
     fixed = np.concatenate([equal, np.ones((1, len(inside)))])
     unequal = np.concatenate([unequal, -np.eye(len(inside))])  # no share may reach 0 on the way

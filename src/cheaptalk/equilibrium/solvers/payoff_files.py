@@ -53,10 +53,8 @@ class PayoffTable:
     """The payoffs of a two-player game, with labels of strategies.
 
     Attributes:
-        rows, columns: the names of each player's strategies.
         a, b: the payoffs of the row and the column player, shape (rows, columns), in the file's
             units.
-        title: the title of the game; may be empty.
     """
 
     rows: tuple[str, ...]
@@ -386,12 +384,6 @@ def number(text: str, location: str) -> float:
     Accept decimals (``-12.5``, ``1e3``), ratios (``1/3``), unambiguous thousands separators
     (``1,234.50``, ``1,234,567``), and any of these after a dollar sign.
 
-    Args:
-        location: the file, line and cell for the message.
-
-    Raises:
-        PayoffFileError: the text isn't a number, isn't finite, or is ambiguous.
-
     >>> number("$1,234.50", ""), number("-1/4", "")
     (1234.5, -0.25)
     """
@@ -418,21 +410,12 @@ def number(text: str, location: str) -> float:
 
 
 def written(value: float) -> int | float:
-    """Return a payoff at full precision for writing to a file, with whole numbers as integers.
-
-    >>> written(60.0), written(0.1)
-    (60, 0.1)
-    """
+    """Return a payoff at full precision for writing to a file, with whole numbers as integers."""
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def check_names(names: Sequence[str], kind: str, location: str) -> tuple[str, ...]:
-    """Return the names of strategies or players; raise an error if one is missing or repeated.
-
-    Args:
-        kind: the kind of name in the singular, such as ``strategy``.
-        location: the file and line for the message.
-    """
+    """Return the names of strategies or players; raise an error if one is missing or repeated."""
     if not names:
         raise PayoffFileError(f"{location}: there is no {kind}; name at least one")
     repeated = [name for name, times in Counter(names).items() if times > 1]

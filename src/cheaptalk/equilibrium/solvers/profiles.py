@@ -49,11 +49,7 @@ class Profile(Printed):
 
 
 def weights(mixture: Floats) -> str:
-    """Format the positive probabilities of a mixture by strategy index.
-
-    >>> weights(np.array([0.25, 0, 0.75]))
-    '{0: 0.25, 2: 0.75}'
-    """
+    """Format the positive probabilities of a mixture by strategy index."""
     support = np.flatnonzero(mixture > SHOWN)
     return "{" + ", ".join(f"{index}: {mixture[index]:.4g}" for index in support) + "}"
 

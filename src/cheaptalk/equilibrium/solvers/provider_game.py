@@ -26,7 +26,6 @@ class ProviderGame(Printed):
     """A game among model providers, solved for one or several payoff matrices.
 
     Attributes:
-        providers: the names of the P providers.
         payoffs: the row provider's payoff against the column provider, shape (draws, P, P).
         given: the value that the row provider gives away, by its own valuation; None if not
             computed.
@@ -110,7 +109,6 @@ def provider_game(
         providers: the provider of each of n strategies; at least two different ones.
         given: the value that strategy i gives away against j, by its own valuation; of the payoffs'
             shape.
-        end: the equilibrium to use in ``mixtures``.
 
     Raises:
         ValueError: shapes differ, a number isn't finite, or there is only one provider.

@@ -79,8 +79,8 @@ def alpha_rank_bimatrix(
 ) -> Floats:
     """Rank a bimatrix game's strategy profiles by alpha-rank with two finite populations.
 
-    The rates are those of :func:`alpha_rank`, with d = a[k, j] - a[i, j] from profile (i, j) to
-    (k, j), and d = b[i, k] - b[i, j] to (i, k) (Omidshafiei et al. 2019).
+    The rates are those of :func:`alpha_rank`, with d = a[k, j] - a[i, j] from profile (i, j) to (k,
+    j), and d = b[i, k] - b[i, j] to (i, k) (Omidshafiei et al. 2019).
 
     Args:
         a: the row player's payoffs, shape (m, n).

@@ -26,7 +26,6 @@ class RestPoint:
 
     Attributes:
         mixture: the shares of the strategies, shape (n,).
-        share: the share of starts that lead to it.
         regret: max_i (A x)_i - x'A x in payoff units; large if the point isn't an equilibrium.
     """
 
@@ -90,7 +89,6 @@ def replicator_dynamics(
         payoffs: the payoffs, shape (n, n).
         starts: the initial populations, shape (K, n): >= 0, each summing to 1.
             ``rng.dirichlet(np.ones(n), K)`` draws them uniformly.
-        form: continuous or discrete time.
         time: the maximum duration, > 0.
 
     Raises:

@@ -40,11 +40,7 @@ MOST = 48
 
 
 class Singular(NamedTuple):
-    """A group of candidate supports of one game whose equilibrium equations are singular.
-
-    Attributes:
-        outside: the excluded strategies; the others are undecided.
-    """
+    """Candidate supports with singular equations: strategies outside both tuples are undecided."""
 
     game: int
     inside: tuple[int, ...]
@@ -58,10 +54,9 @@ class Search:
     Attributes:
         game: the game number of each candidate support with regular equations.
         inside: the strategies in each candidate, shape (sets, n).
-        singular: the sets with singular equations.
         visited: the number of sets visited, completely or in part.
-        bound: the maximum entropy, in nats, of an equilibrium that was not found; None if every set
-            was decided.
+        bound: the maximum entropy, in nats, of an equilibrium that was not found; None if there is
+            none.
     """
 
     game: Integers
@@ -75,8 +70,7 @@ class _Sets(NamedTuple):
     """Partial supports in which the first ``level`` strategies are decided, along the last axis.
 
     Attributes:
-        level: the next strategy to decide.
-        game, members: each set's game, and its strategies as bits.
+        members: each set's strategies as bits.
         table: the linear functions, shape (n, undecided + 1, sets): row i holds x_i if i is in and
             w_i otherwise, as coefficients of the undecided shares and a constant.
         fresh: the games in which a set that begins with ``level`` must still be created.
@@ -92,12 +86,9 @@ class _Sets(NamedTuple):
 def search(
     games: Floats, *, limit: int | None = None, progress: Callable[[float], None] | None = None
 ) -> Search:
-    """Find every set of strategies that can be the support of a symmetric equilibrium.
+    """Find all candidate supports of symmetric equilibria of scaled games, shape (games, n, n).
 
-    Args:
-        games: scaled payoffs, shape (games, n, n).
-        limit: the maximum number of visited sets; None for no limit.
-        progress: called with the completed share of all sets or of the limit, in [0, 1].
+    ``progress`` is called with the completed share of all sets or of the limit on visited sets.
     """
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
@@ -209,15 +200,12 @@ MARGIN = 1e-9
 
 
 def undominated(games: Floats) -> Flags:
-    """Flag the strategies of each game that survive iterated strict dominance by pure strategies.
+    """Flag each scaled game's strategies that survive iterated strict dominance by pure strategies.
 
     Strategy j strictly dominates i if j's payoff exceeds i's against every remaining strategy. A
     dominated strategy is in the support of no equilibrium, so eliminating it loses none (Osborne
     and Rubinstein 1994, A Course in Game Theory, section 4.2). The order of elimination doesn't
     matter.
-
-    Args:
-        games: scaled payoffs, shape (games, n, n).
     """
     remaining = np.ones(games.shape[:2], dtype=bool)
     beats = games[:, None] > games[:, :, None] + MARGIN  # game, worse, better, against

@@ -66,12 +66,9 @@ DIGITS = 9
 
 
 class Face(NamedTuple):
-    """A polytope of symmetric equilibria.
+    """A polytope of symmetric equilibria, with vertices of shape (points, n).
 
-    Attributes:
-        vertices: the extreme points, shape (points, n).
-        absent: the strategies without a share on the face.
-        best_responses: the strategies that are best responses everywhere on the face.
+    ``absent`` strategies have no share on it; ``best_responses`` are best everywhere on it.
     """
 
     vertices: Floats

@@ -7,7 +7,7 @@ its model, so that a stopped self-play can be resumed.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -28,7 +28,7 @@ from cheaptalk.learning.language.training_data import (
     loss_of,
     select_chats,
 )
-from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.rules import Chance, CheaptalkError, Value, counted, get_game, suggest
 from cheaptalk.rules.errors import legal, shown
@@ -247,7 +247,15 @@ def _play(
             raise SelfPlayFailed(f"iteration {number} is incomplete: {reason}")
         ended = [record for record in store.records(study.name, bodies=True) if record.over]
     finished = [record for record in ended if record.status is Status.FINISHED]
-    scored = [chat for record in finished for chat in _scored_chats(record, study.name, settings)]
+    scored = []
+    for record in finished:
+        metrics, where = get_game(record.game).metrics, settings.where
+        counts = where is None or bool(metrics[where].of(record.result()))
+        scored += [
+            ScoredChat(chat, chat.payoff, record.instance_key, counts)
+            for chat in chats(record)
+            if chat.player == study.name and chat.payoff is not None
+        ]
     return scored, len(finished) / max(1, len(ended))
 
 
@@ -275,14 +283,6 @@ def _study(models: Sequence[str], settings: SelfPlay) -> Study:
 
 def _player(model: str, settings: SelfPlay) -> dict[str, Any]:
     return {**settings.player, "model": settings.training.player(model)}
-
-
-def _scored_chats(record: MatchRecord, player: str, settings: SelfPlay) -> Iterator[ScoredChat]:
-    metrics, where = get_game(record.game).metrics, settings.where
-    counts = where is None or bool(metrics[where].of(record.result()))
-    for chat in chats(record):
-        if chat.player == player and chat.payoff is not None:
-            yield ScoredChat(chat, chat.payoff, record.instance_key, counts)
 
 
 def _selected(

@@ -62,10 +62,6 @@ def pretrain(
 ) -> None:
     """Pretrain a model on chats and write it to a folder in the Hub's format.
 
-    Args:
-        chats: messages with role and content.
-        out: a new folder.
-
     Raises:
         TrainingFailed: there is nothing to learn from, or too little memory.
     """

@@ -21,7 +21,6 @@ class TokenizedChat(NamedTuple):
     """A chat as token ids, with a mask of the tokens that the loss includes.
 
     Attributes:
-        ids: all token ids.
         own: whether each token is learned: the player's text and the end of an answer.
     """
 
@@ -51,7 +50,6 @@ def tokenized(
 
     Args:
         tokenizer: a fast tokenizer of transformers with a chat template.
-        messages: role and content of each message.
         template: further arguments of the chat template, such as ``enable_thinking``.
 
     Raises:

@@ -19,8 +19,6 @@ class ScoredChat(NamedTuple):
     """A player's chat in a finished match, with its payoff.
 
     Attributes:
-        chat: the player's observations and messages.
-        payoff: the player's payoff.
         instance: an identifier that is equal for matches on the same instance.
         counts: whether the match can be used for training.
     """
@@ -54,23 +52,13 @@ FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = Mapp
 
 
 def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
-    """Return the given share of chats with the highest payoffs; in a tie, prefer earlier chats.
-
-    >>> top([], 0.5)
-    []
-    """
+    """Return the given share of chats with the highest payoffs; in a tie, prefer earlier chats."""
     ranked = sorted(chats, key=lambda chat: -chat.payoff)
     return ranked[: ceil(share * len(chats))]
 
 
 class SelectedChat(NamedTuple):
-    """A chat that was selected for training.
-
-    Attributes:
-        better: the selected chat.
-        weight: the weight of the chat.
-        worse: the chat to which it is preferred, when learning by preference.
-    """
+    """A chat that was selected for training, with a worse chat when learning by preference."""
 
     better: ScoredChat
     weight: float = 1.0
@@ -87,13 +75,7 @@ class SelectedChat(NamedTuple):
 
 
 def select_chats(chats: Sequence[ScoredChat], method: Way, keep: str | float) -> list[SelectedChat]:
-    """Select the chats for a training run.
-
-    Args:
-        method: the learning method.
-        keep: a filter's name, or the share of the best chats; ignored by methods that compare
-            matches on the same instance.
-    """
+    """Select chats by a filter or the share of the best, or compare those on the same instance."""
     if method in GROUPED:
         return [chat for group in _groups(chats) for chat in GROUPED[method](group)]
     selected = top(chats, keep) if isinstance(keep, float) else FILTERS[keep](chats)

@@ -1,6 +1,10 @@
 """Fine-tuning in this process with trl's supervised trainer: all weights, or LoRA adapters.
 
 For several GPUs, start the command with accelerate (``accelerate launch -m cheaptalk ...``).
+
+LoRA adapters can be loaded into a running vLLM server. Start the server with the base model,
+``--enable-lora`` and the environment variable ``VLLM_ALLOW_RUNTIME_LORA_UPDATING=True``, on a
+machine that can read the adapters' folders.
 """
 
 import math
@@ -14,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from cheaptalk.atomic_files import whole_folder
+from cheaptalk.calls.event_loop import drive
 from cheaptalk.learning.language.tokens import tokenized
-from cheaptalk.learning.language.trainers.adapters import is_adapter, load_adapter, served
 from cheaptalk.learning.language.trainers.losses import Example, Learned, learner
 from cheaptalk.learning.language.trainers.trainer import (
     Loss,
@@ -24,8 +28,14 @@ from cheaptalk.learning.language.trainers.trainer import (
     TrainingExample,
     TrainingFailed,
 )
+from cheaptalk.models.http.endpoint import Endpoint
+from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.local import give_back
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import Value
+
+LOADED = "already been loaded"
+"""Part of the server's message if an adapter is loaded already."""
 
 
 class LocalTraining(Value):
@@ -98,12 +108,7 @@ class LocalTraining(Value):
 
 
 class Memory(NamedTuple):
-    """Limits on the memory of a training step.
-
-    Attributes:
-        chats: chats processed together, at most a step's batch.
-        checkpointing: whether activations are recomputed in the backward pass.
-    """
+    """Limits on a training step's memory: chats at once, and recomputation of activations."""
 
     chats: int
     checkpointing: bool = False
@@ -132,7 +137,6 @@ def fine_tune(
 
     Args:
         model: its folder, or its name on the Hub.
-        out: a new folder.
         reference: the model for the KL penalty; by default the model itself.
 
     Raises:
@@ -204,11 +208,7 @@ def learn(
     stored: Any,
     progress: Progress | None = None,
 ) -> None:
-    """Train a model on tokenised examples and write it to a folder.
-
-    Args:
-        stored: torch type of the saved weights; None to keep the type of the loaded weights.
-    """
+    """Train a model and write it to a folder, as the torch type ``stored`` if this is not None."""
     if not examples:
         raise TrainingFailed("the training data contain no chat; add at least one")
     if tokenizer.pad_token is None:
@@ -336,3 +336,37 @@ def _watching(progress: Progress) -> Any:
                 progress(Step(state.global_step, state.max_steps, float(logs["loss"])))
 
     return Watching()
+
+
+def is_adapter(model: Path | str) -> bool:
+    """Return whether a folder contains a LoRA adapter instead of a model."""
+    return (Path(model) / "adapter_config.json").exists()
+
+
+def served(model: str, url: str) -> str:
+    """Return the model string of a model or adapter on a vLLM server."""
+    return f"vllm/{_adapter_name(model) if is_adapter(model) else model}@{url}"
+
+
+def load_adapter(model: str, url: str) -> None:
+    """Load a LoRA adapter into a vLLM server unless it is already loaded; ignore full models."""
+    if not is_adapter(model):
+        return
+    request = {"lora_name": _adapter_name(model), "lora_path": str(Path(model).absolute())}
+
+    async def load() -> None:
+        server = Endpoint(ModelName.parse(served(model, url)), {})
+        try:
+            await server.read("POST", "load_lora_adapter", json=request)
+        except EndpointTrouble as trouble:
+            if LOADED not in str(trouble):
+                raise TrainingFailed(f"the server {url} cannot load {model}: {trouble}") from None
+        finally:
+            await server.close()
+
+    drive(load(), lambda: None)
+
+
+def _adapter_name(folder: str) -> str:
+    path = Path(folder).absolute()
+    return f"{path.parent.name}-{path.name}"

@@ -27,7 +27,6 @@ class Learned(NamedTuple):
     """The loss that a training run minimises, with its weights and reference models.
 
     Attributes:
-        loss: the loss function.
         kl: weight of the divergence from the reference, in nats per token.
         beta: strength of the tie to the initial model in direct preference optimisation.
         reference: the reference model if ``kl`` is above 0.

@@ -13,8 +13,6 @@ class TrainingExample(NamedTuple):
     """A chat to learn from, with its weight.
 
     Attributes:
-        chat: the chat; the assistant's messages are learned.
-        weight: the weight of the chat; negative to make the chat less likely.
         worse: a chat to which it is preferred.
     """
 
@@ -37,7 +35,6 @@ class Step(NamedTuple):
     """The progress of the training of a language model.
 
     Attributes:
-        done, of: completed and total steps.
         loss: mean over the last steps, in nats per token.
     """
 
