@@ -1,12 +1,13 @@
-"""Bargaining: rules, payoffs, metrics and prompts."""
+"""Bargaining: rules, metrics, equilibrium and scripted strategies."""
 
 import re
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.bargaining import SPEC
+from cheaptalk.games.bargaining import SPEC, strategies
 from cheaptalk.games.bargaining.rules import (
     Agreement,
     Bargaining,
@@ -18,10 +19,19 @@ from cheaptalk.games.bargaining.rules import (
     Reply,
     Turn,
 )
-from cheaptalk.rules import IllegalAction, Instance, Result, Table
+from cheaptalk.games.bargaining.strategies import equilibrium_share
+from cheaptalk.rules import (
+    Action,
+    Decide,
+    DecisionRequest,
+    IllegalAction,
+    Instance,
+    Result,
+    Table,
+    play,
+)
 
 INSTANCE = Instance()
-discounts = st.floats(0.05, 1.0)
 
 
 def game(**parameters: Any) -> Bargaining:
@@ -105,28 +115,11 @@ def test_reminders_can_be_disabled() -> None:
     assert table.request("bob").event == Turn(2, 10_000, False, None, None)
 
 
-def test_only_private_discounts_are_secrets() -> None:
-    assert list(game().secrets(INSTANCE)) == []
-    first, second = game(complete_information=False, discounts=(0.9, 0.5)).secrets(INSTANCE)
-    assert first.owners == {"alice"}
-    assert second.owners == {"bob"}
-    changed = [secret.game.discounts for secret in (first, second)]  # type: ignore[attr-defined]
-    assert changed == [(0.5, 0.5), (0.9, 0.7)]
-
-
 # Payoffs and metrics, calculated by hand: $100, discounts 0.9 and 0.8.
 
 GAME = game(money=100, discounts=(0.9, 0.8), horizon=5)
 AGREED = Division(stage=3, alice_gain=60, bob_gain=40)
 FAILED = Division()
-
-
-def test_payoffs_are_discounted_by_stage() -> None:
-    assert GAME.payoffs(AGREED) == pytest.approx({"alice": 48.6, "bob": 25.6})
-    first = Division(stage=1, alice_gain=60, bob_gain=40)
-    assert GAME.payoffs(first) == {"alice": 60, "bob": 40}
-    assert GAME.payoffs(FAILED) == {"alice": 0, "bob": 0}
-    assert GAME.payoff_bounds() == {"alice": (0, 100), "bob": (0, 100)}
 
 
 def test_metrics_match_paper_and_published_code() -> None:
@@ -150,3 +143,143 @@ def test_metrics_match_paper_and_published_code() -> None:
         result = Result.of(GAME, INSTANCE, outcome)
         assert SPEC.metrics[metric].variant(as_published=False)(result) == pytest.approx(paper)
         assert SPEC.metrics[metric].variant(as_published=True)(result) == pytest.approx(published)
+
+
+discounts = st.floats(0.05, 1.0)
+
+
+# Equilibrium.
+
+
+def backward_induction_share(rounds: int, first: float, second: float) -> float:
+    """Return the first proposer's share, computed backwards from the last stage."""
+    worth = {"first": first, "second": second}
+    continuation = {"first": 0.0, "second": 0.0}  # shares if the last offer is rejected
+    for stage in range(rounds, 0, -1):
+        proposer, responder = ("first", "second") if stage % 2 else ("second", "first")
+        enough = worth[responder] * continuation[responder]
+        continuation = {proposer: 1 - enough, responder: enough}
+    return continuation["first"]
+
+
+@given(st.integers(1, 60), discounts, discounts)
+def test_equilibrium_matches_backward_induction(rounds: int, discount: float, rival: float) -> None:
+    share = equilibrium_share(1, rounds, discount, rival)
+    assert share == pytest.approx(backward_induction_share(rounds, discount, rival), abs=1e-9)
+    assert -1e-9 <= share <= 1 + 1e-9
+
+
+@given(st.floats(0.05, 0.95), st.floats(0.05, 0.95))
+def test_long_games_approach_rubinstein_division(discount: float, rival: float) -> None:
+    endless = equilibrium_share(1, None, discount, rival)
+    assert endless == pytest.approx((1 - rival) / (1 - discount * rival))
+    assert equilibrium_share(1, 400, discount, rival) == pytest.approx(endless, abs=1e-6)
+
+
+def test_equilibrium_players_agree_in_first_stage() -> None:
+    cases: list[Any] = [1, 2, 3, 12, {"rounds": 99, "hidden": True}]
+    for rounds in cases:
+        for pair in ((0.9, 0.9), (0.8, 0.95), (0.95, 0.8), (1, 0.9), (0.9, 1), (1, 1)):
+            rules = game(discounts=pair, horizon=rounds)
+            players = dict.fromkeys(rules.roles, SPEC.strategies["subgame_perfect"])
+            outcome = play(rules, INSTANCE, "seed", players).outcome
+            assert isinstance(outcome, Division)
+            assert outcome.stage == 1
+            last = rounds if isinstance(rounds, int) else None
+            share = equilibrium_share(1, last, *pair)
+            assert outcome.alice_gain == pytest.approx(10_000 * share, abs=0.01)
+
+
+def test_one_shot_deviations_do_not_pay() -> None:
+    """Let the proposer of one stage demand a different share (one-shot deviation principle)."""
+    for stage in (1, 2, 5, 6):
+        for greed in (-0.05, 0.05):
+            proposer = "alice" if stage % 2 else "bob"
+            gains = []
+            for extra in (0.0, greed):
+                players = dict.fromkeys(("alice", "bob"), deviating_player(stage, extra))
+                table = play(game(horizon=6), INSTANCE, "seed", players)
+                assert isinstance(table.outcome, Division)
+                gains.append(table.game.payoffs(table.outcome)[proposer])
+            assert gains[0] >= gains[1]
+
+
+def deviating_player(stage: int, extra: float) -> Decide:
+    """Return a player that never agrees before a stage, deviates there, then plays equilibrium."""
+
+    def decide(request: DecisionRequest) -> Action:
+        event: Turn | OfferMade = request.event
+        if event.stage < stage:
+            refusal = strategies.answer(False)
+            return strategies.offer(request, 1.0) if isinstance(event, Turn) else refusal
+        if event.stage == stage and isinstance(event, Turn) and extra:
+            share = equilibrium_share(stage, 6, 0.9, 0.9) + extra
+            return strategies.offer(request, max(0.0, min(1.0, share)))
+        return strategies.subgame_perfect(request)
+
+    return decide
+
+
+def test_unknown_rival_discount_defaults_to_own_discount() -> None:
+    table = new_table(discounts=(0.8, 0.95), complete_information=False, horizon=3)
+    offer = strategies.subgame_perfect(table.request("alice"))
+    assert isinstance(offer, Offer)
+    assert offer.alice_gain == pytest.approx(10_000 * equilibrium_share(1, 3, 0.8, 0.8), abs=0.01)
+
+
+# Strategies.
+
+
+def demands(name: str) -> list[float]:
+    """Return Alice's demands by stage against a rival that never concedes."""
+    players: dict[str, Decide] = {
+        "alice": SPEC.strategies[name],
+        "bob": SPEC.strategies["fixed_demand"].with_settings(share=1),
+    }
+    table = play(game(horizon=11), INSTANCE, "seed", players)
+    return [
+        given.action.alice_gain / 10_000
+        for given in table.given
+        if given.actor == "alice" and isinstance(given.action, Offer)
+    ]
+
+
+def test_concession_curves_run_from_start_to_end_demand() -> None:
+    even, late, early = demands("linear"), demands("boulware"), demands("conceder")
+    for curve in (even, late, early):
+        assert curve[0] == pytest.approx(0.9)
+        assert curve[-1] == pytest.approx(0.5)
+        assert curve == sorted(curve, reverse=True)
+    assert even == pytest.approx([0.9, 0.82, 0.74, 0.66, 0.58, 0.5])
+    for late_demand, even_demand, early_demand in list(zip(late, even, early, strict=True))[1:-1]:
+        assert late_demand > even_demand > early_demand
+
+
+def test_strategies_reach_expected_outcomes() -> None:
+    equal, fixed, linear, random = (
+        SPEC.strategies[name] for name in ("equal_split", "fixed_demand", "linear", "random")
+    )
+    cases: list[tuple[Decide, Decide, Division]] = [
+        (equal, equal, Division(stage=1, alice_gain=5_000, bob_gain=5_000)),
+        (fixed, equal, Division()),
+        (
+            fixed.with_settings(share=0.7),
+            fixed.with_settings(share=0.3),
+            Division(stage=1, alice_gain=7_000, bob_gain=3_000),
+        ),
+        (linear, linear, Division(stage=12, alice_gain=5_000, bob_gain=5_000)),
+    ]
+    for alice, bob, expected in cases:
+        assert play(game(), INSTANCE, "seed", {"alice": alice, "bob": bob}).outcome == expected
+    for acceptance, stage in ((0.0, None), (1.0, 1)):
+        players = dict.fromkeys(("alice", "bob"), random.with_settings(acceptance=acceptance))
+        outcome = play(game(), INSTANCE, "seed", players).outcome
+        assert isinstance(outcome, Division)
+        assert outcome.stage == stage
+
+
+def test_strategies_make_legal_offers_at_any_stake() -> None:
+    for name in SPEC.strategies:
+        for money in (0.01, 1.01, 1e12):
+            players = dict.fromkeys(("alice", "bob"), SPEC.strategies[name])
+            assert play(game(money=money, horizon=4), INSTANCE, "seed", players).outcome

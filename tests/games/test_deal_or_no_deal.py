@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.deal_or_no_deal import SPEC
@@ -80,10 +78,6 @@ def rejection_reason(table: Table, action: Action) -> str:
 # Contexts.
 
 
-def test_5295_contexts_satisfy_rule_of_paper() -> None:
-    assert len(set(all_contexts())) == len(all_contexts()) == 5_295
-
-
 def test_contexts_match_enumeration_by_rule_of_paper() -> None:
     """Section 2: each kind has value for a player; either player can get 10, but never both."""
     legal = set()
@@ -98,6 +92,7 @@ def test_contexts_match_enumeration_by_rule_of_paper() -> None:
             if valued and not both:
                 legal.add((counts, (first, second)))
     assert {(context.counts, context.values) for context in all_contexts()} == legal
+    assert len(legal) == len(all_contexts()) == 5_295
 
 
 @published
@@ -151,13 +146,6 @@ def test_published_metric_finds_12_54_percent_optimal_and_errs_on_25_8() -> None
     assert wrong / count == pytest.approx(0.258, abs=0.02)
 
 
-@given(st.sampled_from(all_contexts()))
-def test_pool_is_worth_10_to_each_but_never_to_both(context: Context) -> None:
-    assert points(context, context.counts) == (10, 0)
-    assert points(context, (0, 0, 0)) == (0, 10)
-    assert 10 <= best_joint_score(context) <= 19
-
-
 def test_worked_example_of_optimality() -> None:
     best = optimal_claims(CONTEXT)
     assert points(CONTEXT, (0, 1, 3)) == (10, 1)
@@ -168,7 +156,7 @@ def test_worked_example_of_optimality() -> None:
 
 
 def test_optimal_divisions_are_undominated() -> None:
-    for objective in (0.0, 0.5, -0.5):
+    for objective in (0.0, 0.5, -0.5, 1.0, -1.0):
         claims = bundles(CONTEXT.counts)
         gains = {claim: paid(points(CONTEXT, claim), objective) for claim in claims}
         for claim, own in gains.items():
@@ -176,12 +164,6 @@ def test_optimal_divisions_are_undominated() -> None:
                 other != own and all(map(float.__ge__, other, own)) for other in gains.values()
             )
             assert (claim in optimal_claims(CONTEXT, objective)) is not dominated
-
-
-def test_optimality_in_cooperative_and_competitive_games() -> None:
-    joint = {claim: sum(points(CONTEXT, claim)) for claim in bundles(CONTEXT.counts)}
-    assert set(optimal_claims(CONTEXT, 1.0)) == {claim for claim in joint if joint[claim] == 11}
-    assert set(optimal_claims(CONTEXT, -1.0)) == set(joint)
 
 
 def test_illegal_contexts_are_rejected_with_reason() -> None:
@@ -230,17 +212,12 @@ def test_missing_file_raises_error(tmp_path: Path) -> None:
 # Instances.
 
 
-def test_instances_vary_context_and_first_player() -> None:
-    instances = [DealOrNoDeal().draw_instance(Chance(str(number))) for number in range(400)]
-    assert len({instance.context for instance in instances}) > 350
-    assert 150 < sum(instance.first == "player_1" for instance in instances) < 250
-
-
 def test_contexts_can_be_configured() -> None:
     other = Context(counts=(1, 4, 1), values=((4, 1, 2), (0, 2, 2)))
     game = DealOrNoDeal(contexts=(CONTEXT, other))
-    drawn = {game.draw_instance(Chance(str(number))).context for number in range(20)}
-    assert drawn == {CONTEXT, other}
+    drawn = [game.draw_instance(Chance(str(number))) for number in range(20)]
+    assert {instance.context for instance in drawn} == {CONTEXT, other}
+    assert {instance.first for instance in drawn} == set(PARTNERS)
 
 
 # Parameters.
@@ -293,24 +270,8 @@ def test_incompatible_claims_pay_nothing() -> None:
             assert table.game.payoffs(outcome_of(table)) == {"player_1": 0, "player_2": 0}
 
 
-def test_agreement_worth_nothing_to_one_player_counts() -> None:
-    context = Context(counts=(3, 1, 1), values=((0, 2, 8), (3, 1, 0)))
-    instance = Opening(context=context, first="player_1")
-    table = table_after(HELLO, propose(0, 0, 1), proposal(3, 1, 0), instance=instance)
-    assert outcome_of(table) == Division(
-        ending="agreement", turns=3, claims=((3, 1, 0), (0, 0, 1)), points=(2, 0)
-    )
-
-
-def test_proposals_before_first_message_are_rejected() -> None:
-    table = table_after()
-    assert rejection_reason(table, propose(0, 1, 3)).startswith("nothing has been said yet")
-    table = table_after(HELLO)
-    table.answer("player_2", propose(0, 1, 3))
-    assert list(table.pending) == ["player_1"]
-
-
-def test_claims_beyond_pool_are_rejected() -> None:
+def test_early_and_excessive_claims_are_rejected() -> None:
+    assert rejection_reason(table_after(), propose(0, 1, 3)).startswith("nothing has been said yet")
     cases = [
         ((2, 0, 0), "2 books cannot be claimed: there is only 1"),
         ((0, 9, 0), "9 hats cannot be claimed: there is only 1"),
@@ -327,9 +288,6 @@ def test_turn_limit_ends_game_without_payoff() -> None:
         assert outcome_of(table).ending == "out of turns"
         assert (outcome_of(table).turns, outcome_of(table).points) == (5, None)
         assert set(table.game.payoffs(outcome_of(table)).values()) == {0}
-
-
-def test_proposal_can_be_answered_in_last_turn() -> None:
     table = table_after(HELLO, HELLO, HELLO, propose(1, 0, 0), proposal(0, 1, 3), turns=5)
     assert outcome_of(table).ending == "agreement"
 
@@ -368,6 +326,3 @@ def test_payoff_bounds_are_tight() -> None:
             for first, second in (points(context, claim) for claim in bundles(context.counts))
         ]
         assert (min(payoffs), max(payoffs)) == pytest.approx((low, high))
-
-
-# Observations and prompts.

@@ -3,11 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, bundles
 from cheaptalk.games.deal_or_no_deal.dialogue import (
     Move,
-    Standing,
     inconsistencies,
     misstates,
     names_too_many,
@@ -98,12 +96,6 @@ def test_ambiguous_offers_are_ignored() -> None:
         assert read_offer(text, COUNTS) is None
 
 
-@given(st.text(alphabet="iyou take hatsbl12,.'the rest and", max_size=120))
-def test_parsed_offers_are_within_pool(text: str) -> None:
-    claim = read_offer(text, COUNTS)
-    assert claim is None or claim in set(bundles(COUNTS))
-
-
 def test_longest_messages_are_parsed() -> None:
     for part in ("the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "):
         text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
@@ -166,29 +158,7 @@ def test_agreement_lasts_until_contradicted() -> None:
         assert (state.division, state.agreed) == (division, agreed)
 
 
-def test_proposals_do_not_change_agreement() -> None:
-    moves = [*messages("I take the books.", "Deal."), proposal("player_1", 0, 0, 0)]
-    assert standing(COUNTS, moves) == Standing((2, 0, 0), "player_1", agreed=True)
-
-
 # Inconsistencies.
-
-
-def test_counts_above_pool_are_impossible() -> None:
-    for text in ("I want 3 books.", "two balls are enough", "take 5 of the hats"):
-        assert names_too_many(text, COUNTS)
-
-
-def test_other_numbers_are_possible_counts() -> None:
-    cases = [
-        "2 books, 3 hats and 1 ball",
-        "no ball",
-        "all the hats",
-        "I need 5 points",
-        "1.3 books",
-    ]
-    for text in cases:
-        assert not names_too_many(text, COUNTS)
 
 
 def test_only_plain_statements_about_current_match_are_counts() -> None:
@@ -260,20 +230,6 @@ def test_only_plain_statements_about_current_match_are_counts() -> None:
         )
 
 
-def test_unstated_count_has_no_verdict() -> None:
-    game_spec = ct.get_game("deal_or_no_deal")
-    rules = game_spec.rules.model_validate({"turns": 3})
-    texts = {"player_1": "If I had 9 hats I would give you one.", "player_2": "There are 9 hats."}
-    players = {
-        seat: lambda _, text=text: MessageOrProposal(message=text) for seat, text in texts.items()
-    }
-    result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
-    verdicts = game_spec.checks["hallucination"](result)
-    assert {seat: verdict for (_, seat), verdict in verdicts.items()} == {
-        "player_2": "impossible count"
-    }
-
-
 def test_false_statements_of_own_values_are_detected() -> None:
     cases = [
         "A book is worth 3 to me.",
@@ -319,11 +275,6 @@ def test_claims_must_match_agreement() -> None:
     assert list(inconsistencies(CONTEXT, [*talk, *kept])) == []
     broken = [proposal("player_1", 2, 1, 0), proposal("player_2", 0, 3, 1)]
     assert list(inconsistencies(CONTEXT, [*talk, *broken])) == [(3, "player_1", "broken agreement")]
-
-
-def test_any_claim_is_consistent_without_agreement() -> None:
-    moves = [*messages("I take the books."), proposal("player_2", 2, 3, 1)]
-    assert list(inconsistencies(CONTEXT, moves)) == []
 
 
 def test_inconsistencies_include_turn_and_player() -> None:

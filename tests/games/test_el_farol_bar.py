@@ -79,24 +79,19 @@ def test_score_of_fixed_attendance() -> None:
         assert score_of(SPEC, *[going(count)] * 20) == pytest.approx(score)
 
 
-def expected_score(probability: float) -> float:
-    """Return the mean score of ten players who each go with a probability (binomial)."""
-    miss = math.fsum(
-        math.comb(10, count)
-        * probability**count
-        * (1 - probability) ** (10 - count)
-        * abs(count / 10 - 0.6)
-        for count in range(11)
-    )
-    return (0.6 - miss) / 0.6 * 100
-
-
 def test_score_of_independent_players_matches_binomial() -> None:
     for probability, score in ((0.6, 79.9), (0.5, 75.4)):
-        assert round(expected_score(probability), 1) == score
+        miss = math.fsum(
+            math.comb(10, count)
+            * probability**count
+            * (1 - probability) ** (10 - count)
+            * abs(count / 10 - 0.6)
+            for count in range(11)
+        )
+        assert round((0.6 - miss) / 0.6 * 100, 1) == score
         chance = SPEC.strategies["random"].with_settings(probability=probability)
-        outcome = play_out(ElFarolBar(rounds=4_000), chance)
-        assert score_of(SPEC, *outcome.choices) == pytest.approx(score, abs=1.0)
+        outcome = play_out(ElFarolBar(rounds=800), chance)
+        assert score_of(SPEC, *outcome.choices) == pytest.approx(score, abs=2.0)
 
 
 def test_appendix_e_scores_by_capacity() -> None:
@@ -108,15 +103,10 @@ def test_appendix_e_scores_by_capacity() -> None:
         (0.2, 10, 0),
         (0.2, 4, 75),
         (0.8, 0, 0),
+        *((capacity, room(10, capacity), 100) for capacity in (0, 0.2, 0.4, 0.6, 0.8, 1)),
     ]
     for capacity, count, score in cases:
         assert score_of(SPEC, going(count), capacity=capacity) == pytest.approx(score)
-
-
-def test_table_8_exactly_full_bar_scores_100() -> None:
-    for capacity in (0, 0.2, 0.4, 0.6, 0.8, 1):
-        full = going(room(10, capacity))
-        assert score_of(SPEC, full, full, capacity=capacity) == pytest.approx(100)
 
 
 def test_attendance_crowding_and_welfare() -> None:
@@ -150,8 +140,8 @@ def test_symmetric_equilibrium_makes_players_indifferent(
 
 
 def test_equilibrium_approaches_capacity_with_many_players() -> None:
-    near = [symmetric_equilibrium(n, 0.6, 10.0, 0.0, 5.0) for n in (10, 100, 1_000)]
-    assert [round(probability, 4) for probability in near] == [0.6069, 0.6007, 0.6001]
+    near = [symmetric_equilibrium(n, 0.6, 10.0, 0.0, 5.0) for n in (10, 100)]
+    assert [round(probability, 4) for probability in near] == [0.6069, 0.6007]
 
 
 @given(st.integers(2, 12), st.integers(0, 10))
@@ -172,9 +162,9 @@ def test_pure_equilibria_fill_bar_exactly(players: int, tenths: int) -> None:
 
 def test_equilibrium_and_capacity_players_follow_probability() -> None:
     for name, share in (("equilibrium", 0.6069), ("capacity", 0.6)):
-        rows = match(name, rounds=2_000).choices
-        frequency = sum(row.count("go") for row in rows) / 20_000
-        assert frequency == pytest.approx(share, abs=0.01)
+        rows = match(name, rounds=600).choices
+        frequency = sum(row.count("go") for row in rows) / 6_000
+        assert frequency == pytest.approx(share, abs=0.02)
 
 
 def test_best_responders_return_only_with_explicit_feedback() -> None:

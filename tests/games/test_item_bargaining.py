@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from pydantic import ValidationError
 
 from cheaptalk.games.item_bargaining.rules import (
     MAX_COUNT,
-    MAX_DIVISIONS,
     PRESETS,
     Drawn,
     ItemBargaining,
@@ -120,17 +118,6 @@ def test_invalid_answer_counts_as_walking_away() -> None:
 # Moves.
 
 
-def test_inconsistent_moves_are_rejected() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"action": "COUNTEROFFER"}, 'a counteroffer needs an "offer"'),
-        ({"action": "WALK", "offer": [1, 1, 1]}, "goes with COUNTEROFFER only, not with WALK"),
-        ({"action": "ACCEPT", "offer": [1, 1, 1]}, "goes with COUNTEROFFER only"),
-    ]
-    for fields, reason in cases:
-        with pytest.raises(ValidationError, match=re.escape(reason)):
-            Move.model_validate(fields)
-
-
 def test_illegal_moves_are_rejected() -> None:
     cases: list[tuple[list[Any], dict[str, Any], str]] = [
         ([], ACCEPT, "there is no offer yet that could be accepted"),
@@ -146,11 +133,6 @@ def test_illegal_moves_are_rejected() -> None:
             table.answer(ask.actor, Move.model_validate(wrong))
 
 
-def test_nothing_or_everything_can_be_offered() -> None:
-    for units in ((0, 0, 0), (7, 4, 1)):
-        assert replay(offer(*units)).request("player_2").event.offer == units
-
-
 # Parameters.
 
 
@@ -164,6 +146,8 @@ def test_invalid_parameters_are_rejected() -> None:
     for wrong, reason in cases:
         with pytest.raises(ValidationError, match=reason):
             ItemBargaining.model_validate(wrong)
+    with pytest.raises(ValidationError, match="one value of each player for each kind"):
+        Pool.model_validate(POOL.model_dump() | {"values": ((1, 2, 3), (1, 2))})
 
 
 def test_defaults_are_bg5() -> None:
@@ -214,14 +198,6 @@ def test_outside_options_have_configured_range() -> None:
             assert options == set(range(low, total + high + 1))
 
 
-def test_values_are_uniform_and_independent() -> None:
-    game = ItemBargaining(highest_value=3)
-    instances = [game.draw_instance(Chance(str(number))) for number in range(3_000)]
-    counts = Counter((instance.values[0][1], instance.values[1][1]) for instance in instances)
-    assert set(counts) == {(value, other) for value in (1, 2, 3) for other in (1, 2, 3)}
-    assert all(abs(count - 333) < 5 * math.sqrt(333) for count in counts.values())
-
-
 def test_quantities_are_poisson_with_configured_zeros() -> None:
     cases = [("kept", 4.0, 0), ("redrawn", 4 / (1 - math.exp(-4)), 1), ("plus_one", 5.0, 1)]
     for zeros, mean, least in cases:
@@ -251,30 +227,6 @@ def test_poisson_inverts_distribution_function(mean: float, place: float) -> Non
     assert count == MAX_COUNT or below(count) - 1e-12 <= place <= below(count + 1) + 1e-12
 
 
-def test_inconsistent_instances_are_rejected() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"values": ((1, 2, 3), (1, 2))}, "one value of each player for each kind"),
-    ]
-    for wrong, reason in cases:
-        with pytest.raises(ValidationError, match=reason):
-            Pool.model_validate(POOL.model_dump() | wrong)
-
-
-def test_values_and_outside_options_are_secrets() -> None:
-    secrets = list(ItemBargaining().secrets(POOL))
-    assert [secret.owners for secret in secrets] == [{"player_1"}] * 2 + [{"player_2"}] * 2
-    changed = [secret.instance for secret in secrets]
-    assert changed[0] == POOL.model_copy(update={"values": ((11, 21, 31), (5, 50, 5))})
-    assert changed[3] == POOL.model_copy(update={"outside": (100, 59)})
-
-
-def test_payoff_bounds_cover_largest_pool() -> None:
-    assert ItemBargaining().payoff_bounds() == {"player": (0, 1_200)}
-    large = ItemBargaining.model_validate(PRESETS["BGL"])
-    assert large.payoff_bounds() == {"player": (0, 5 * MAX_COUNT * 100)}
-    assert MAX_DIVISIONS == (99 + 1) ** 3
-
-
 # Prompts.
 
 
@@ -298,5 +250,7 @@ def test_empty_offer_field_is_ignored() -> None:
             assert Move.model_validate_json(written).offer is None
         with pytest.raises(ValidationError, match="goes with COUNTEROFFER only"):
             Move.model_validate({"action": action, "offer": [0, 0, 0]})
-        with pytest.raises(IllegalAction, match="the offer must have 3 numbers"):
-            replay(offer())
+    with pytest.raises(ValidationError, match='a counteroffer needs an "offer"'):
+        Move.model_validate({"action": "COUNTEROFFER"})
+    with pytest.raises(IllegalAction, match="the offer must have 3 numbers"):
+        replay(offer())

@@ -1,14 +1,6 @@
 """Language statistics."""
 
-import math
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
-
-texts = st.lists(st.text(alphabet="ab c.", max_size=30), max_size=6)
 
 
 def test_words_are_lowercase_letters_and_digits() -> None:
@@ -38,18 +30,3 @@ def test_ngrams_do_not_span_texts() -> None:
     assert ngram_entropy(["a b", "b a"], 2) == 1
     assert ngram_entropy(["a", "b"], 2) is None
     assert ngram_entropy([], 1) is None
-
-
-@given(texts, st.integers(1, 3))
-def test_entropy_is_bounded_by_uniform_distribution(messages: list[str], n: int) -> None:
-    entropy = ngram_entropy(messages, n)
-    grams = sum(max(0, len(words(text)) - n + 1) for text in messages)
-    if entropy is None:
-        assert grams == 0
-    else:
-        assert 0 <= entropy <= math.log2(grams) + 1e-9
-
-
-@given(texts)
-def test_entropy_ignores_duplicated_texts(messages: list[str]) -> None:
-    assert ngram_entropy(messages * 2, 2) == pytest.approx(ngram_entropy(messages, 2))

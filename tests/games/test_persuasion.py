@@ -1,4 +1,4 @@
-"""Persuasion: rules, strategies, metrics and prompts."""
+"""Persuasion: rules, strategies, metrics, and the interpretation of pitches."""
 
 from typing import Any
 
@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cheaptalk as ct
 from cheaptalk.games.persuasion import SPEC
+from cheaptalk.games.persuasion.metrics import recommends
 from cheaptalk.games.persuasion.rules import (
     Briefing,
     GameOver,
     Persuasion,
+    Pitch,
     ProductOffered,
     Purchase,
     Qualities,
@@ -77,14 +80,6 @@ def test_qualities_depend_only_on_seed_and_round() -> None:
         long.draw_instance(Chance("a")).qualities[:5] == short.draw_instance(Chance("a")).qualities
     )
     assert long.draw_instance(Chance("a")) != long.draw_instance(Chance("b"))
-
-
-def test_qualities_follow_degenerate_prior() -> None:
-    for prior, drawn in ((0, {False}), (1, {True})):
-        assert set(Persuasion(prior=prior).draw_instance(Chance("a")).qualities) == drawn
-
-
-def test_quality_frequency_matches_prior() -> None:
     drawn = Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
     assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
 
@@ -146,40 +141,19 @@ def test_myopic_buyer_observes_only_summary_of_past() -> None:
     ]
 
 
-# Private knowledge
-
-
-def test_qualities_are_secret_until_revealed() -> None:
-    secrets = list(binary(2).secrets(qualities("hl")))
-    assert [secret.instance for secret in secrets] == [qualities("ll"), qualities("hh")]
-    assert all(secret.owners == {"alice"} for secret in secrets)
-    first, second = (secret.revealed for secret in secrets)
-    event = QualityRevealed(1, bought=False, high=True, worth=125, gain=0)
-    assert first(event)
-    assert not second(event)
-    assert first(Record(1, 1, 1))
-    assert not second(Record(1, 1, 1))
-    assert not first(ProductOffered(1, 100, recommended=True, message=None))
-
-
-def test_unshared_values_and_prior_are_secrets() -> None:
-    game = binary(1, myopic=True, seller_knows_values=False, buyer_knows_prior=False)
-    _, values, prior = game.secrets(qualities("h"))
-    assert values.owners == {"bob_1"}
-    assert prior.owners == {"alice"}
-    assert values.game != game != prior.game
-
-
 # Sellers
 
 
-def test_honest_seller_recommends_only_good_products() -> None:
-    assert marks(match(binary(4), "hllh", "honest", "sceptical").recommended or ()) == "+--+"
-
-
-def test_always_recommend_recommends_everything() -> None:
-    game = binary(3)
-    assert marks(match(game, "lhl", "always_recommend", "trusting").recommended or ()) == "+++"
+def test_simple_players_follow_their_rules() -> None:
+    honest, naive = (
+        match(binary(4), "hllh", seller, "trusting") for seller in ("honest", "always_recommend")
+    )
+    assert (marks(honest.recommended or ()), marks(honest.bought)) == ("+--+", "+--+")
+    assert (marks(naive.recommended or ()), marks(naive.bought)) == ("++++", "++++")
+    for recommended, decision in ((True, "yes"), (False, "no")):
+        table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
+        decided = SPEC.strategies["trusting"](table.request("bob"))
+        assert decided == Purchase.model_validate({"decision": decision})
 
 
 def test_pooling_follows_glee_formula() -> None:
@@ -231,10 +205,6 @@ def test_persuader_guesses_unknown_value() -> None:
 # Buyers
 
 
-def test_trusting_buyer_follows_recommendations() -> None:
-    assert marks(match(binary(4), "hllh", "honest", "trusting").bought) == "+--+"
-
-
 def test_sceptical_buyer_considers_only_prior() -> None:
     cases: list[tuple[Any, bool]] = [
         ({"prior": 0.5, "value": 1.99}, False),
@@ -256,9 +226,6 @@ def test_bayesian_buyer_learns_credibility_of_seller() -> None:
         fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
         assert marks(fooled) == "++----------"
         assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
-
-
-def test_bayesian_buyer_returns_to_improving_seller() -> None:
     bought = match(binary(9), "lhhhhhhhh", "always_recommend", "bayesian").bought
     # After the lemon and n good ones (3.6 + n) / (5 + n) reaches 1 / 1.25 at n = 2.
     assert marks(bought) == "+--++++++"
@@ -289,13 +256,6 @@ def test_unknown_sentences_carry_no_information() -> None:
                 table = replay(Persuasion(horizon=1, value=value), "h", say(words))
                 decided = SPEC.strategies[buyer](table.request("bob"))
                 assert decided == Purchase(decision=decision)
-
-
-def test_scripted_sentences_are_understood() -> None:
-    for recommended in (True, False):
-        table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
-        decided = SPEC.strategies["trusting"](table.request("bob"))
-        assert decided == Purchase(decision="yes" if recommended else "no")
 
 
 # Metrics
@@ -335,14 +295,101 @@ def test_published_bob_gain_charges_refused_lemons() -> None:
     game = binary(10, value=3, low_value=0.5)
     assert metrics(game, MIXED)["bob_gain"] == pytest.approx((4 * 2 - 0.5) / 10)
     assert metrics(game, MIXED, as_published=True)["bob_gain"] == pytest.approx((4 * 2 - 3) / 10)
+    for high, recommended, expected in (
+        (False, (False, True), {"efficiency": None, "fairness": 0.5, "honesty": 0.5}),
+        (True, None, {"efficiency": 0.5, "fairness": None, "honesty": None}),
+    ):
+        outcome = Trades(high=(high, high), recommended=recommended, bought=(False, True))
+        assert metrics(binary(2), outcome).items() >= expected.items()
 
 
-def test_ratios_without_cases_are_undefined() -> None:
-    game = binary(2)
-    lemons = Trades(high=(False, False), recommended=(False, True), bought=(False, True))
-    assert metrics(game, lemons)["efficiency"] is None
-    assert metrics(game, lemons)["fairness"] == 0.5
-    good = Trades(high=(True, True), recommended=None, bought=(False, True))
-    assert metrics(game, good)["fairness"] is None
-    assert metrics(game, good)["efficiency"] == 0.5
-    assert metrics(game, good)["honesty"] is None
+# Pitches
+
+PRAISE = [
+    "I recommend that you buy this product.",
+    "This product is of high quality, I recommend it.",
+    "Trust me, it is an excellent, high-quality product. Buy it!",
+    "I strongly recommend buying it.",
+    "It's a truly great-quality product!",
+    "You should definitely buy this one.",
+    "This one is excellent.",
+    "This is a great product.",
+    "The quality is excellent.",
+    "Highly recommended!",
+    "High quality, buy it now.",
+    "It is good.",
+    "The product has excellent quality, so buy it.",
+]
+ADVICE_AGAINST = [
+    "I do not recommend that you buy this product.",
+    "I don\u2019t recommend it.",
+    "I advise against buying it.",
+    "This product is of low quality. Don't buy it.",
+    "It is not of high quality.",
+    "It is not good.",
+    "The quality is poor.",
+    "You should not buy this product!",
+]
+UNCLEAR = [
+    "",
+    "Hello, nice to meet you.",
+    "Would you like to buy this product?",
+    "If it is of high quality, you should buy it.",
+    "Last time it was an excellent product.",
+    "I might recommend it.",
+    "It could be of high quality.",
+    "The price is $100.",
+    "I can't say that it is of high quality.",
+    "I never recommend it lightly; buy it.",
+    "It is excellent, but I do not recommend it.",
+    'You said "buy it".',
+    "Nobody can say this product is of low quality.",
+    "This is not a joke. Buy it!",
+    "I recommend that you decide for yourself.",
+    "There is a high chance that it is excellent.",
+    "I think it is excellent.",
+    "The next one is excellent.",
+    "It pays to be careful.",
+    "High-quality products are worth $120 to you.",
+    "I recommend caution.",
+    "It is outstanding how low the quality is.",
+    "It is excellent that you ask.",
+    "It is superb weather today.",
+    "This product is top-quality rubbish.",
+    "Had it been better, I would recommend it.",
+    "I recommend this attitude to everyone.",
+    "I cannot recommend it highly enough.",
+]
+
+
+@pytest.mark.parametrize(
+    ("messages", "recommended"), [(PRAISE, True), (ADVICE_AGAINST, False), (UNCLEAR, None)]
+)
+def test_only_plain_statements_are_interpreted(
+    messages: list[str], recommended: bool | None
+) -> None:
+    for message in messages:
+        assert recommends(message) is recommended, message
+
+
+def test_honesty_check_covers_text_messages() -> None:
+    """A seller that praised every bad product used to score "true statements: 1.00"."""
+    game = ct.get_game("persuasion")
+    rules = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
+    messages = iter(["This product is excellent.", "Hello.", "I do not recommend it."] * 2)
+    players = {
+        "alice": lambda _: Pitch(message=next(messages)),
+        "bob": lambda _: Purchase(decision="no"),
+    }
+    result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
+    verdicts = [*game.checks["honesty"](result).values()]
+    interpreted = [
+        (high, number % 3 == 0)
+        for number, high in enumerate(result.instance.qualities)
+        if number % 3 != 1
+    ]
+    assert len({high for high, _ in interpreted}) == 2
+    assert verdicts == [
+        "honest" if high == praised else "overstates" if praised else "understates"
+        for high, praised in interpreted
+    ]

@@ -81,36 +81,20 @@ def play_match(strategy: str, game: PirateGame | None = None, **settings: Any) -
 # Rules
 
 
-def test_plan_passes_with_half_of_votes() -> None:
-    game = PirateGame(players=4)
-    table = new_table(game)
-    propose(table, 90, 5, 3, 2)
-    cast(table, "--+")
+def test_plan_passes_with_half_of_votes_or_a_strict_majority() -> None:
+    game, strict = PirateGame(players=4), PirateGame(players=4, majority="strict")
+    table, other = new_table(game), new_table(strict)
+    for each in (table, other):
+        propose(each, 90, 5, 3, 2)
+        cast(each, "--+")
     assert table.outcome == Voyage(ballots=(ballot((90, 5, 3, 2), "+--+", True),))
-    assert game.payoffs(table.outcome) == {
-        "player_1": 90,
-        "player_2": 5,
-        "player_3": 3,
-        "player_4": 2,
-    }
-
-
-def test_strict_majority_requires_more_than_half() -> None:
-    game = PirateGame(players=4, majority="strict")
-    table = new_table(game)
-    propose(table, 90, 5, 3, 2)
-    cast(table, "--+")
-    (ask,) = table.pending.values()
+    assert [*game.payoffs(table.outcome).values()] == [90, 5, 3, 2]
+    (ask,) = other.pending.values()
     assert ask.event == Turn(2, ("player_2", "player_3", "player_4"), 100)
-    propose(table, 50, 49, 1)
-    cast(table, "+-")
-    assert isinstance(table.outcome, Voyage)
-    assert game.payoffs(table.outcome) == {
-        "player_1": 0,
-        "player_2": 50,
-        "player_3": 49,
-        "player_4": 1,
-    }
+    propose(other, 50, 49, 1)
+    cast(other, "+-")
+    assert isinstance(other.outcome, Voyage)
+    assert [*strict.payoffs(other.outcome).values()] == [0, 50, 49, 1]
 
 
 def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
@@ -124,6 +108,9 @@ def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
     assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 100}
     assert events(table, "player_1")[-1] == Counted(1, "player_1", 1, 3, False, 100)
     assert events(table, "player_3")[-1] == Alone(100)
+    fixed = play_match("fixed", PirateGame(players=4, gold=10), offer=7, decision="reject").outcome
+    assert isinstance(fixed, Voyage)
+    assert [ballot.plan for ballot in fixed.ballots] == [(1, 3, 3, 3), (0, 5, 5), (3, 7)]
 
 
 def test_invalid_plans_are_rejected_with_reason() -> None:
@@ -191,15 +178,6 @@ def test_optimal_plan_is_best_for_proposer(living: int, gold: int, majority: Maj
         assert accepts >= need
 
 
-@given(st.integers(2, 8), st.integers(1, 9), majorities)
-def test_vote_price_exceeds_gold_after_failed_plan(
-    living: int, gold: int, majority: Majority
-) -> None:
-    later = fates(living - 1, gold, majority)
-    for price, fate in zip(prices(living, gold, majority), later, strict=True):
-        assert price == (fate.gold + 1 if fate.lives else 0)
-
-
 def test_fates_of_two_pirates() -> None:
     assert fates(2, 100, "half") == (Fate(True, 100), Fate(True, 0))
     assert fates(2, 100, "strict") == (Fate(False, 0), Fate(True, 100))
@@ -217,6 +195,9 @@ def test_score_of_table_2_gama_bench() -> None:
         round(metric("vote_accuracy", Voyage(ballots=(ballot,)), players=n), 2)
         for ballot, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
     ] == [1.00, 0.75, 0.57]
+    strict = Result(PirateGame(majority="strict"), Instance(), TABLE_2)
+    assert SPEC.metrics["score"].of(strict) is None
+    assert (metric("ballots", TABLE_2), metric("overboard", TABLE_2)) == (3, 2)
     assert metric("vote_accuracy", TABLE_2) == 19 / 24
     assert metric("score", TABLE_2) == pytest.approx(80.583, abs=5e-4)
 
@@ -274,13 +255,6 @@ def test_vote_accuracy_differs_from_backward_induction() -> None:
     assert metric("optimal_votes", refusing) == 1
 
 
-def test_strict_majority_has_no_score() -> None:
-    result = Result(PirateGame(majority="strict"), Instance(), TABLE_2)
-    assert SPEC.metrics["score"].of(result) is None
-    assert metric("ballots", TABLE_2) == 3
-    assert metric("overboard", TABLE_2) == 2
-
-
 # Strategies
 
 
@@ -291,22 +265,3 @@ def test_strategies_divide_any_amount_of_gold() -> None:
             table = play_match(name, game)
             assert isinstance(table.outcome, Voyage)
             assert sum(game.payoffs(table.outcome).values()) == gold
-
-
-def test_equilibrium_pirate_rejects_less_than_its_own_turn_pays() -> None:
-    game = PirateGame()
-    players = {f"player_{rank}": SPEC.strategies["equilibrium"] for rank in range(2, 11)}
-    generous = SPEC.strategies["fixed"].with_settings(offer=11)
-    table = play(game, Instance(), "test", players | {"player_1": generous})
-    assert isinstance(table.outcome, Voyage)
-    assert table.outcome.ballots[0].votes == (True, False, *[True] * 8)
-
-
-def test_fixed_offers_are_limited_by_gold() -> None:
-    table = play_match("fixed", PirateGame(players=4, gold=10), offer=7, decision="reject")
-    assert isinstance(table.outcome, Voyage)
-    assert [ballot.plan for ballot in table.outcome.ballots] == [
-        (1, 3, 3, 3),
-        (0, 5, 5),
-        (3, 7),
-    ]
