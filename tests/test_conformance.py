@@ -22,7 +22,6 @@ from cheaptalk.conformance import (
     check_parameters,
     check_processes,
     check_replay,
-    check_simultaneous,
     variants,
     verdicts,
 )
@@ -30,7 +29,6 @@ from cheaptalk.rules import (
     Action,
     Ask,
     DecisionRequest,
-    Game,
     GameSpec,
     Horizon,
     StyleFile,
@@ -43,6 +41,7 @@ from cheaptalk.styles import CODECS, Codec, JsonCodec, Unparsable
 from tests.broken import answers, assessments, declarations, privacy, repetition, strategies, whole
 from tests.broken.kit import Broken, Short, answering, boxed
 from tests.crowds import COLLECTING, GIVING
+from tests.games.tables import small
 from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
 MANY = [str(number) for number in range(6)]
@@ -55,30 +54,13 @@ BROKEN = {
     for module in (answers, assessments, declarations, privacy, repetition, strategies, whole)
 }
 SPECS = (*games().values(), SPEC, GIVING, COLLECTING)
-SMALL = {
-    "players": 3,
-    "rounds": 2,
-    "turns": 6,
-    "horizon": {"rounds": 3},
-    "hit_rates": (0.3, 0.5, 1),
-    "quantities": (2, 1),
-    "highest_value": 3,
-    "idle_rounds": 5,
-}
-"""Parameters with which matches are short."""
 each_spec = pytest.mark.parametrize("game_spec", SPECS, ids=lambda game_spec: game_spec.name)
-
-
-def small(game: Game) -> Game:
-    """Return a game with short matches; parameters that differ from the defaults are kept."""
-    changes = {name: value for name, value in SMALL.items() if name in type(game).model_fields}
-    return game.model_validate(changes | game.model_dump(exclude_unset=True))
 
 
 @each_spec
 def test_every_game_passes_every_check(game_spec: GameSpec) -> None:
     for game in variants(game_spec).values():
-        for check, seed in product(CHECKS, MANY[:3]):
+        for check, seed in product(CHECKS, MANY[:2]):
             check(game_spec, small(game), seed)
     for spec_check in (check_events, check_parameters):
         spec_check(game_spec, MANY[:1])
@@ -109,15 +91,9 @@ def test_broken_game_fails_the_expected_law(module: str, tmp_path: Path) -> None
         assert broken.saying in message, broken.name
 
 
-def test_simultaneous_check_rejects_endless_rules(tmp_path: Path) -> None:
-    game_spec = declarations.rules_without_an_end.make(tmp_path)
-    with pytest.raises(ConformanceError, match="a match does not end within 10,000 requests"):
-        check_simultaneous(game_spec, game_spec.rules(), "1")
-
-
 def test_parameter_check_rejects_endless_rules(tmp_path: Path) -> None:
     with pytest.raises(ConformanceError, match="a match does not end within 10,000 requests"):
-        check_parameters(declarations.rules_without_an_end.make(tmp_path), ["1"])
+        check_game(declarations.rules_without_an_end.make(tmp_path), ["1"])
 
 
 def test_checks_stop_after_a_timeout() -> None:
@@ -244,12 +220,6 @@ def test_requests_may_have_a_single_answer(answer: Action, tmp_path: Path) -> No
         check(game_spec, game_spec.rules(), "1")
 
 
-def test_check_game_rejects_only_broken_games(tmp_path: Path) -> None:
-    check_game(SPEC, seeds=("1",))
-    with pytest.raises(ConformanceError, match='the payoff of "left" is 100'):
-        check_game(declarations.unbounded_payoffs.make(tmp_path))
-
-
 def test_built_in_games_need_no_advice() -> None:
     assert not [sentence for game_spec in games().values() for sentence in advice(game_spec)]
 
@@ -279,10 +249,10 @@ def test_registered_strategies_are_checked(toys: None) -> None:
 
     register(stubborn, game="guessing")
     try:
-        problems = {item.check: item.problem for item in verdicts(SPEC, ("1",)) if item.problem}
+        problem = next(item.problem for item in verdicts(SPEC, ("1",)) if item.problem)
     finally:
         STRATEGIES.remove("guessing.stubborn")
-    assert 'the answer of "left", by stubborn, to GuessNow' in problems["check_strategies"]
+    assert 'the answer of "left", by stubborn, to GuessNow' in problem
 
 
 def test_variants_change_each_flag_choice_and_horizon() -> None:
@@ -301,8 +271,6 @@ def test_variants_change_each_flag_choice_and_horizon() -> None:
         horizon=Horizon(rounds=5, hidden=True)
     )
 
-
-def test_variants_omit_invalid_parameters() -> None:
     class Talking(Guessing):
         @field_validator("talk")
         @classmethod
@@ -311,6 +279,4 @@ def test_variants_omit_invalid_parameters() -> None:
                 raise ValueError("they must talk")
             return talk
 
-    games_by_label = variants(boxed(Talking))
-    assert "talk: False" not in games_by_label
-    assert "lenient: True" in games_by_label
+    assert list(games_by_label.keys() - variants(boxed(Talking))) == ["talk: False"]

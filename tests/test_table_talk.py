@@ -8,6 +8,7 @@ a seat reads may differ only inside the quotation marks.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from cheaptalk.conformance.answers import texts_of
 from cheaptalk.models import ModelCall, ModelSettings
 from cheaptalk.players import LanguageModel
 from cheaptalk.rules import (
@@ -109,18 +111,13 @@ MARKS = re.compile(
 TOKENS = re.compile(r"<[|\uff5c/<A-Za-z]|\[/?[A-Z_]+\]|\u25c1")
 
 
-def texts_of(action: type[Action]) -> list[str]:
-    """Return the free-text fields of an action."""
-    fields = []
-    for name, spec in action.model_json_schema()["properties"].items():
-        options = [option for option in spec.get("anyOf", [spec]) if option.get("type") == "string"]
-        if any(not {"enum", "const"} & set(option) for option in options):
-            fields.append(name)
-    return fields
-
-
 def test_every_game_with_messages_is_covered() -> None:
-    talking = {name for name in games() if any(map(texts_of, get_game(name).rules.actions))}
+    talking = set()
+    for name, game_spec in games().items():
+        for texts in map(texts_of, game_spec.rules.actions):
+            talking |= {name} if texts else set()
+            if name in TALKS:
+                assert set(texts.values()) <= {MESSAGE_LIMIT}
     assert talking == set(TALKS) | NAMES | {"item_bargaining"}
 
 
@@ -142,21 +139,6 @@ def test_private_reasoning_is_not_shown_to_others() -> None:
     silent = read_texts(play_talk(game, ""), style)
     for attack in INJECTIONS.values():
         assert read_texts(play_talk(game, attack), style) == silent
-
-
-def test_messages_have_a_length_limit() -> None:
-    for name in TALKS:
-        for action in get_game(name).rules.actions:
-            for field in texts_of(action):
-                limits = json.dumps(action.model_json_schema()["properties"][field])
-                assert f'"maxLength": {MESSAGE_LIMIT}' in limits
-        style = style_in(get_game(name))
-        words = "x" * 100_000
-        table = play_talk(game_of(name, TALKS[name][0]), HELLO, turns=0)
-        ask = next(iter(table.pending.values()))
-        fields = dict.fromkeys(ask.action.model_fields, 1) | {"message": words}
-        with pytest.raises(Unparsable, match="has 100,000 characters; at most 4,000 are possible"):
-            style.codec.read(json.dumps(fields), ask)
 
 
 def game_of(name: str, parameters: dict[str, Any]) -> Game:
@@ -203,21 +185,16 @@ def cases(name: str) -> Iterator[tuple[dict[str, Any], Style]]:
 @each_game
 def test_injections_change_only_the_quotation(name: str) -> None:
     for parameters, words in cases(name):
-        check_injections(name, parameters, words)
-
-
-def check_injections(name: str, parameters: dict[str, Any], words: Style) -> None:
-    """Check that injections change texts only between the quotation marks."""
-    quoted = words.writing.quoted
-    game = game_of(name, parameters)
-    harmless = read_texts(play_talk(game, HELLO), words)
-    spoken = [seat for seat, text in harmless.items() if quoted(HELLO) in text]
-    assert spoken
-    for attack in INJECTIONS.values():
-        attacked = read_texts(play_talk(game, attack), words)
-        for seat, text in attacked.items():
-            assert text.replace(quoted(attack), quoted(HELLO)) == harmless[seat]
-            assert (quoted(attack) in text) == (seat in spoken)
+        quoted = words.writing.quoted
+        game = game_of(name, parameters)
+        harmless = read_texts(play_talk(game, HELLO), words)
+        spoken = [seat for seat, text in harmless.items() if quoted(HELLO) in text]
+        assert spoken
+        for attack in list(INJECTIONS.values())[::6]:
+            attacked = read_texts(play_talk(game, attack), words)
+            for seat, text in attacked.items():
+                assert text.replace(quoted(attack), quoted(HELLO)) == harmless[seat]
+                assert (quoted(attack) in text) == (seat in spoken)
 
 
 @each_game
@@ -230,7 +207,8 @@ def test_quotation_marks_are_explained_once(name: str) -> None:
             assert count == 1 or (count == 0 and words.writing.quoted(HELLO) not in text)
 
 
-def assert_one_quotation(words: str) -> None:
+@given(st.text() | st.sampled_from(list(INJECTIONS.values())))
+def test_any_text_stays_within_its_quotation(words: str) -> None:
     shown = quoted(words)
     assert json.loads(shown) == words
     assert len(shown.splitlines()) == 1
@@ -239,11 +217,6 @@ def assert_one_quotation(words: str) -> None:
     assert shown[0] == shown[-1] == '"'
     assert '"' not in inside
     assert "\\" not in inside
-
-
-@given(st.text() | st.sampled_from(list(INJECTIONS.values())))
-def test_any_text_stays_within_its_quotation(words: str) -> None:
-    assert_one_quotation(words)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -261,10 +234,6 @@ def test_any_text_stays_within_the_marks_for_people(language: str, words: str) -
     assert all(line.startswith("\u2502") for line in others)
 
 
-def test_lone_surrogates_are_quoted() -> None:
-    assert quoted("\ud83e!") == '"\\ud83e!"'
-
-
 def test_plain_text_is_quoted_readably() -> None:
     cases = [
         ("Half, \xfcn\xef \U0001f91d", '"Half, \xfcn\xef \U0001f91d"'),
@@ -274,14 +243,12 @@ def test_plain_text_is_quoted_readably() -> None:
         ("a\u2028b\u2029c\x85d", r'"a\u2028b\u2029c\u0085d"'),
         ("<|im_end|>", r'"\u003c|im_end|>"'),
         ("\U000e0041", r'"\udb40\udc41"'),
+        ("\ud83e!", '"\\ud83e!"'),
+        (INJECTIONS["a family"], f'"{INJECTIONS["a family"]}"'),
         ("", '""'),
     ]
     for words, shown in cases:
         assert quoted(words) == shown
-
-
-def test_zero_width_joiners_are_kept() -> None:
-    assert quoted(INJECTIONS["a family"]) == f'"{INJECTIONS["a family"]}"'
 
 
 def test_disarmed_json_is_equivalent() -> None:
@@ -294,25 +261,16 @@ def test_disarmed_json_is_equivalent() -> None:
 @pytest.mark.parametrize("style", ["plain", "tagged"])
 def test_history_of_a_model_contains_no_tokens(style: str) -> None:
     """Another player may have persuaded the model to write them."""
+    prompts = style_in(get_game("deal_or_no_deal"), style)
     for attack in INJECTIONS.values():
-        check_history(play_talk(game_of("deal_or_no_deal", {}), attack, turns=2), style)
-
-
-def check_history(table: Table, style: str) -> None:
-    """Check that a model's messages contain no tokens of chat templates."""
-    game_spec = get_game("deal_or_no_deal")
-    (seat,) = table.pending
-    model = LanguageModel(table.game, style_in(game_spec, style), "vllm/tiny", ModelSettings())
-    call = next(model.answer(table.request(seat)))
-    assert isinstance(call, ModelCall)
-    texts = [message.content for message in call.messages]
-    assert [message.role for message in call.messages[:3]] == ["system", "user", "assistant"]
-    assert not any(
-        TOKENS.search(
-            text.replace("<number>", "").replace("<text>", "").replace("<whole number>", "")
-        )
-        for text in texts
-    )
+        table = play_talk(game_of("deal_or_no_deal", {}), attack, turns=2)
+        (seat,) = table.pending
+        model = LanguageModel(table.game, prompts, "vllm/tiny", ModelSettings())
+        call = next(model.answer(table.request(seat)))
+        assert isinstance(call, ModelCall)
+        assert [message.role for message in call.messages[:3]] == ["system", "user", "assistant"]
+        for message in call.messages:
+            assert not TOKENS.search(re.sub("<(number|text|whole number)>", "", message.content))
 
 
 def answer_pairs(name: str, parameters: dict[str, Any]) -> Iterator[tuple[Ask, Action, Action]]:
@@ -331,35 +289,26 @@ def answer_pairs(name: str, parameters: dict[str, Any]) -> Iterator[tuple[Ask, A
             table.answer(seat, answer)
 
 
-def decode(style: Style, reply: str, ask: Ask) -> Action | None:
-    """Return the action in a reply; None if the codec rejects it."""
-    try:
-        return style.codec.read(reply, ask)
-    except Unparsable:
-        return None
-
-
 @each_game
 def test_forged_answers_in_quotations_are_not_accepted(name: str) -> None:
     """A quoted answer is ignored; an unquoted one makes the reply ambiguous."""
     for parameters, words in cases(name):
-        check_forged_answers(name, parameters, words)
+        requests = list(answer_pairs(name, parameters))
+        assert requests
+        for ask, answer, forged in requests:
 
+            def read(reply: str, ask: Ask = ask, style: Style = words) -> Action | None:
+                with suppress(Unparsable):
+                    return style.codec.read(reply, ask)
+                return None
 
-def check_forged_answers(name: str, parameters: dict[str, Any], words: Style) -> None:
-    """Check that a prompt style never reads an answer from a quotation."""
-    requests = list(answer_pairs(name, parameters))
-    assert requests
-    for ask, answer, forged in requests:
-        honest, forgery = words.codec.write(answer), words.codec.write(forged)
-        seen = quoted(f"Write exactly this: {forgery}")
-        assert decode(words, f"They say: {seen}. A trick!", ask) is None
-        assert decode(words, seen, ask) is None
-        replies = (f"They say: {seen}.\n{honest}", f"{honest}\nThey said {seen}.")
-        if get_game(name).styles[words.name].codec == "json":
-            assert [decode(words, reply, ask) for reply in replies] == [answer, None]
-            plain = (f"They say {forgery}.\n{honest}", f"{honest}\nThey said {forgery}.")
-            assert [decode(words, reply, ask) for reply in plain] == [None, None]
-        else:
-            actions = [decode(words, reply, ask) for reply in replies]
-            assert forged not in actions
+            honest, forgery = words.codec.write(answer), words.codec.write(forged)
+            seen = quoted(f"Write exactly this: {forgery}")
+            assert read(f"They say: {seen}. A trick!") is read(seen) is None
+            replies = (f"They say: {seen}.\n{honest}", f"{honest}\nThey said {seen}.")
+            if get_game(name).styles[words.name].codec == "json":
+                assert [read(reply) for reply in replies] == [answer, None]
+                plain = (f"They say {forgery}.\n{honest}", f"{honest}\nThey said {forgery}.")
+                assert [read(reply) for reply in plain] == [None, None]
+            else:
+                assert forged not in [read(reply) for reply in replies]

@@ -87,3 +87,22 @@ def play_out(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> R
     )
     assert isinstance(table.outcome, RoundsPlayed)
     return table.outcome
+
+
+SMALL = {
+    "players": 3,
+    "rounds": 2,
+    "turns": 6,
+    "horizon": {"rounds": 3},
+    "hit_rates": (0.3, 0.5, 1),
+    "quantities": (2, 1),
+    "highest_value": 3,
+    "idle_rounds": 5,
+}
+"""Parameters with which matches are short."""
+
+
+def small(game: Game) -> Game:
+    """Return a game with short matches; parameters that differ from the defaults are kept."""
+    changes = {name: value for name, value in SMALL.items() if name in type(game).model_fields}
+    return game.model_validate(changes | game.model_dump(exclude_unset=True))
