@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.guess_the_average import SPEC
-from cheaptalk.games.guess_the_average.rules import GuessTheAverage, RoundResult
-from cheaptalk.games.guess_the_average.theory import (
+from cheaptalk.games.guess_the_average.rules import (
+    GuessTheAverage,
+    RoundResult,
     equilibrium,
     level_k,
     nearest_to_target,

@@ -179,11 +179,9 @@ def by_player(
     rows: Iterable[Sequence[float | None]],
     total: Callable[[Sequence[float]], float] = fmean,
 ) -> Iterator[Point]:
-    """Yield each player's value in each round, and an aggregate over all players.
+    """Yield each player's value in each round, and a total over all players, by default the mean.
 
-    Args:
-        rows: one row per round with a number, or None, for each player in order.
-        total: aggregates the numbers of a round, if there are any; by default the mean.
+    Rows are rounds, with a number or None for each player in order.
     """
     seats = tuple(result.game.seats)
     for number, row in enumerate(rows, 1):

@@ -41,11 +41,7 @@ class Proposal(Action):
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:
-        """Return the proposer's gain from the trade in cents.
-
-        Args:
-            worths: the value of a chip of each colour to the proposer, in cents.
-        """
+        """Return the proposer's gain in cents, given its value of a chip of each colour."""
         return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
 
     @property
