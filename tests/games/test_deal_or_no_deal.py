@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cheaptalk.games.deal_or_no_deal import SPEC
+from cheaptalk.games.deal_or_no_deal import SPEC, rules
 from cheaptalk.games.deal_or_no_deal.contexts import (
     BadContexts,
     Context,
@@ -19,15 +19,6 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     worth,
 )
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, optimal_claims, points
-from cheaptalk.games.deal_or_no_deal.rules import (
-    DealOrNoDeal,
-    Division,
-    GameOver,
-    MessageOrProposal,
-    Opening,
-    Proposal,
-    paid,
-)
 from cheaptalk.rules import Action, Chance, IllegalAction, Result, Table
 
 PUBLISHED = (
@@ -38,22 +29,24 @@ published = pytest.mark.skipif(
 )
 
 CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
-OPENING = Opening(context=CONTEXT, first="player_1")
+OPENING = rules.Opening(context=CONTEXT, first="player_1")
 PARTNERS = {"player_1": "player_2", "player_2": "player_1"}
-HELLO = MessageOrProposal(message="Hello.")
+HELLO = rules.MessageOrProposal(message="Hello.")
 
 
-def propose(books: int, hats: int, balls: int) -> MessageOrProposal:
-    return MessageOrProposal.propose((books, hats, balls))
+def propose(books: int, hats: int, balls: int) -> rules.MessageOrProposal:
+    return rules.MessageOrProposal.propose((books, hats, balls))
 
 
-def proposal(books: int, hats: int, balls: int) -> Proposal:
-    return Proposal(books=books, hats=hats, balls=balls)
+def proposal(books: int, hats: int, balls: int) -> rules.Proposal:
+    return rules.Proposal(books=books, hats=hats, balls=balls)
 
 
-def table_after(*actions: Action | None, instance: Opening = OPENING, **parameters: Any) -> Table:
+def table_after(
+    *actions: Action | None, instance: rules.Opening = OPENING, **parameters: Any
+) -> Table:
     """Return the table after these actions; None is a final failure to answer."""
-    table = Table(DealOrNoDeal.model_validate(parameters), instance, "seed")
+    table = Table(rules.DealOrNoDeal.model_validate(parameters), instance, "seed")
     for action in actions:
         (seat,) = table.pending
         if action is None:
@@ -63,8 +56,8 @@ def table_after(*actions: Action | None, instance: Opening = OPENING, **paramete
     return table
 
 
-def outcome_of(table: Table) -> Division:
-    assert isinstance(table.outcome, Division)
+def outcome_of(table: Table) -> rules.Division:
+    assert isinstance(table.outcome, rules.Division)
     return table.outcome
 
 
@@ -127,17 +120,17 @@ def test_shares_of_optimal_and_matching_divisions() -> None:
 def test_published_metric_finds_12_54_percent_optimal_and_errs_on_25_8() -> None:
     metric = SPEC.metrics["pareto_optimality"]
     assert metric.published is not None
-    game, optimal, wrong, count = DealOrNoDeal(), 0.0, 0, 0
+    game, optimal, wrong, count = rules.DealOrNoDeal(), 0.0, 0, 0
     for context in read_contexts(PUBLISHED)[::40]:
         best = optimal_claims(context)
         for claim in bundles(context.counts):
-            outcome = Division(
+            outcome = rules.Division(
                 ending="agreement",
                 turns=3,
                 claims=(claim, rest(context.counts, claim)),
                 points=points(context, claim),
             )
-            result = Result.of(game, Opening(context=context, first="player_1"), outcome)
+            result = Result.of(game, rules.Opening(context=context, first="player_1"), outcome)
             assert metric.of(result) == (claim in best)
             value = metric.published(result) or 0
             assert value == (points(context, claim)[1] == 10)
@@ -158,7 +151,7 @@ def test_worked_example_of_optimality() -> None:
 def test_optimal_divisions_are_undominated() -> None:
     for objective in (0.0, 0.5, -0.5, 1.0, -1.0):
         claims = bundles(CONTEXT.counts)
-        gains = {claim: paid(points(CONTEXT, claim), objective) for claim in claims}
+        gains = {claim: rules.paid(points(CONTEXT, claim), objective) for claim in claims}
         for claim, own in gains.items():
             dominated = any(
                 other != own and all(map(float.__ge__, other, own)) for other in gains.values()
@@ -214,7 +207,7 @@ def test_missing_file_raises_error(tmp_path: Path) -> None:
 
 def test_contexts_can_be_configured() -> None:
     other = Context(counts=(1, 4, 1), values=((4, 1, 2), (0, 2, 2)))
-    game = DealOrNoDeal(contexts=(CONTEXT, other))
+    game = rules.DealOrNoDeal(contexts=(CONTEXT, other))
     drawn = [game.draw_instance(Chance(str(number))) for number in range(20)]
     assert {instance.context for instance in drawn} == {CONTEXT, other}
     assert {instance.first for instance in drawn} == set(PARTNERS)
@@ -225,7 +218,7 @@ def test_contexts_can_be_configured() -> None:
 
 def test_objectives_are_names_or_weights() -> None:
     for name, weight in (("self", 0), ("coop", 1), ("comp", -1), (0.25, 0.25)):
-        assert DealOrNoDeal.model_validate({"objective": name}).objective == weight
+        assert rules.DealOrNoDeal.model_validate({"objective": name}).objective == weight
 
 
 def test_invalid_parameters_are_rejected() -> None:
@@ -236,7 +229,7 @@ def test_invalid_parameters_are_rejected() -> None:
     ]
     for parameters, reason in cases:
         with pytest.raises(ValidationError, match=reason):
-            DealOrNoDeal.model_validate(parameters)
+            rules.DealOrNoDeal.model_validate(parameters)
 
 
 # Play.
@@ -246,7 +239,7 @@ def test_agreement_pays_x_plus_lambda_y() -> None:
     cases = [("self", (10, 1)), ("coop", (11, 11)), ("comp", (9, -9)), (0.5, (10.5, 6))]
     for objective, gains in cases:
         table = table_after(HELLO, HELLO, propose(0, 1, 3), proposal(1, 0, 0), objective=objective)
-        assert outcome_of(table) == Division(
+        assert outcome_of(table) == rules.Division(
             ending="agreement", turns=4, claims=((0, 1, 3), (1, 0, 0)), points=(10, 1)
         )
         assert tuple(table.game.payoffs(outcome_of(table)).values()) == gains
@@ -302,7 +295,7 @@ def test_final_failure_aborts_match_without_payoff() -> None:
             assert set(table.game.payoffs(outcome_of(table)).values()) == {0}
             assert outcome_of(table).turns == len(moves)
             for player, heard in table.heard.items():
-                assert heard[-1].event == GameOver("aborted", PARTNERS[player], None, None, 0)
+                assert heard[-1].event == rules.GameOver("aborted", PARTNERS[player], None, None, 0)
 
 
 def test_malformed_actions_are_rejected() -> None:
@@ -314,12 +307,12 @@ def test_malformed_actions_are_rejected() -> None:
     ]
     for fields in cases:
         with pytest.raises(ValidationError):
-            MessageOrProposal.model_validate(fields)
+            rules.MessageOrProposal.model_validate(fields)
 
 
 def test_payoff_bounds_are_tight() -> None:
     for objective in (0.0, 1.0, -1.0, 0.5, -0.25):
-        ((low, high),) = DealOrNoDeal(objective=objective).payoff_bounds().values()
+        ((low, high),) = rules.DealOrNoDeal(objective=objective).payoff_bounds().values()
         payoffs = [0.0] + [
             first + objective * second
             for context in all_contexts()

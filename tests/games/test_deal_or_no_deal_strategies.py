@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from cheaptalk.games.deal_or_no_deal import SPEC
-from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, bundles, worth
-from cheaptalk.games.deal_or_no_deal.dialogue import misstates
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Context, Triple, bundles, worth
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
 from cheaptalk.games.deal_or_no_deal.rules import (
     DealOrNoDeal,
     Division,
     MessageOrProposal,
+    Move,
     Opening,
     Proposal,
 )
-from cheaptalk.games.deal_or_no_deal.strategies import pretence
-from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_values
+from cheaptalk.games.deal_or_no_deal.strategies import say
+from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_bundle
 from cheaptalk.rules import Chance, Decide, DecisionRequest, Result, Table, play
 from cheaptalk.styles import CODECS, IllegalMove, Unparsable
-from tests.games.replies import ill_formed_replies
 
+CODEC = CODECS["tagged"]
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]
 CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
@@ -97,29 +97,14 @@ def test_liar_states_false_values_but_keeps_agreements() -> None:
         assert metric(table, "broken_agreements") == metric(table, "impossible_counts") == 0
 
 
-def test_pretence_exists_for_every_hand() -> None:
-    for context in all_contexts()[::97]:
-        for values in context.values:
-            feigned, wanted = pretence(context.counts, values)
-            assert worth(feigned, context.counts) == 10
-            assert misstates(say_values(feigned), context.counts, values)
-            assert worth(feigned, wanted) <= 5
-
-
-def test_greedy_gets_all_or_nothing() -> None:
-    for other in ("fair", "conceding", "honest"):
-        gains = {
-            table.game.payoffs(outcome_of(table))["player_1"]
-            for table in play_matches("greedy", other)
-        }
-        assert gains == {10, 0}
-
-
-def test_fair_gets_at_least_half_or_nothing() -> None:
-    for other in OFFERING:
-        for table in play_matches("fair", other):
+def test_demanding_players_get_their_share_or_nothing() -> None:
+    for name, other, minimum in [
+        *(("greedy", other, 10) for other in ("fair", "conceding", "honest")),
+        *(("fair", other, 5) for other in OFFERING),
+    ]:
+        for table in play_matches(name, other):
             scores = outcome_of(table).points
-            assert scores is None or scores[0] >= 5
+            assert scores is None or scores[0] >= minimum
 
 
 def test_conceding_player_lowers_its_demands() -> None:
@@ -230,7 +215,7 @@ def test_inverting_players_agree_only_with_each_other() -> None:
         assert metric(apart, "agreement") == (mirrored is None)
 
 
-def honest_requests(seed: str) -> Iterator[tuple[DecisionRequest, MessageOrProposal | Proposal]]:
+def honest_requests(seed: str) -> Iterator[tuple[DecisionRequest, Move]]:
     """Yield the decision requests of a match between honest players, with their answers."""
     game = DealOrNoDeal()
     table = Table(game, game.draw_instance(Chance(seed)), seed)
@@ -241,6 +226,33 @@ def honest_requests(seed: str) -> Iterator[tuple[DecisionRequest, MessageOrPropo
         assert isinstance(action, MessageOrProposal | Proposal)
         yield request, action
         table.answer(seat, action)
+
+
+def ill_formed_replies(request: DecisionRequest, action: Move) -> list[str]:
+    """Return variants of an answer with one fault each, those of the paper's Table 1.
+
+    The faults are a missing beginning, two answers, a claim beyond the pool, a proposal before any
+    message or a message after a proposal, reordered items and extra numbers.
+    """
+    counts: Triple = request.briefing.counts
+    other = next(bundle for bundle in bundles(counts) if bundle != action.claim)
+    books, hats, balls = action.claim or counts
+    proposal = Proposal(books=books, hats=hats, balls=balls)
+    changed = action.model_copy(update=dict(zip(KINDS, other, strict=True)))
+    second = say("No.") if action.claim is None else changed
+    written = CODEC.write(action)
+    replies = [
+        written[1:],
+        f"{written}\n{CODEC.write(second)}",
+        CODEC.write(proposal.model_copy(update={"hats": counts[1] + 1})),
+        f"[propose] ({balls} balls, {hats} hats, {books} books)",
+        f"[propose] ({say_bundle(proposal.claim)}, and 1 more)",
+    ]
+    if isinstance(action, Proposal):
+        replies.append(CODEC.write(say("Let us talk.")))
+    elif request.event.turn == 1:
+        replies.append(CODEC.write(proposal))
+    return replies
 
 
 TABLE_1 = {
@@ -259,9 +271,9 @@ def test_table_1_lists_all_corrections() -> None:
     seen = set()
     for seed in SEEDS:
         for request, action in honest_requests(seed):
-            for reply in ill_formed_replies(request, CODECS["tagged"], action):
+            for reply in ill_formed_replies(request, action):
                 with pytest.raises(Unparsable) as caught:
-                    CODECS["tagged"].read(reply, request.ask)
+                    CODEC.read(reply, request.ask)
                 (reason,) = [text for text in TABLE_1 if text in str(caught.value)]
                 assert type(caught.value) is TABLE_1[reason]
                 seen.add(reason)

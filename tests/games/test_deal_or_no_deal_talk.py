@@ -3,16 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cheaptalk.games.deal_or_no_deal import dialogue
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, bundles
-from cheaptalk.games.deal_or_no_deal.dialogue import (
-    Move,
-    inconsistencies,
-    misstates,
-    names_too_many,
-    standing,
-    stated_counts,
-    stated_values,
-)
 from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.talk import (
     accepts,
@@ -28,17 +20,17 @@ COUNTS = (2, 3, 1)
 CONTEXT = Context(counts=COUNTS, values=((1, 2, 2), (2, 0, 6)))
 
 
-def messages(*texts: str) -> list[Move]:
+def messages(*texts: str) -> list[dialogue.Move]:
     """Return messages of the two players in turn, starting with player 1."""
     return [
-        Move(f"player_{1 + number % 2}", MessageOrProposal(message=text))
+        dialogue.Move(f"player_{1 + number % 2}", MessageOrProposal(message=text))
         for number, text in enumerate(texts)
     ]
 
 
-def proposal(player: str, *claim: int) -> Move:
+def proposal(player: str, *claim: int) -> dialogue.Move:
     books, hats, balls = claim
-    return Move(player, Proposal(books=books, hats=hats, balls=balls))
+    return dialogue.Move(player, Proposal(books=books, hats=hats, balls=balls))
 
 
 # Offers.
@@ -100,7 +92,7 @@ def test_longest_messages_are_parsed() -> None:
     for part in ("the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "):
         text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
         assert read_offer(text, COUNTS) is None
-        assert not names_too_many(text, COUNTS)
+        assert not dialogue.names_too_many(text, COUNTS)
 
 
 def test_plain_acceptance_is_detected() -> None:
@@ -154,7 +146,7 @@ def test_agreement_lasts_until_contradicted() -> None:
         (["I take the books.", "A book is worth 2 to me.", "Please.", "Deal."], (2, 0, 0), True),
     ]
     for texts, division, agreed in cases:
-        state = standing(COUNTS, messages(*texts))
+        state = dialogue.standing(COUNTS, messages(*texts))
         assert (state.division, state.agreed) == (division, agreed)
 
 
@@ -224,9 +216,9 @@ def test_only_plain_statements_about_current_match_are_counts() -> None:
         ("I have 9 book clubs.", []),
     ]
     for text, stated in cases:
-        assert [number for _, number in stated_counts(text)] == stated
-        assert names_too_many(text, COUNTS) == any(
-            number > COUNTS[kind_of(noun)] for noun, number in stated_counts(text)
+        assert [number for _, number in dialogue.stated_counts(text)] == stated
+        assert dialogue.names_too_many(text, COUNTS) == any(
+            number > COUNTS[kind_of(noun)] for noun, number in dialogue.stated_counts(text)
         )
 
 
@@ -239,7 +231,7 @@ def test_false_statements_of_own_values_are_detected() -> None:
         "the books are worth two and the ball is worth 5 to me",
     ]
     for text in cases:
-        assert misstates(text, COUNTS, (1, 2, 2))
+        assert dialogue.misstates(text, COUNTS, (1, 2, 2))
 
 
 def test_ambiguous_value_statements_are_not_false() -> None:
@@ -257,29 +249,31 @@ def test_ambiguous_value_statements_are_not_false() -> None:
         "A hat is worth 1 more than a book to me.",
     ]
     for text in cases:
-        assert not misstates(text, COUNTS, (1, 2, 2))
+        assert not dialogue.misstates(text, COUNTS, (1, 2, 2))
 
 
 @given(st.sampled_from(all_contexts()))
 def test_true_value_statements_are_parsed_completely(context: Context) -> None:
     for values in context.values:
         text = say_values(values)
-        assert not misstates(text, context.counts, values)
-        assert tuple(number for _, number in stated_values(text)) == values
+        assert not dialogue.misstates(text, context.counts, values)
+        assert tuple(number for _, number in dialogue.stated_values(text)) == values
         assert not speaks_of_items(text)
 
 
 def test_claims_must_match_agreement() -> None:
     talk = messages("I take the books.", "Deal.")
     kept = [proposal("player_1", 2, 0, 0), proposal("player_2", 0, 3, 1)]
-    assert list(inconsistencies(CONTEXT, [*talk, *kept])) == []
+    assert list(dialogue.inconsistencies(CONTEXT, [*talk, *kept])) == []
     broken = [proposal("player_1", 2, 1, 0), proposal("player_2", 0, 3, 1)]
-    assert list(inconsistencies(CONTEXT, [*talk, *broken])) == [(3, "player_1", "broken agreement")]
+    assert list(dialogue.inconsistencies(CONTEXT, [*talk, *broken])) == [
+        (3, "player_1", "broken agreement")
+    ]
 
 
 def test_inconsistencies_include_turn_and_player() -> None:
     moves = messages("Hello.", "I take 2 balls. A hat is worth 9 to me.", "A hat is worth 2 to me.")
-    assert list(inconsistencies(CONTEXT, moves)) == [
+    assert list(dialogue.inconsistencies(CONTEXT, moves)) == [
         (2, "player_2", "impossible count"),
         (2, "player_2", "false value"),
     ]

@@ -42,17 +42,6 @@ def test_going_pays_up_to_capacity() -> None:
         assert result.outcome.gains == ((pay,) * count + (5.0,) * (10 - count),)
 
 
-@given(st.integers(2, 200), st.integers(0, 20))
-def test_attendance_at_capacity_is_not_crowded(players: int, twentieths: int) -> None:
-    capacity = twentieths / 20
-    fitting = players * twentieths // 20
-    assert room(players, capacity) == fitting
-    bar = game(players=players, capacity=capacity)
-    assert set(bar.gains(1, going(fitting, players), INSTANCE)) <= {10.0, 5.0}
-    if fitting < players:
-        assert set(bar.gains(1, going(fitting + 1, players), INSTANCE)) <= {0.0, 5.0}
-
-
 def test_payoffs_sum_utilities_over_rounds() -> None:
     bar = game(players=2, rounds=3, capacity=0.5, fun=3, crowded=-2, home=0.5)
     result = result_of(bar, ("go", "go"), ("go", "stay"), ("stay", "stay"))

@@ -181,14 +181,6 @@ def test_table_8_equilibrium_is_stable_for_every_ratio() -> None:
     assert all(stable(10, number, range(21), Fraction(1)) for number in range(21))
 
 
-@given(ratios, st.integers(0, 50), st.integers(1, 50))
-def test_levels_converge_to_equilibrium(ratio: Fraction, minimum: int, span: int) -> None:
-    maximum = minimum + span
-    if ratio != 1:
-        far = level_k(100, minimum, maximum, ratio)
-        assert far == equilibrium(minimum, maximum, ratio)
-
-
 def test_levels_of_nagel_1995() -> None:
     assert [level_k(level, 0, 100, Fraction(1, 2)) for level in range(4)] == [50, 25, 13, 6]
     assert [level_k(level, 0, 100, Fraction(4, 3)) for level in range(4)] == [50, 67, 89, 100]

@@ -9,25 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.item_bargaining.rules import (
-    MAX_COUNT,
-    PRESETS,
-    Drawn,
-    ItemBargaining,
-    Move,
-    OfferMade,
-    Opening,
-    Pool,
-    Settlement,
-    no_pool,
-    poisson,
-    worth,
-)
+from cheaptalk.games.item_bargaining import rules
 from cheaptalk.rules import Chance, IllegalAction, Table
 from cheaptalk.styles import style
 from tests.games.tables import table_after
 
-POOL = Pool(
+POOL = rules.Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(100, 60)
 )  # worth 180 and 240 in total
 ACCEPT = {"action": "ACCEPT"}
@@ -38,12 +25,12 @@ def offer(*units: int) -> dict[str, Any]:
     return {"action": "COUNTEROFFER", "offer": units}
 
 
-def replay(*moves: dict[str, Any], instance: Pool = POOL, **parameters: Any) -> Table:
-    return table_after(ItemBargaining(**parameters), *moves, instance=instance)
+def replay(*moves: dict[str, Any], instance: rules.Pool = POOL, **parameters: Any) -> Table:
+    return table_after(rules.ItemBargaining(**parameters), *moves, instance=instance)
 
 
-def settlement(table: Table) -> Settlement:
-    assert isinstance(table.outcome, Settlement)
+def settlement(table: Table) -> rules.Settlement:
+    assert isinstance(table.outcome, rules.Settlement)
     return table.outcome
 
 
@@ -56,13 +43,13 @@ def payoffs(table: Table) -> dict[str, float]:
 
 def test_players_take_turns_within_round() -> None:
     table = replay()
-    assert table.request("player_1").event == Opening(1, 3)
+    assert table.request("player_1").event == rules.Opening(1, 3)
     table = replay(offer(1, 0, 0))
-    assert table.request("player_2").event == OfferMade(
+    assert table.request("player_2").event == rules.OfferMade(
         1, 3, "player_1", (1, 0, 0), (6, 4, 1), False
     )
     table = replay(offer(1, 0, 0), offer(0, 2, 1))
-    assert table.request("player_1").event == OfferMade(
+    assert table.request("player_1").event == rules.OfferMade(
         2, 3, "player_2", (0, 2, 1), (7, 2, 0), False
     )
 
@@ -70,7 +57,7 @@ def test_players_take_turns_within_round() -> None:
 def test_accepted_offer_divides_items() -> None:
     table = replay(offer(0, 4, 0), ACCEPT)
     bundles = ((7, 0, 1), (0, 4, 0))
-    assert settlement(table) == Settlement(
+    assert settlement(table) == rules.Settlement(
         ended="accept", round=1, by="player_2", bundles=bundles, worth=(100, 200)
     )
     assert payoffs(table) == {"player_1": 100, "player_2": 200}
@@ -82,7 +69,9 @@ def test_accepted_offer_divides_items() -> None:
 
 def test_walking_away_pays_discounted_outside_options() -> None:
     table = replay(WALK)
-    assert settlement(table) == Settlement(ended="walk", round=1, by="player_1", worth=(100, 60))
+    assert settlement(table) == rules.Settlement(
+        ended="walk", round=1, by="player_1", worth=(100, 60)
+    )
     assert payoffs(table) == {"player_1": 100, "player_2": 60}
     late = replay(offer(1, 0, 0), offer(1, 0, 0), offer(1, 0, 0), WALK, discount=0.9)
     assert (settlement(late).round, settlement(late).by) == (2, "player_2")
@@ -91,14 +80,16 @@ def test_walking_away_pays_discounted_outside_options() -> None:
 
 def test_counteroffer_as_last_answer_ends_negotiation() -> None:
     table = replay(*[offer(1, 0, 0)] * 6, discount=0.98)
-    assert settlement(table) == Settlement(ended="rounds", round=3, by="player_2", worth=(100, 60))
+    assert settlement(table) == rules.Settlement(
+        ended="rounds", round=3, by="player_2", worth=(100, 60)
+    )
     assert payoffs(table) == pytest.approx({"player_1": 96.04, "player_2": 57.624})
 
 
 def test_section_6_4_discounted_payoffs_of_round_3() -> None:
     """Section 6.4: 495 in round 3 at 0.98 is 475.40; the outside option of 201 is 193.04 there."""
-    game = ItemBargaining(discount=0.98)
-    ended = Settlement(ended="accept", round=3, by="player_1", worth=(495, 201))
+    game = rules.ItemBargaining(discount=0.98)
+    ended = rules.Settlement(ended="accept", round=3, by="player_1", worth=(495, 201))
     assert game.payoffs(ended) == pytest.approx({"player_1": 475.40, "player_2": 193.04}, abs=0.005)
 
 
@@ -109,7 +100,7 @@ def test_invalid_answer_counts_as_walking_away() -> None:
         (ask,) = table.pending.values()
         table.forfeit(ask.actor)
         assert not table.forfeited
-        assert settlement(table) == Settlement(
+        assert settlement(table) == rules.Settlement(
             ended="invalid", round=1, by=ask.actor, worth=(100, 60)
         )
         assert table.given[-1].action is None
@@ -130,7 +121,7 @@ def test_illegal_moves_are_rejected() -> None:
         table = replay(*moves)
         (ask,) = table.pending.values()
         with pytest.raises(IllegalAction, match=reason):
-            table.answer(ask.actor, Move.model_validate(wrong))
+            table.answer(ask.actor, rules.Move.model_validate(wrong))
 
 
 # Parameters.
@@ -145,19 +136,21 @@ def test_invalid_parameters_are_rejected() -> None:
     ]
     for wrong, reason in cases:
         with pytest.raises(ValidationError, match=reason):
-            ItemBargaining.model_validate(wrong)
+            rules.ItemBargaining.model_validate(wrong)
     with pytest.raises(ValidationError, match="one value of each player for each kind"):
-        Pool.model_validate(POOL.model_dump() | {"values": ((1, 2, 3), (1, 2))})
+        rules.Pool.model_validate(POOL.model_dump() | {"values": ((1, 2, 3), (1, 2))})
 
 
 def test_defaults_are_bg5() -> None:
-    assert ItemBargaining() == ItemBargaining.model_validate(PRESETS["BG5"])
+    assert rules.ItemBargaining() == rules.ItemBargaining.model_validate(rules.PRESETS["BG5"])
 
 
 def test_presets_match_appendix_a() -> None:
     """Table 1 of the paper: class, discount and rounds of the six games."""
-    games = {name: ItemBargaining.model_validate(preset) for name, preset in PRESETS.items()}
-    large = Drawn(kinds=5, mean=4, zeros="kept")
+    games = {
+        name: rules.ItemBargaining.model_validate(preset) for name, preset in rules.PRESETS.items()
+    }
+    large = rules.Drawn(kinds=5, mean=4, zeros="kept")
     assert {key: (game.quantities, game.discount, game.rounds) for key, game in games.items()} == {
         "BG1": (large, 0.9, 3),
         "BG2": (large, 0.98, 3),
@@ -175,10 +168,10 @@ def test_presets_match_appendix_a() -> None:
 
 def hands(count: int = 400, **parameters: Any) -> list[tuple[int, int]]:
     """Return pairs of a player's outside option and the total worth of all items to it."""
-    game = ItemBargaining(**parameters)
+    game = rules.ItemBargaining(**parameters)
     instances = [game.draw_instance(Chance(str(number))) for number in range(count)]
     return [
-        (outside, worth(instance.quantities, values))
+        (outside, rules.worth(instance.quantities, values))
         for instance in instances
         for outside, values in zip(instance.outside, instance.values, strict=True)
     ]
@@ -201,7 +194,7 @@ def test_outside_options_have_configured_range() -> None:
 def test_quantities_are_poisson_with_configured_zeros() -> None:
     cases = [("kept", 4.0, 0), ("redrawn", 4 / (1 - math.exp(-4)), 1), ("plus_one", 5.0, 1)]
     for zeros, mean, least in cases:
-        game = ItemBargaining.model_validate(
+        game = rules.ItemBargaining.model_validate(
             {"quantities": {"kinds": 5, "mean": 4, "zeros": zeros}}
         )
         sizes = [
@@ -211,20 +204,13 @@ def test_quantities_are_poisson_with_configured_zeros() -> None:
         assert sum(sizes) / len(sizes) == pytest.approx(mean, abs=5 * 2 / math.sqrt(5_000))
 
 
-def test_indivisible_pools_are_redrawn() -> None:
-    game = ItemBargaining.model_validate({"quantities": {"kinds": 1, "mean": 0.5}})
-    pools = [game.draw_instance(Chance(str(number))).quantities for number in range(300)]
-    assert min(pools) == (2,)
-    assert no_pool((0, 1)) == "there must be at least two items"
-
-
 @given(st.floats(0.5, 20), st.floats(0, 1, exclude_max=True))
 def test_poisson_inverts_distribution_function(mean: float, place: float) -> None:
     def below(count: int) -> float:
         return sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(count))
 
-    count = poisson(mean, place)
-    assert count == MAX_COUNT or below(count) - 1e-12 <= place <= below(count + 1) + 1e-12
+    count = rules.poisson(mean, place)
+    assert count == rules.MAX_COUNT or below(count) - 1e-12 <= place <= below(count + 1) + 1e-12
 
 
 # Prompts.
@@ -232,14 +218,14 @@ def test_poisson_inverts_distribution_function(mean: float, place: float) -> Non
 
 @given(st.integers(0, 500))
 def test_circle_5_bundle_is_always_feasible(seed: int) -> None:
-    game = ItemBargaining.model_validate(PRESETS["BGL"])
+    game = rules.ItemBargaining.model_validate(rules.PRESETS["BGL"])
     table = Table(game, game.draw_instance(Chance(str(seed))), "1")
     me: Any = table.heard["player_2"][0].event
     words = style("item_bargaining", "circle_5").tell(me, game, "player_2")
     (phrase,) = re.findall(r"keeping (.*?) and of", words)
     kept = tuple(int(units) for units in re.findall(r"(\d+) of kind", phrase))
     kept = kept or (0,) * len(me.quantities)
-    assert worth(kept, me.values) < me.outside
+    assert rules.worth(kept, me.values) < me.outside
     assert all(units <= count for units, count in zip(kept, me.quantities, strict=True))
 
 
@@ -247,10 +233,10 @@ def test_empty_offer_field_is_ignored() -> None:
     for action in ("ACCEPT", "WALK"):
         for idle in ("[]", "null"):
             written = f'{{"action": "{action}", "offer": {idle}}}'
-            assert Move.model_validate_json(written).offer is None
+            assert rules.Move.model_validate_json(written).offer is None
         with pytest.raises(ValidationError, match="goes with COUNTEROFFER only"):
-            Move.model_validate({"action": action, "offer": [0, 0, 0]})
+            rules.Move.model_validate({"action": action, "offer": [0, 0, 0]})
     with pytest.raises(ValidationError, match='a counteroffer needs an "offer"'):
-        Move.model_validate({"action": "COUNTEROFFER"})
+        rules.Move.model_validate({"action": "COUNTEROFFER"})
     with pytest.raises(IllegalAction, match="the offer must have 3 numbers"):
         replay(offer())

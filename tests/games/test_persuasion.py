@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import cheaptalk as ct
 from cheaptalk.games.persuasion import SPEC
@@ -167,19 +165,6 @@ def test_pooling_follows_glee_formula() -> None:
     ]
     for prior, value, q in cases:
         assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
-
-
-@given(st.floats(0.01, 0.99), st.floats(1, 4), st.floats(0, 0.99))
-def test_pooling_is_maximal_while_buying_pays(p: float, v: float, u: float) -> None:
-    def expected_gain(q: float) -> float:
-        good, bad = p, (1 - p) * q
-        return (good * v + bad * u) / (good + bad) - 1
-
-    q = pooling_probability(p, 1, v, u)
-    assert 0 <= q <= 1
-    assert expected_gain(q) >= -1e-9
-    if q < 1:
-        assert expected_gain(min(1.0, q + 1e-3)) < 0
 
 
 def lemon_recommendation_rate(game: Persuasion, **settings: Any) -> float:
