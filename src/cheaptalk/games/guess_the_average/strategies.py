@@ -1,22 +1,18 @@
 """Scripted strategies of the guess-the-average game, which depend only on observations."""
 
-from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
 
 from cheaptalk.games.guess_the_average import rules
 from cheaptalk.games.guess_the_average.rules import Briefing, NumberChoice, RoundResult
-from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
+from cheaptalk.games.rounds import Wholes, cached, in_turn, last_report
 from cheaptalk.rules import Action, DecisionRequest, strategy
 
 Level = Annotated[int, Field(ge=0, le=100)]
 
 
-@lru_cache(maxsize=REMEMBERED)
-def choose(number: int) -> NumberChoice:
-    """Return the action that chooses a number."""
-    return NumberChoice(chosen_number=number)
+choose = cached(NumberChoice)
 
 
 @strategy("player")

@@ -69,7 +69,7 @@ def optimal_plan(living: int, gold: int, majority: rules.Majority) -> tuple[int,
 
 
 Coins = Annotated[int, Field(ge=0, strict=True)]
-ACCEPT, REJECT = rules.Vote(decision="accept"), rules.Vote(decision="reject")
+VOTES = {True: rules.Vote(decision="accept"), False: rules.Vote(decision="reject")}
 
 
 def offer_others(turn: rules.Turn, *other_coins: int) -> rules.Plan:
@@ -90,11 +90,6 @@ def optimal(turn: rules.Turn, majority: rules.Majority) -> rules.Plan:
     return alike(turn, turn.gold) if plan is None else offer_others(turn, *plan[1:])
 
 
-def vote(accept: bool) -> rules.Vote:
-    """Return the vote for or against a plan."""
-    return ACCEPT if accept else REJECT
-
-
 def steps_below(request: DecisionRequest, plan_made: rules.PlanMade) -> int:
     """Return the number of ranks between this pirate and the proposer."""
     return [seat for seat, _ in plan_made.plan].index(request.actor)
@@ -108,7 +103,7 @@ def equilibrium(request: DecisionRequest) -> Action:
         return optimal(request.event, me.majority)
     plan_made: rules.PlanMade = request.event
     price = prices(len(plan_made.plan), me.gold, me.majority)[steps_below(request, plan_made) - 1]
-    return vote(plan_made.own >= price)
+    return VOTES[plan_made.own >= price]
 
 
 @strategy("player")
@@ -122,7 +117,7 @@ def textbook(request: DecisionRequest) -> Action:
         return optimal(request.event, "half")
     plan_made: rules.PlanMade = request.event
     same_parity = steps_below(request, plan_made) % 2 == 0
-    return vote(plan_made.own >= 2 or (plan_made.own == 1 and same_parity))
+    return VOTES[plan_made.own >= 2 or (plan_made.own == 1 and same_parity)]
 
 
 @strategy("player")
@@ -134,7 +129,7 @@ def equal_split(request: DecisionRequest) -> Action:
     if isinstance(request.event, rules.Turn):
         return alike(request.event, request.event.gold // len(request.event.living))
     plan_made: rules.PlanMade = request.event
-    return vote(plan_made.own >= request.briefing.gold // len(plan_made.plan))
+    return VOTES[plan_made.own >= request.briefing.gold // len(plan_made.plan)]
 
 
 @strategy("player")
@@ -149,7 +144,7 @@ def fixed(
     """
     if isinstance(request.event, rules.Turn):
         return alike(request.event, offer)
-    return vote(decision == "accept")
+    return VOTES[decision == "accept"]
 
 
 @strategy("player")
@@ -160,4 +155,4 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
         case rules.Turn(living=living, gold=gold) as turn:
             cuts = sorted(draw.integer(0, gold) for _ in living[1:])
             return offer_others(turn, *[end - start for start, end in pairwise((*cuts, gold))])
-    return vote(draw.happens(acceptance))
+    return VOTES[draw.happens(acceptance)]

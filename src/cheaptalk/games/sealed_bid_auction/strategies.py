@@ -1,9 +1,8 @@
 """Scripted strategies of the sealed-bid auction, which depend only on observations."""
 
-from functools import lru_cache
 from math import floor
 
-from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn
+from cheaptalk.games.rounds import Wholes, cached, in_turn
 from cheaptalk.games.sealed_bid_auction.rules import Bid, Briefing, Price, Turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
@@ -26,10 +25,7 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
     return valuation if price == "second" else low + (valuation - low) * (players - 1) / players
 
 
-@lru_cache(maxsize=REMEMBERED)
-def bid(amount: int) -> Bid:
-    """Return the action that bids an amount."""
-    return Bid(bid=amount)
+bid = cached(Bid)
 
 
 @strategy("player")
