@@ -20,7 +20,6 @@ from cheaptalk.games.negotiation.rules import (
 from cheaptalk.games.negotiation.strategies import (
     equilibrium_share,
     optimal_gain,
-    regret_minimising_gain,
 )
 from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from tests.games.tables import events, table_after
@@ -219,20 +218,6 @@ def test_prior_optimal_prices_against_prior() -> None:
     assert prices(table) == [15_000, 9_600]
     sure = match(game, "prior_optimal", "fixed_price", seller={"factors": [1.3]})
     assert prices(sure)[0] == 13_000
-
-
-@given(st.floats(0.37, 1), st.floats(1, 1_000))
-def test_random_price_equalises_regret(place: float, surplus: float) -> None:
-    """At every v from c + (h - c) / e to h the expected regret is (h - c) / e."""
-    worth = place * surplus
-    steps = 4_000
-    earned = 0.0
-    for step in range(steps):
-        demanded = regret_minimising_gain(surplus, (step + 0.5) / steps)
-        if demanded <= worth:
-            earned += demanded / steps
-    regret = worth - earned
-    assert regret == pytest.approx(surplus / math.e, rel=2e-3)
 
 
 def test_regret_minimising_prices_follow_density() -> None:
