@@ -36,17 +36,6 @@ def test_gains_match_recorded_round() -> None:
     assert result.outcome.gains[0] == pytest.approx(holdings)
 
 
-def test_payoffs_sum_tokens_over_rounds() -> None:
-    game = rules(rounds=2)
-    result = result_of(game, (20, 20, 20, 20), (20, 0, 0, 0))
-    assert game.payoffs(result.outcome) == {
-        "player_1": 40.0 + 10.0,
-        "player_2": 40.0 + 30.0,
-        "player_3": 40.0 + 30.0,
-        "player_4": 40.0 + 30.0,
-    }
-
-
 def test_payoff_bounds_are_reached() -> None:
     for factor in (0, 0.5, 1, 2, 4, 6):
         game = rules(factor=factor)

@@ -70,13 +70,6 @@ def test_precedence_decides_only_ties() -> None:
     assert (match.outcome.winners, match.outcome.gains) == (("player_2",), ((0, 1, 0),))
 
 
-def test_ties_are_broken_at_random() -> None:
-    game = auction(players=2, rounds=400, low=10, high=20, distinct=False)
-    outcome = play_out(game, SPEC.strategies["fixed"].with_settings(choices=(5,)))
-    assert isinstance(outcome, Bids)
-    assert outcome.winners.count("player_1") / 400 == pytest.approx(0.5, abs=0.08)
-
-
 def test_bids_above_own_valuation_are_rejected_unless_limits_are_disabled() -> None:
     cases: list[tuple[bool, tuple[int, int, int], int, str]] = [
         (True, (30, 90, 80), 31, '"bid" must be from 0 to 30, not 31'),
