@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import cheaptalk as ct
 from cheaptalk.games.battle_royale.rules import BattleRoyale
@@ -104,3 +105,54 @@ def test_total_bounds_of_deal_or_no_deal_match_best_context() -> None:
         best = max(map(best_joint_score, all_contexts()))
         totals = DealOrNoDeal(objective=objective).total_bounds()["player"]
         assert totals == (0.0, (1 + objective) * best)
+
+
+INVALID: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "battle_royale": [({"hit_rates": [0.5, 0.4]}, "must be in ascending order")],
+    "chip_trading": [({"colours": ["green", "red", "RED"]}, "red occurs more than once")],
+    "deal_or_no_deal": [
+        ({"objective": "rival"}, "must be self, coop, comp or a number from -1 to 1"),
+        ({"objective": True}, "true is not a number"),
+        ({"contexts": [{"counts": [1, 1, 1], "values": [[1, 0, 9], [9, 1, 0]]}]}, "5 to 7"),
+    ],
+    "diners_dilemma": [
+        ({"costly_price": 10}, "costly_price: must be above cheap_price"),
+        ({"cheap_utility": 20}, "costly_utility: must be above cheap_utility"),
+    ],
+    "el_farol_bar": [
+        ({"home": 10}, "home must be above crowded and below fun, not 10"),
+        ({"home": 0}, "home must be above crowded and below fun, not 0"),
+        ({"fun": -1}, "home must be above crowded and below fun"),
+    ],
+    "guess_the_average": [
+        ({"ratio": True}, "not true or false"),
+        ({"ratio": float("nan")}, "not a valid fraction"),
+        ({"ratio": float("inf")}, "not a valid fraction"),
+        ({"minimum": 100}, "maximum must be greater than the minimum"),
+        ({"told": "equilibrium", "ratio": 1}, "requires a ratio other than 1"),
+    ],
+    "item_bargaining": [
+        ({"quantities": (1,)}, "there must be at least two items"),
+        ({"quantities": ()}, "there must be at least two items"),
+        ({"quantities": (99, 99, 99, 99)}, "divided in more than 1,000,000 ways"),
+        ({"quantities": {"kinds": 10, "mean": 4}}, "divided in more than 1,000,000 ways"),
+    ],
+    "negotiation": [
+        ({"price_limit": 1.1}, "at least seller_factor and buyer_factor"),
+        ({"names": {"bob": "John"}}, "outside option"),
+    ],
+    "sealed_bid_auction": [
+        ({"low": 200}, "high: must be low plus a positive multiple of step"),
+        ({"step": 7}, "high: must be low plus a positive multiple of step"),
+        ({"players": 22}, "distinct: 22 players need as many valuations, but only 21"),
+        ({"high": 1_000_000, "step": 10}, "at most 10,001"),
+        ({"draws": "gama", "distinct": False}, "draws: "),
+    ],
+}
+
+
+@pytest.mark.parametrize("game", INVALID)
+def test_invalid_parameters_are_rejected(game: str) -> None:
+    for parameters, reason in INVALID[game]:
+        with pytest.raises(ValidationError, match=reason):
+            ct.get_game(game).rules.model_validate(parameters)
