@@ -9,8 +9,7 @@ from cheaptalk.rules import Action, DecisionRequest, strategy
 
 CENT = 0.01
 """Tolerance of comparisons, because offers are rounded to cents."""
-ANSWERS = {True: Reply(decision="accept"), False: Reply(decision="reject")}
-"""The replies that accept or reject an offer."""
+ACCEPT, REJECT = Reply(decision="accept"), Reply(decision="reject")
 
 
 def offer(request: DecisionRequest, share: float, message: str = "") -> Action:
@@ -33,7 +32,12 @@ def offered(request: DecisionRequest, offer_made: OfferMade) -> float:
 
 def enough(request: DecisionRequest, offer_made: OfferMade, share: float) -> Reply:
     """Accept an offer if it gives the seat at least this share of the money, within a cent."""
-    return ANSWERS[offered(request, offer_made) >= share - CENT / request.briefing.money]
+    return answer(offered(request, offer_made) >= share - CENT / request.briefing.money)
+
+
+def answer(accept: bool) -> Reply:
+    """Return the reply that accepts or rejects an offer."""
+    return ACCEPT if accept else REJECT
 
 
 @cache
@@ -75,7 +79,7 @@ def subgame_perfect(request: DecisionRequest) -> Action:
         share = equilibrium_share(stage, me.rounds, me.discount, rival)
         return offer(request, share, "This is what waiting is worth to each of us.")
     if request.event.last:
-        return ANSWERS[True]
+        return answer(True)
     waiting = me.discount * equilibrium_share(stage + 1, me.rounds, me.discount, rival)
     return enough(request, request.event, waiting)
 
@@ -116,7 +120,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     """Offer a uniformly distributed division, and accept offers with a fixed probability."""
     draw = request.chance("move", request.number)
     if isinstance(request.event, OfferMade):
-        return ANSWERS[draw.happens(acceptance)]
+        return answer(draw.happens(acceptance))
     return offer(request, draw.uniform())
 
 
