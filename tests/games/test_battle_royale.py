@@ -188,41 +188,33 @@ def test_mean_published_scores_of_strategies() -> None:
 # Strategies
 
 
-def test_weakest_of_three_misses_on_purpose_in_equilibrium() -> None:
-    """GAMA-Bench section 3.3: players 7, 8 and 10 remain, and player 7 moves."""
-    table = new_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
-    equilibrium = SPEC.strategies["equilibrium"]
-    assert equilibrium(table.request("player_1")) == Shot(action="miss", target=None)
-    shoot(table, None)
-    assert equilibrium(table.request("player_2")) == Shot(action="shoot", target="player_3")
-
-
-def test_equilibrium_player_targets_strongest_in_large_groups() -> None:
-    table = new_table(BattleRoyale())
-    shot = SPEC.strategies["equilibrium"](table.request("player_1"))
-    assert shot == Shot(action="shoot", target="player_10")
+def test_strategies_choose_their_targets() -> None:
+    """GAMA-Bench section 3.3: of players 7, 8 and 10, player 7 misses; then 8 shoots at 10."""
+    three = new_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
+    missed = new_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
+    shoot(missed, None)
+    hit = new_table(TRUEL, True)
+    shoot(hit, "player_2")
+    cases: list[tuple[str, Table, dict[str, Any], str | None]] = [
+        ("equilibrium", three, {}, None),
+        ("equilibrium", missed, {}, "player_3"),
+        ("equilibrium", new_table(BattleRoyale()), {}, "player_10"),  # too many to solve
+        ("strongest", new_table(), {}, "player_3"),
+        ("weakest", new_table(), {}, "player_2"),
+        ("fixed", new_table(), {"target": "player_2"}, "player_2"),
+        ("fixed", hit, {"target": "player_2"}, None),
+    ]
+    for name, table, settings, target in cases:
+        action = SPEC.strategies[name](table.request(shooter(table)), **settings)
+        assert action == Shot(action="shoot" if target else "miss", target=target)
+    with pytest.raises(ValueError, match='no player "player_9"'):
+        SPEC.strategies["fixed"](hit.request("player_3"), target="player_9")
 
 
 def test_equilibrium_win_rate_matches_solution() -> None:
     wins = [play_match("equilibrium", str(seed), TRUEL).outcome for seed in range(600)]
     first = sum(isinstance(end, Battle) and end.living == ("player_1",) for end in wins)
     assert first / 600 == pytest.approx(0.3808, abs=0.04)
-
-
-def test_strongest_and_weakest_pick_their_targets() -> None:
-    for name, target in (("strongest", "player_3"), ("weakest", "player_2")):
-        shot = SPEC.strategies[name](new_table().request("player_1"))
-        assert shot == Shot(action="shoot", target=target)
-
-
-def test_fixed_player_shoots_only_at_its_target() -> None:
-    table = new_table(TRUEL, True)
-    fixed = SPEC.strategies["fixed"]
-    assert fixed(table.request("player_1"), target="player_2").target == "player_2"  # type: ignore[attr-defined]
-    shoot(table, "player_2")
-    assert fixed(table.request("player_3"), target="player_2") == Shot(action="miss", target=None)
-    with pytest.raises(ValueError, match='no player "player_9"'):
-        fixed(table.request("player_3"), target="player_9")
 
 
 # Theory

@@ -281,58 +281,31 @@ def test_strategies_respect_narrow_price_limit() -> None:
 # Metrics
 
 
-def metrics(game: Negotiation, outcome: Sale, as_published: bool = False) -> dict[str, Any]:
-    result = Result(game, Instance(), outcome)
-    return {name: metric.variant(as_published)(result) for name, metric in SPEC.metrics.items()}
-
-
-def test_metrics_of_trade() -> None:
-    outcome = Sale(stage=3, price=11_000, ended="trade")
-    assert metrics(Negotiation(), outcome) == pytest.approx(
-        {
-            "agreement": 1,
-            "alice_gain": 0.3,
-            "bob_gain": 0.1,
-            "efficiency": 1,
-            "fairness": 1 - 4 * 0.1**2,
-            "price": 1.1,
-            "rounds": 3,
-        }
-    )
-
-
-def test_metrics_without_trade() -> None:
-    cases: list[Any] = ["john", "rounds"]
-    for ended in cases:
-        assert metrics(Negotiation(), Sale(stage=2, ended=ended)) == {
-            "agreement": 0,
-            "alice_gain": 0,
-            "bob_gain": 0,
-            "efficiency": 0,
-            "fairness": 1,
-            "price": None,
-            "rounds": 2,
-        }
-
-
-def test_efficiency_requires_ownership_by_higher_value() -> None:
-    cases = [
-        (0.8, 1.2, 10_000, 1),
-        (0.8, 1.2, None, 0),
-        (1.2, 0.8, 10_000, 0),
-        (1.2, 0.8, None, 1),
-        (1.2, 1.2, 10_000, 1),
-        (1.2, 1.2, None, 1),
+def test_metrics_match_hand_calculation() -> None:
+    trade = {"agreement": 1, "alice_gain": 0.3, "bob_gain": 0.1, "price": 1.1, "rounds": 3}
+    failure = {"agreement": 0, "alice_gain": 0, "bob_gain": 0, "price": None, "rounds": 2}
+    lower = {"seller_factor": 1.2, "buyer_factor": 0.8}
+    equal = {"seller_factor": 1.2, "buyer_factor": 1.2}
+    sold, unsold = Sale(stage=1, price=10_000, ended="trade"), Sale(stage=1, ended="rounds")
+    dear = Sale(stage=1, price=17_000, ended="trade")
+    cases: list[tuple[dict[str, Any], Sale, dict[str, float | None]]] = [
+        (
+            {},
+            Sale(stage=3, price=11_000, ended="trade"),
+            trade | {"efficiency": 1, "fairness": 1 - 4 * 0.1**2},
+        ),
+        ({}, Sale(stage=2, ended="john"), failure | {"efficiency": 0, "fairness": 1}),
+        ({}, Sale(stage=2, ended="rounds"), failure | {"efficiency": 0, "fairness": 1}),
+        ({}, sold, {"efficiency": 1, "fairness": 1}),
+        (lower, sold, {"efficiency": 0}),
+        (lower, unsold, {"efficiency": 1}),
+        (equal, sold, {"efficiency": 1}),
+        (equal, unsold, {"efficiency": 1}),
+        ({}, dear, {"fairness": 1 - 4 * 0.7**2}),
     ]
-    for f_a, f_b, price, efficient in cases:
-        game = Negotiation(seller_factor=f_a, buyer_factor=f_b)
-        outcome = Sale(stage=1, price=price, ended="rounds" if price is None else "trade")
-        assert metrics(game, outcome)["efficiency"] == efficient
-
-
-def test_fairness_is_clipped_only_in_published_variant() -> None:
-    outcome = Sale(stage=1, price=17_000, ended="trade")
-    assert metrics(Negotiation(), outcome)["fairness"] == pytest.approx(1 - 4 * 0.7**2)
-    assert metrics(Negotiation(), outcome, as_published=True)["fairness"] == 0
-    fairest = Sale(stage=1, price=10_000, ended="trade")
-    assert metrics(Negotiation(), fairest)["fairness"] == 1
+    for parameters, outcome, expected in cases:
+        result = Result(Negotiation(**parameters), Instance(), outcome)
+        values = {name: SPEC.metrics[name].of(result) for name in expected}
+        assert values == pytest.approx(expected)
+    clipped = SPEC.metrics["fairness"].variant(as_published=True)
+    assert clipped(Result(Negotiation(), Instance(), dear)) == 0

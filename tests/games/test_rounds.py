@@ -54,7 +54,7 @@ def going(count: int, players: int = 10) -> list[str]:
     return ["go" if player < count else "stay" for player in range(players)]
 
 
-SCORES: list[tuple[GameSpec, dict[str, Any], list[Sequence[object]], float]] = [
+SCORES: list[Any] = [
     *((DINERS, {}, [dishes(costly)], 10 * costly) for costly in (0, 4, 10)),
     (DINERS, {}, [dishes(4), dishes(0)], 20),
     *((DOLLAR, {}, [[bid] * 10], score) for bid, score in ((10, 100), (0, 0), (20, 0), (5, 50))),
@@ -88,8 +88,8 @@ SCORES: list[tuple[GameSpec, dict[str, Any], list[Sequence[object]], float]] = [
         for factor, score in ((0, 75), (0.5, 75), (4, 75), (4.01, 25), (8, 25))
     ),
 ]
-"""Scores S1 to S5 of GAMA-Bench (appendix E) in matches with these rounds."""
-PUBLISHED_SCORES = [
+"""Games, parameters, rounds, and their scores S1 to S5 of GAMA-Bench (appendix E)."""
+PUBLISHED_SCORES: list[tuple[GameSpec, dict[str, Any], Sequence[int], float]] = [
     (GUESS, {"minimum": 50, "maximum": 150, "ratio": "1/2"}, (70, 70, 70), 130),
     (GUESS, {"minimum": 50, "maximum": 150, "ratio": "3/2"}, (70, 70, 70), 20),
     (GOODS, {"factor": 4}, (0, 10, 10, 0), 75),

@@ -139,8 +139,12 @@ def configuration_check(check: Callable[[GameSpec, Game, str], None]) -> Check:
 
     @wraps(check)
     def checked(game_spec: GameSpec, game: Game, seed: str, *, limit: float = LIMIT) -> None:
-        with _located(game_spec, limit, check.__name__, game, seed):
-            check(game_spec, game, seed)
+        try:
+            with time_limit(limit):
+                check(game_spec, game, seed)
+        except (Exception, Stuck) as error:
+            context = f"{check.__name__}, {_setting(game_spec, game)}, seed {seed}"
+            raise _placed(game_spec, context, error) from error
 
     return checked
 
@@ -150,28 +154,22 @@ def spec_check(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecCheck:
 
     @wraps(check)
     def checked(game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
-        with _located(game_spec, limit, check.__name__):
-            check(game_spec, seeds)
+        try:
+            with time_limit(limit):
+                check(game_spec, seeds)
+        except (Exception, Stuck) as error:
+            raise _placed(game_spec, check.__name__, error) from error
 
     return checked
 
 
-@contextmanager
-def _located(
-    game_spec: GameSpec, limit: float, check: str, game: Game | None = None, seed: str = ""
-) -> Iterator[None]:
-    """Run a check with a time limit, and add the location to its errors."""
-    try:
-        with time_limit(limit):
-            yield
-    except (Exception, Stuck) as error:
-        setting = f", {_setting(game_spec, game)}, seed {seed}" if game is not None else ""
-        location = f"{game_spec.name}: {check}{setting}"
-        if isinstance(error, Stuck):
-            raise OutOfTime(f"{location}: {error}") from error
-        problem = str(error) if isinstance(error, Broken) else describe(error)
-        problem = problem.replace(f"{game_spec.name}: ", "")
-        raise ConformanceError(f"{location}: {problem}") from error
+def _placed(game_spec: GameSpec, context: str, error: Exception | Stuck) -> ConformanceError:
+    if isinstance(error, Stuck):
+        return OutOfTime(f"{game_spec.name}: {context}: {error}")
+    problem = str(error) if isinstance(error, Broken) else describe(error)
+    return ConformanceError(
+        f"{game_spec.name}: {context}: {problem.replace(f'{game_spec.name}: ', '')}"
+    )
 
 
 def root_cause(error: BaseException) -> str:
@@ -234,8 +232,9 @@ def questions(
 ) -> Iterator[tuple[DecisionRequest, Action]]:
     """Play a match to its end; yield each request and answer before processing the answer.
 
-    ``players`` are strategies by seat or role; all other seats play at random. ``stream`` is the
-    name of random streams that replace those of the match, if not empty.
+    Args:
+        players: strategies by seat or role; all other seats play at random.
+        stream: the name of random streams that replace those of the match, if not empty.
     """
     strategies, roles = random_moves(game_spec) | dict(players or {}), table.game.seats
     seats = {actor.name: actor.seat for actor in table.game.actors}

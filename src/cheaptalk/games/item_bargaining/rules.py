@@ -141,17 +141,10 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
 
 
 class Briefing(ct.Event):
-    """Information that a player receives at the start of the match.
+    """Information that a player receives at the start of the match, with its private values.
 
-    Attributes:
-        seat, rival: the player's seat and the other one.
-        quantities: the items of each kind.
-        values: the value of one item of each kind to the player.
-        total: the value of all items to the player.
-        outside: the value of its outside option.
-        least_outside, below_total: the range of outside options, see the parameters.
-        highest_value: the maximum value of an item.
-        discount, rounds: as in the parameters.
+    ``values`` are the values of one item of each kind, ``total`` is the value of all items, and
+    ``outside`` the value of the outside option. The fields after it are parameters of the game.
     """
 
     seat: str
