@@ -44,9 +44,6 @@ def reply(table: ct.Table, decision: str) -> None:
     table.answer(seat, Reply.model_validate({"decision": decision}))
 
 
-# Rules.
-
-
 def test_proposers_take_turns_until_an_offer_is_accepted() -> None:
     table = new_table(money=100)
     for proposer, responder in (("alice", "bob"), ("bob", "alice"), ("alice", "bob")):
@@ -140,9 +137,6 @@ def test_metrics_match_paper_and_published_code() -> None:
 discounts = st.floats(0.05, 1.0)
 
 
-# Equilibrium.
-
-
 def backward_induction_share(rounds: int, first: float, second: float) -> float:
     """Return the first proposer's share, computed backwards from the last stage."""
     worth = {"first": first, "second": second}
@@ -187,9 +181,6 @@ def test_unknown_rival_discount_defaults_to_own_discount() -> None:
     offer = strategies.subgame_perfect(table.request("alice"))
     assert isinstance(offer, Offer)
     assert offer.alice_gain == pytest.approx(10_000 * equilibrium_share(1, 3, 0.8, 0.8), abs=0.01)
-
-
-# Strategies.
 
 
 def demands(name: str) -> list[float]:

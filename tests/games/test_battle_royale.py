@@ -53,9 +53,6 @@ def play_match(
     return play(game or BattleRoyale(), Hits(), seed, {"player": decide})
 
 
-# Rules
-
-
 def test_survivors_take_turns_until_one_remains() -> None:
     table = new_table(TRUEL, False, True, False, True)
     order = [shooter(table)]
@@ -153,9 +150,6 @@ def test_targets_can_be_display_names() -> None:
     assert reason == 'there is no player "Ann"; you can shoot at player_2, player_3'
 
 
-# Metrics
-
-
 def test_score_counts_shots_at_strongest_opponent() -> None:
     table = new_table(TRUEL, False, False, False, True, True)
     shoot(table, "player_3", "player_1", "player_2", "player_2", "player_1")
@@ -185,9 +179,6 @@ def test_mean_published_scores_of_strategies() -> None:
         assert statistics.mean(scores) == pytest.approx(mean, abs=2)
 
 
-# Strategies
-
-
 def test_strategies_choose_their_targets() -> None:
     """GAMA-Bench section 3.3: of players 7, 8 and 10, player 7 misses; then 8 shoots at 10."""
     three = new_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
@@ -215,9 +206,6 @@ def test_equilibrium_win_rate_matches_solution() -> None:
     wins = [play_match("equilibrium", str(seed), TRUEL).outcome for seed in range(600)]
     first = sum(isinstance(end, Battle) and end.living == ("player_1",) for end in wins)
     assert first / 600 == pytest.approx(0.3808, abs=0.04)
-
-
-# Theory
 
 
 rates = st.lists(st.floats(0.01, 1), min_size=2, max_size=5).map(sorted).map(tuple)

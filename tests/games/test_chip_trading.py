@@ -68,8 +68,6 @@ def surplus_ratios(outcomes: list[rules.Trading]) -> list[float]:
     return [surplus / bound for surplus, bound in pairs if bound]
 
 
-# Rules.
-
 GAME = rules.ChipTrading(colours=("green", "red", "blue"))
 DEALT = ("player_2", "player_1", "player_3")
 HANDS = rules.Hands(
@@ -91,9 +89,6 @@ def pending_event(table: Table, seat: str) -> Any:
     return table.pending[seat].event
 
 
-# Instances.
-
-
 def test_instance_of_another_game_is_rejected() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"order": ("player_1", "player_2")}, "have different players"),
@@ -105,9 +100,6 @@ def test_instance_of_another_game_is_rejected() -> None:
     for changed, message in cases:
         with pytest.raises(RulesError, match=message):
             Table(GAME, HANDS.model_copy(update=changed), "test")
-
-
-# Turns.
 
 
 def test_players_propose_in_dealt_order_every_round() -> None:
@@ -148,9 +140,6 @@ def test_partner_is_drawn_and_other_acceptor_stays_hidden() -> None:
     assert 70 < partners.count("player_1") < 130
 
 
-# Legality.
-
-
 def test_illegal_proposals_are_rejected_with_reason() -> None:
     cases = [
         (trade(11, "red", 1, "blue"), "you hold only 10 red chips"),
@@ -180,9 +169,6 @@ def test_player_without_chips_can_only_decline() -> None:
     table.answer("player_3", rules.Response(decision="decline"))
 
 
-# Outcomes.
-
-
 def test_payoffs_are_gains_floored_at_zero() -> None:
     table = dealt_table(rounds=1)
     play_turn(table, trade(4, "blue", 5, "red"), willing="3")
@@ -194,9 +180,6 @@ def test_payoffs_are_gains_floored_at_zero() -> None:
     assert payoffs == {"player_1": 0, "player_2": 1.5, "player_3": 0}
     ends: list[Any] = [events(table, seat)[-1] for seat in GAME.seats]
     assert [(end.gain, end.paid) for end in ends] == [(0, 0), (150, 150), (-80, 0)]
-
-
-# Rational traders.
 
 
 def test_rational_traders_never_propose_or_accept_losses() -> None:
@@ -264,9 +247,6 @@ def test_one_for_one_gives_no_more_chips_than_it_gets() -> None:
         decision="decline"
     )
     assert SPEC.strategies["greedy"](table.request("player_2")) == rules.Response(decision="accept")
-
-
-# The Bayesian player.
 
 
 def test_too_many_possible_values_raise_error() -> None:
@@ -365,9 +345,6 @@ def test_expected_gains_match_enumeration() -> None:
             able = holdings[player]["red"] >= offer.want_amount
             nobody *= 1 - able * sum(gains) / len(cases)
         assert expected == pytest.approx(offer.gain(worths) * (1 - nobody))
-
-
-# Published figures.
 
 
 def test_table_3_of_strategic_tradeoffs_surplus_of_bayesian_players() -> None:

@@ -67,9 +67,6 @@ def play_match(name: str, seed: str, **parameters: Any) -> Trading:
     return table.outcome
 
 
-# Before play.
-
-
 def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades() -> None:
     for colours, expected in ((2, 37.1), (3, 120.7), (4, 250.7)):
         trades = expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
@@ -99,8 +96,6 @@ def test_surplus_bound_of_simple_cases() -> None:
     for rows, expected in cases:
         assert surplus_bound(worths(*rows), 10) == pytest.approx(expected)
 
-
-# Metrics.
 
 ROWS = ((10, 90), (80, 20), (50, 60))
 GAME = game(
@@ -161,8 +156,6 @@ def test_proposal_metrics_by_outcome() -> None:
     assert metrics.accepted_ratio(match) == 1.625
     assert metrics.rejected_ratio(match) == 1.5
 
-
-# Regret.
 
 FIGURE_4 = (
     ((20, 20), (50, 40), (10, 30)),

@@ -68,9 +68,6 @@ def rejection_reason(table: Table, action: Action) -> str:
     return str(caught.value)
 
 
-# Contexts.
-
-
 def test_contexts_match_enumeration_by_rule_of_paper() -> None:
     """Section 2: each kind has value for a player; either player can get 10, but never both."""
     legal = set()
@@ -202,9 +199,6 @@ def test_missing_file_raises_error(tmp_path: Path) -> None:
         read_contexts(tmp_path / "none.txt")
 
 
-# Instances.
-
-
 def test_contexts_can_be_configured() -> None:
     other = Context(counts=(1, 4, 1), values=((4, 1, 2), (0, 2, 2)))
     game = rules.DealOrNoDeal(contexts=(CONTEXT, other))
@@ -213,15 +207,9 @@ def test_contexts_can_be_configured() -> None:
     assert {instance.first for instance in drawn} == set(PARTNERS)
 
 
-# Parameters.
-
-
 def test_objectives_are_names_or_weights() -> None:
     for name, weight in (("self", 0), ("coop", 1), ("comp", -1), (0.25, 0.25)):
         assert rules.DealOrNoDeal.model_validate({"objective": name}).objective == weight
-
-
-# Play.
 
 
 def test_agreement_pays_x_plus_lambda_y() -> None:

@@ -64,9 +64,6 @@ def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
     return table.request(seat)
 
 
-# Negotiators.
-
-
 def test_honest_players_maximise_lower_payoff() -> None:
     for objective in ("self", "coop", "comp", 0.5):
         for table in play_matches("honest", "honest", objective=objective):
@@ -181,9 +178,6 @@ def test_stated_values_affect_offers() -> None:
     assert silent != informed
 
 
-# Mistakes.
-
-
 def test_each_setting_causes_only_its_own_mistake() -> None:
     cases = [
         ("impossible", "impossible_counts"),
@@ -278,9 +272,6 @@ def test_table_1_lists_all_corrections() -> None:
                 assert type(caught.value) is TABLE_1[reason]
                 seen.add(reason)
     assert seen == set(TABLE_1)
-
-
-# Metrics.
 
 
 def test_metrics_match_hand_calculation() -> None:

@@ -33,9 +33,6 @@ def proposal(player: str, *claim: int) -> dialogue.Move:
     return dialogue.Move(player, Proposal(books=books, hats=hats, balls=balls))
 
 
-# Offers.
-
-
 @given(st.data())
 def test_offers_round_trip_through_text(data: st.DataObject) -> None:
     counts = data.draw(st.sampled_from(all_contexts())).counts
@@ -128,9 +125,6 @@ def test_unclear_acceptance_is_ignored() -> None:
         assert not accepts(text, COUNTS, (2, 0, 0))
 
 
-# Agreement.
-
-
 def test_agreement_lasts_until_contradicted() -> None:
     cases = [
         ([], None, False),
@@ -148,9 +142,6 @@ def test_agreement_lasts_until_contradicted() -> None:
     for texts, division, agreed in cases:
         state = dialogue.standing(COUNTS, messages(*texts))
         assert (state.division, state.agreed) == (division, agreed)
-
-
-# Inconsistencies.
 
 
 def test_only_plain_statements_about_current_match_are_counts() -> None:

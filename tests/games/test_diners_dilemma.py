@@ -40,9 +40,6 @@ def orders(letters: str) -> tuple[Dish, ...]:
     return tuple("costly" if letter == "h" else "cheap" for letter in letters)
 
 
-# Rules
-
-
 def test_bill_is_split_equally() -> None:
     game = new_game(players=4, rounds=2)
     result = result_of(game, orders("hlll"), orders("hhhh"))
@@ -75,9 +72,6 @@ def test_payoff_bounds_are_tight(game: DinersDilemma) -> None:
     assert (min(every), max(every)) == pytest.approx(game.payoff_bounds()["player"])
 
 
-# Theory
-
-
 def test_menus_of_table_8_gama_bench_are_dilemmas() -> None:
     for menu in TABLE_8:
         game = new_game(*menu)
@@ -108,9 +102,6 @@ def test_best_dishes_maximise_own_and_total_payoffs(game: DinersDilemma, others:
 
 
 # Metrics
-
-
-# Strategies
 
 
 def test_cooperation_pays_more_than_equilibrium() -> None:

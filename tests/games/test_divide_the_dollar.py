@@ -23,9 +23,6 @@ def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     return play_out(game, *(SPEC.strategies[name] for name in names))
 
 
-# Rules.
-
-
 @given(bids, st.integers(1, 300))
 def test_bids_are_paid_only_if_their_sum_fits(row: list[int], golds: int) -> None:
     game = rules(players=len(row), golds=golds, limits=False)
@@ -35,9 +32,6 @@ def test_bids_are_paid_only_if_their_sum_fits(row: list[int], golds: int) -> Non
 
 
 # Score.
-
-
-# Theory.
 
 
 @given(st.integers(1, 60), st.lists(st.integers(0, 60), min_size=2, max_size=5))
@@ -56,9 +50,6 @@ def test_best_bid_and_equal_shares_match_enumeration(golds: int, row: list[int])
         possible = payoffs(row, player)
         assert possible[best_bid(golds, sum(row) - bid)] == max(possible)
         assert max(payoffs(shares, player)) == shares[player]
-
-
-# Strategies.
 
 
 def test_equilibrium_players_divide_all_gold() -> None:

@@ -31,9 +31,6 @@ def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     return play_out(bar, *(SPEC.strategies[name] for name in names))
 
 
-# Rules.
-
-
 def test_going_pays_up_to_capacity() -> None:
     for count in range(11):
         result = result_of(game(players=10), going(count))
@@ -46,9 +43,6 @@ def test_payoffs_sum_utilities_over_rounds() -> None:
     result = result_of(bar, ("go", "go"), ("go", "stay"), ("stay", "stay"))
     assert bar.payoffs(result.outcome) == {"player_1": 1.5, "player_2": -1.0}
     assert bar.payoff_bounds() == {"player": (-6.0, 9.0)}
-
-
-# Score.
 
 
 def test_score_of_independent_players_matches_binomial() -> None:
@@ -64,9 +58,6 @@ def test_score_of_independent_players_matches_binomial() -> None:
         chance = SPEC.strategies["random"].with_settings(probability=probability)
         outcome = play_out(ElFarolBar(rounds=800), chance)
         assert score_of(SPEC, *outcome.choices) == pytest.approx(score, abs=2.0)
-
-
-# Theory.
 
 
 @given(st.integers(2, 60), st.floats(0, 1), st.floats(0.05, 0.95))
@@ -101,9 +92,6 @@ def test_pure_equilibria_fill_bar_exactly(players: int, tenths: int) -> None:
         return leave and join
 
     assert [count for count in range(players + 1) if stable(count)] == [room(players, tenths / 10)]
-
-
-# Strategies.
 
 
 def test_equilibrium_and_capacity_players_follow_probability() -> None:

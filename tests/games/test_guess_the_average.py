@@ -31,9 +31,6 @@ def gains(*row: int, **parameters: Any) -> tuple[float, ...]:
     return tuple(result.outcome.gains[0])
 
 
-# Rules.
-
-
 def test_tied_winners_share_win() -> None:
     cases = [
         ((20, 40, 60), "2/3", (1.0, 0.0, 0.0)),
@@ -68,9 +65,6 @@ def test_payoff_is_share_of_rounds_won() -> None:
     }
 
 
-# Parameters.
-
-
 def test_ratios_are_exact() -> None:
     cases: list[tuple[object, Fraction]] = [
         ("2/3", Fraction(2, 3)),
@@ -87,9 +81,6 @@ def test_ratios_are_exact() -> None:
 
 
 # Score.
-
-
-# Human baseline.
 
 
 def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
@@ -117,9 +108,6 @@ def prize(guess: int, others: list[int], ratio: Fraction) -> float:
     if guess not in winning:
         return 0.0
     return 1 / sum(number in winning for number in [guess, *others])
-
-
-# Theory.
 
 
 def stable(players: int, number: int, numbers: range, ratio: Fraction) -> bool:
@@ -159,9 +147,6 @@ def test_nearest_to_target_minimises_distance(others: list[int], ratio: Fraction
         assert nearest == 100
         return
     assert distance(nearest) == min(distance(number) for number in range(101))
-
-
-# Strategies.
 
 
 def test_level_two_beats_level_one() -> None:

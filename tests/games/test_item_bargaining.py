@@ -48,9 +48,6 @@ def payoffs(table: Table) -> dict[str, float]:
     return table.game.payoffs(table.outcome)
 
 
-# Play.
-
-
 def test_players_take_turns_within_round() -> None:
     table = replay()
     assert table.request("player_1").event == rules.Opening(1, 3)
@@ -116,9 +113,6 @@ def test_invalid_answer_counts_as_walking_away() -> None:
         assert table.given[-1].action is None
 
 
-# Moves.
-
-
 def test_illegal_moves_are_rejected() -> None:
     cases: list[tuple[list[Any], dict[str, Any], str]] = [
         ([], ACCEPT, "there is no offer yet that could be accepted"),
@@ -132,9 +126,6 @@ def test_illegal_moves_are_rejected() -> None:
         (ask,) = table.pending.values()
         with pytest.raises(IllegalAction, match=reason):
             table.answer(ask.actor, rules.Move.model_validate(wrong))
-
-
-# Parameters.
 
 
 def test_values_must_be_complete() -> None:
@@ -162,9 +153,6 @@ def test_presets_match_appendix_a() -> None:
         "BGS": ((7, 4, 1), 0.98, 3),
         "BGL": (large, 0.98, 3),
     }
-
-
-# Instances.
 
 
 def hands(count: int = 400, **parameters: Any) -> list[tuple[int, int]]:
@@ -214,9 +202,6 @@ def test_poisson_inverts_distribution_function(mean: float, place: float) -> Non
     assert count == rules.MAX_COUNT or below(count) - 1e-12 <= place <= below(count + 1) + 1e-12
 
 
-# Prompts.
-
-
 @given(st.integers(0, 500))
 def test_circle_5_bundle_is_always_feasible(seed: int) -> None:
     game = rules.ItemBargaining.model_validate(rules.PRESETS["BGL"])
@@ -254,9 +239,6 @@ def new_request(
     return table.request(ask.actor)
 
 
-# Extreme strategies.
-
-
 def test_soft_opens_with_uniformly_drawn_bundle() -> None:
     game = rules.ItemBargaining(quantities=(2, 1))
     tables = [Table(game, game.draw_instance(Chance("1")), str(seed)) for seed in range(1_200)]
@@ -278,9 +260,6 @@ def test_tough_offers_one_least_valued_item() -> None:
         assert S["tough"](request) == strategies.give(expected)
     assert S["tough"](new_request(instance=other)) == strategies.give((0, 1, 0))
     assert S["tough"](new_request(instance=other), item="first") == strategies.give((1, 0, 0))
-
-
-# Aspiration (appendix L).
 
 
 def test_targets_of_appendix_l() -> None:
@@ -375,9 +354,6 @@ def test_aspire_accepts_and_demands_its_target() -> None:
     for request, settings, expected in cases:
         action = S["aspire"](request, **settings)
         assert action == expected if expected else action != strategies.ACCEPT
-
-
-# Best response.
 
 
 SMALL: dict[str, Any] = {"quantities": (2, 1), "highest_value": 3, "rounds": 2, "discount": 0.9}

@@ -46,9 +46,6 @@ def metric(name: str, result: Result, as_published: bool = False) -> float | Non
     return SPEC.metrics[name].variant(as_published)(result)
 
 
-# Welfare.
-
-
 AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
 """In round 2 player 2 gets (1, 4, 0), worth 205, and player 1 (6, 0, 1), worth 90."""
 
@@ -115,9 +112,6 @@ def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
         metric("opposition", replace(AGREED))
     assert metric("utilitarian_welfare", AGREED) is not None
-
-
-# Envy.
 
 
 def test_envy_freeness_up_to_one_item() -> None:
@@ -210,9 +204,6 @@ def test_invalid_answer_is_not_a_mistake() -> None:
     assert metric("invalid_walk", result) == 1
     assert metric("walked_from_more", result) == 0
     assert [turn.move for turn in turns(result)][-1] is None
-
-
-# Stated holdings.
 
 
 def test_false_stated_holdings() -> None:

@@ -66,9 +66,6 @@ def prices(table: Table) -> list[float]:
     return [given.action.price for given in table.given if isinstance(given.action, Price)]
 
 
-# Rules
-
-
 def test_trade_pays_difference_between_price_and_value() -> None:
     game = quiet()
     table = table_after(game, ask(11_000), REJECT, ask(9_500), ACCEPT)
@@ -111,9 +108,6 @@ def test_limit_prices_are_legal_and_reach_payoff_bounds() -> None:
         bounds = game.payoff_bounds()
         assert paid["alice"] == bounds["alice"][price > 0]
         assert paid["bob"] == bounds["bob"][price == 0]
-
-
-# Strategies
 
 
 @given(
@@ -276,9 +270,6 @@ def test_strategies_respect_narrow_price_limit() -> None:
         named = prices(match(game, name, name))
         assert named
         assert 0 <= min(named) <= max(named) <= 8_750
-
-
-# Metrics
 
 
 def test_metrics_match_hand_calculation() -> None:

@@ -69,9 +69,6 @@ def marks(flags: tuple[bool, ...]) -> str:
     return "".join("+" if flag else "-" for flag in flags)
 
 
-# Instances
-
-
 def test_qualities_depend_only_on_seed_and_round() -> None:
     short, long = Persuasion(horizon=5), Persuasion(horizon=50)
     assert (
@@ -86,9 +83,6 @@ def test_instance_of_another_length_is_rejected() -> None:
     for drawn in ("h", "hhh"):
         with pytest.raises(RulesError, match="numbers of rounds"):
             replay(binary(2), drawn)
-
-
-# Rules
 
 
 def test_payoffs_are_sales_and_buyer_surplus() -> None:
@@ -120,9 +114,6 @@ def test_buying_everything_reaches_payoff_bounds() -> None:
             assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
 
-# Myopic buyers
-
-
 def test_myopic_buyer_observes_only_summary_of_past() -> None:
     game = binary(4, myopic=True)
     table = replay(game, "llhh", YES, YES, YES, NO, NO, YES, YES)
@@ -137,9 +128,6 @@ def test_myopic_buyer_observes_only_summary_of_past() -> None:
         QualityRevealed,
         GameOver,
     ]
-
-
-# Sellers
 
 
 def test_simple_players_follow_their_rules() -> None:
@@ -185,9 +173,6 @@ def test_persuader_guesses_unknown_value() -> None:
     game = binary(2_000, value=4, low_value=0.9, prior=0.25, seller_knows_values=False)
     assert lemon_recommendation_rate(game) == pytest.approx(1 / 3, abs=0.03)
     assert lemon_recommendation_rate(game, guess=1) == 0
-
-
-# Buyers
 
 
 def test_sceptical_buyer_considers_only_prior() -> None:
@@ -243,9 +228,6 @@ def test_unknown_sentences_carry_no_information() -> None:
                 assert decided == Purchase(decision=decision)
 
 
-# Metrics
-
-
 def metrics(
     game: Persuasion, outcome: Trades, as_published: bool = False
 ) -> dict[str, float | None]:
@@ -287,8 +269,6 @@ def test_published_bob_gain_charges_refused_lemons() -> None:
         outcome = Trades(high=(high, high), recommended=recommended, bought=(False, True))
         assert metrics(binary(2), outcome).items() >= expected.items()
 
-
-# Pitches
 
 PRAISE = [
     "I recommend that you buy this product.",

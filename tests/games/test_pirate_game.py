@@ -67,9 +67,6 @@ def play_match(strategy: str, game: rules.PirateGame | None = None, **settings: 
     return play(game or rules.PirateGame(), Instance(), "test", {"player": decide})
 
 
-# Rules
-
-
 def test_plan_passes_with_half_of_votes_or_a_strict_majority() -> None:
     game, strict = rules.PirateGame(players=4), rules.PirateGame(players=4, majority="strict")
     table, other = new_table(game), new_table(strict)
@@ -130,9 +127,6 @@ def test_plans_can_use_display_names() -> None:
     assert table.outcome == rules.Voyage(ballots=(ballot((70, 20, 10), "+++", True),))
 
 
-# Theory
-
-
 def test_optimal_plan_of_ten_pirates() -> None:
     cases: list[tuple[rules.Majority, tuple[int, ...]]] = [
         ("half", (96, 0, 1, 0, 1, 0, 1, 0, 1, 0)),
@@ -174,9 +168,6 @@ def test_optimal_plan_is_best_for_proposer(
 def test_fates_of_two_pirates() -> None:
     assert fates(2, 100, "half") == (Fate(True, 100), Fate(True, 0))
     assert fates(2, 100, "strict") == (Fate(False, 0), Fate(True, 100))
-
-
-# Metrics
 
 
 def test_score_of_table_2_gama_bench() -> None:

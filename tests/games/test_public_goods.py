@@ -27,9 +27,6 @@ def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     return play_out(game, *(SPEC.strategies[name] for name in names))
 
 
-# Rules.
-
-
 def test_gains_match_recorded_round() -> None:
     result = result_of(rules(players=10), PUBLISHED)
     holdings = (28.2, 33.2, 37.2, 33.2, 38.2, 28.2, 28.2, 18.2, 18.2, 28.2)
@@ -44,9 +41,6 @@ def test_payoff_bounds_are_reached() -> None:
         assert game.payoff_bounds() == {"player": (min(gains), max(gains))}
 
 
-# Score.
-
-
 def test_efficiency_is_one_at_joint_optimum() -> None:
     for factor in (0.5, 1, 2, 6):
         best = 20 if factor > 1 else 0
@@ -54,9 +48,6 @@ def test_efficiency_is_one_at_joint_optimum() -> None:
         assert SPEC.metrics["efficiency"].of(result) == pytest.approx(1)
         worst = result_of(rules(factor=factor), (20 - best,) * 4)
         assert SPEC.metrics["efficiency"].of(worst) == pytest.approx(min(factor, 1 / factor))
-
-
-# Theory.
 
 
 @given(
@@ -72,9 +63,6 @@ def test_dominant_contribution_is_always_best(others: list[int], factor: float) 
     else:
         assert max(gains) - gains[dominant] < 1e-9
         assert gains.index(max(gains)) == dominant
-
-
-# Strategies.
 
 
 def test_equilibrium_contribution_depends_on_factor() -> None:

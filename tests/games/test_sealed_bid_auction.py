@@ -46,9 +46,6 @@ def gama_score(strategy: str, published: bool = False, **settings: Any) -> float
     return metric("score", Result.of(GAMA, GAMA.draw_instance(Chance("any")), outcome), published)
 
 
-# Rules
-
-
 def test_highest_bid_wins_and_pays_first_or_second_price() -> None:
     cases: list[tuple[Any, int]] = [("first", 70), ("second", 60)]
     for price, paid in cases:
@@ -84,9 +81,6 @@ def test_bids_above_own_valuation_are_rejected_unless_limits_are_disabled() -> N
     assert game.payoffs(match.outcome)["player_1"] == -90
 
 
-# Valuations
-
-
 def test_gama_bench_valuations_use_seeds_42_to_61() -> None:
     rows = GAMA.draw_instance(Chance("any")).valuations
     assert rows == GAMA.draw_instance(Chance("another")).valuations
@@ -106,9 +100,6 @@ def test_valuations_lie_on_grid(players: int, rounds: int, distinct: bool, seed:
         assert set(row) <= set(range(20, 71, 10))
         assert not distinct or len(set(row)) == players
         assert sorted(order) == sorted(game.seats)
-
-
-# Theory
 
 
 @given(st.integers(2, 10), st.fractions(0, 1), st.fractions(0, 1))
@@ -144,9 +135,6 @@ def test_lowest_valuation_raises_equilibrium_bid() -> None:
     assert strategy(untold.request("player_1")) == Bid(bid=75)
 
 
-# Metrics
-
-
 def test_scores_of_fixed_bids_with_gama_bench_valuations() -> None:
     cases: list[tuple[str, dict[str, Any], float]] = [
         ("fixed", {"choices": (0,)}, 94.5),
@@ -176,9 +164,6 @@ def test_other_metrics() -> None:
     assert metric("revenue", match) == (40 + 20) / 2
     assert metric("gain", match) == (10 + 10) / 2
     assert metric("bid_share", match) == pytest.approx((0.4 + 2 + 1 + 1 + 1) / 5)
-
-
-# Strategies
 
 
 def test_fixed_bids_cycle_and_are_limited_to_legal_bids() -> None:

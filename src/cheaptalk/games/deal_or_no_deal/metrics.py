@@ -174,15 +174,10 @@ def faulty_turns(result: Result, moves: Sequence[dialogue.Move]) -> set[int]:
     return {fault.turn for fault in dialogue.inconsistencies(result.instance.context, moves)}
 
 
-def requests_and_moves(result: Result) -> list[tuple[int, dialogue.Move]]:
-    """Return the messages and proposals of a match in order, with the number of each request."""
-    answers = result.moves(rules.MessageOrProposal, rules.Proposal)
-    return [(request, dialogue.Move(actor, action)) for request, actor, action in answers]
-
-
 def moves_of(result: Result) -> list[dialogue.Move]:
     """Return the messages and proposals of a match in order, one per turn."""
-    return [move for _, move in requests_and_moves(result)]
+    answers = result.moves(rules.MessageOrProposal, rules.Proposal)
+    return [dialogue.Move(actor, action) for _, actor, action in answers]
 
 
 def _messages(result: Result) -> list[str]:
@@ -259,16 +254,15 @@ def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
     Turns are included if the exact check can read them: if they state a number of items or a value
     of the speaker, or contain a claim after a plain agreement.
     """
-    context = result.instance.context
-    moves = requests_and_moves(result)
-    turns = [move for _, move in moves]
+    context, moves = result.instance.context, moves_of(result)
+    requests = [request for request, *_ in result.moves(rules.MessageOrProposal, rules.Proposal)]
     faults: dict[int, str] = {}
-    for turn, _, fault in dialogue.inconsistencies(context, turns):
+    for turn, _, fault in dialogue.inconsistencies(context, moves):
         faults.setdefault(turn, fault)
-    agreed = dialogue.standing(context.counts, turns).agreed
+    agreed = dialogue.standing(context.counts, moves).agreed
     return {
         (request, move.player): faults.get(turn, CONSISTENT)
-        for turn, (request, move) in enumerate(moves, start=1)
+        for turn, (request, move) in enumerate(zip(requests, moves, strict=True), start=1)
         if turn in faults
         or (
             agreed
