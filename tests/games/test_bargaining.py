@@ -8,26 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining import SPEC, strategies
-from cheaptalk.games.bargaining.rules import (
-    Agreement,
-    Bargaining,
-    Briefing,
-    Division,
-    Offer,
-    OfferMade,
-    OfferRejected,
-    Reply,
-    Turn,
-)
+from cheaptalk.games.bargaining import SPEC, rules, strategies
 from cheaptalk.games.bargaining.strategies import equilibrium_share
 from cheaptalk.rules import Decide
 
 INSTANCE = ct.Instance()
 
 
-def game(**parameters: Any) -> Bargaining:
-    return Bargaining.model_validate({"messages": False, **parameters})
+def game(**parameters: Any) -> rules.Bargaining:
+    return rules.Bargaining.model_validate({"messages": False, **parameters})
 
 
 def new_table(**parameters: Any) -> ct.Table:
@@ -36,12 +25,12 @@ def new_table(**parameters: Any) -> ct.Table:
 
 def propose(table: ct.Table, alice: float, bob: float) -> None:
     (seat,) = table.pending
-    table.answer(seat, Offer(alice_gain=alice, bob_gain=bob))
+    table.answer(seat, rules.Offer(alice_gain=alice, bob_gain=bob))
 
 
 def reply(table: ct.Table, decision: str) -> None:
     (seat,) = table.pending
-    table.answer(seat, Reply.model_validate({"decision": decision}))
+    table.answer(seat, rules.Reply.model_validate({"decision": decision}))
 
 
 def test_proposers_take_turns_until_an_offer_is_accepted() -> None:
@@ -51,13 +40,13 @@ def test_proposers_take_turns_until_an_offer_is_accepted() -> None:
         propose(table, 70, 30)
         assert list(table.pending) == [responder]
         reply(table, "accept" if table.requests == 5 else "reject")
-    assert table.outcome == Division(stage=3, alice_gain=70, bob_gain=30)
+    assert table.outcome == rules.Division(stage=3, alice_gain=70, bob_gain=30)
     payoffs = table.game.payoffs(table.outcome)
     assert payoffs == pytest.approx({"alice": 56.7, "bob": 24.3})
     for seat in ("alice", "bob"):
-        assert table.heard[seat][-1].event == Agreement(3, 70, 30, payoffs[seat])
-    assert [m.event for m in table.heard["alice"] if isinstance(m.event, OfferRejected)] == [
-        OfferRejected(1)
+        assert table.heard[seat][-1].event == rules.Agreement(3, 70, 30, payoffs[seat])
+    assert [m.event for m in table.heard["alice"] if isinstance(m.event, rules.OfferRejected)] == [
+        rules.OfferRejected(1)
     ]
 
 
@@ -83,32 +72,36 @@ def test_offer_sum_tolerates_rounding_errors() -> None:
 
 def test_complete_information_reveals_both_discounts() -> None:
     table = new_table(discounts=(0.9, 0.8), horizon=3)
-    assert table.heard["alice"][0].event == Briefing("alice", "bob", 10_000, 0.9, 0.8, 3, False)
-    assert table.heard["bob"][0].event == Briefing("bob", "alice", 10_000, 0.8, 0.9, 3, False)
-    assert table.request("alice").event == Turn(1, 10_000, False, None, None)
+    assert table.heard["alice"][0].event == rules.Briefing(
+        "alice", "bob", 10_000, 0.9, 0.8, 3, False
+    )
+    assert table.heard["bob"][0].event == rules.Briefing("bob", "alice", 10_000, 0.8, 0.9, 3, False)
+    assert table.request("alice").event == rules.Turn(1, 10_000, False, None, None)
     propose(table, 1, 9_999)
     reply(table, "reject")
-    assert table.request("bob").event == Turn(2, 10_000, False, 0.8, 0.9)
+    assert table.request("bob").event == rules.Turn(2, 10_000, False, 0.8, 0.9)
     propose(table, 1, 9_999)
-    assert table.request("alice").event == OfferMade(2, "bob", 1, 9_999, None, False, 0.9, 0.8)
+    assert table.request("alice").event == rules.OfferMade(
+        2, "bob", 1, 9_999, None, False, 0.9, 0.8
+    )
     reply(table, "reject")
     propose(table, 1, 9_999)
     worth = 0.8**2, 0.9**2
-    assert table.request("bob").event == OfferMade(3, "alice", 1, 9_999, None, True, *worth)
+    assert table.request("bob").event == rules.OfferMade(3, "alice", 1, 9_999, None, True, *worth)
 
 
 def test_reminders_can_be_disabled() -> None:
     table = new_table(reminders=False)
     propose(table, 1, 9_999)
     reply(table, "reject")
-    assert table.request("bob").event == Turn(2, 10_000, False, None, None)
+    assert table.request("bob").event == rules.Turn(2, 10_000, False, None, None)
 
 
 # Payoffs and metrics, calculated by hand: $100, discounts 0.9 and 0.8.
 
 GAME = game(money=100, discounts=(0.9, 0.8), horizon=5)
-AGREED = Division(stage=3, alice_gain=60, bob_gain=40)
-FAILED = Division()
+AGREED = rules.Division(stage=3, alice_gain=60, bob_gain=40)
+FAILED = rules.Division()
 
 
 def test_metrics_match_paper_and_published_code() -> None:
@@ -121,8 +114,8 @@ def test_metrics_match_paper_and_published_code() -> None:
         ("efficiency", FAILED, 0, 0.4096),
         ("fairness", AGREED, 0.96, 0.96),
         ("fairness", FAILED, 1, 0),
-        ("fairness", Division(stage=1, alice_gain=100, bob_gain=0), 0, 0),
-        ("fairness", Division(stage=1, alice_gain=50, bob_gain=50), 1, 1),
+        ("fairness", rules.Division(stage=1, alice_gain=100, bob_gain=0), 0, 0),
+        ("fairness", rules.Division(stage=1, alice_gain=50, bob_gain=50), 1, 1),
         ("agreement", AGREED, 1, 1),
         ("agreement", FAILED, 0, 0),
         ("rounds", AGREED, 3, 3),
@@ -166,10 +159,10 @@ def test_equilibrium_players_agree_in_first_stage() -> None:
     cases: list[Any] = [1, 2, 3, 12, {"rounds": 99, "hidden": True}]
     for rounds in cases:
         for pair in ((0.9, 0.9), (0.8, 0.95), (0.95, 0.8), (1, 0.9), (0.9, 1), (1, 1)):
-            rules = game(discounts=pair, horizon=rounds)
-            players = dict.fromkeys(rules.roles, SPEC.strategies["subgame_perfect"])
-            outcome = ct.play(rules, INSTANCE, "seed", players).outcome
-            assert isinstance(outcome, Division)
+            bargaining = game(discounts=pair, horizon=rounds)
+            players = dict.fromkeys(bargaining.roles, SPEC.strategies["subgame_perfect"])
+            outcome = ct.play(bargaining, INSTANCE, "seed", players).outcome
+            assert isinstance(outcome, rules.Division)
             assert outcome.stage == 1
             last = rounds if isinstance(rounds, int) else None
             share = equilibrium_share(1, last, *pair)
@@ -179,7 +172,7 @@ def test_equilibrium_players_agree_in_first_stage() -> None:
 def test_unknown_rival_discount_defaults_to_own_discount() -> None:
     table = new_table(discounts=(0.8, 0.95), complete_information=False, horizon=3)
     offer = strategies.subgame_perfect(table.request("alice"))
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, rules.Offer)
     assert offer.alice_gain == pytest.approx(10_000 * equilibrium_share(1, 3, 0.8, 0.8), abs=0.01)
 
 
@@ -193,7 +186,7 @@ def demands(name: str) -> list[float]:
     return [
         given.action.alice_gain / 10_000
         for given in table.given
-        if given.actor == "alice" and isinstance(given.action, Offer)
+        if given.actor == "alice" and isinstance(given.action, rules.Offer)
     ]
 
 
@@ -212,22 +205,22 @@ def test_strategies_reach_expected_outcomes() -> None:
     equal, fixed, linear, random = (
         SPEC.strategies[name] for name in ("equal_split", "fixed_demand", "linear", "random")
     )
-    cases: list[tuple[Decide, Decide, Division]] = [
-        (equal, equal, Division(stage=1, alice_gain=5_000, bob_gain=5_000)),
-        (fixed, equal, Division()),
+    cases: list[tuple[Decide, Decide, rules.Division]] = [
+        (equal, equal, rules.Division(stage=1, alice_gain=5_000, bob_gain=5_000)),
+        (fixed, equal, rules.Division()),
         (
             fixed.with_settings(share=0.7),
             fixed.with_settings(share=0.3),
-            Division(stage=1, alice_gain=7_000, bob_gain=3_000),
+            rules.Division(stage=1, alice_gain=7_000, bob_gain=3_000),
         ),
-        (linear, linear, Division(stage=12, alice_gain=5_000, bob_gain=5_000)),
+        (linear, linear, rules.Division(stage=12, alice_gain=5_000, bob_gain=5_000)),
     ]
     for alice, bob, expected in cases:
         assert ct.play(game(), INSTANCE, "seed", {"alice": alice, "bob": bob}).outcome == expected
     for acceptance, stage in ((0.0, None), (1.0, 1)):
         players = dict.fromkeys(("alice", "bob"), random.with_settings(acceptance=acceptance))
         outcome = ct.play(game(), INSTANCE, "seed", players).outcome
-        assert isinstance(outcome, Division)
+        assert isinstance(outcome, rules.Division)
         assert outcome.stage == stage
 
 

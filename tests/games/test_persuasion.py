@@ -5,20 +5,8 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.persuasion import SPEC
+from cheaptalk.games.persuasion import SPEC, rules
 from cheaptalk.games.persuasion.metrics import recommends
-from cheaptalk.games.persuasion.rules import (
-    Briefing,
-    GameOver,
-    Persuasion,
-    Pitch,
-    ProductOffered,
-    Purchase,
-    Qualities,
-    QualityRevealed,
-    Record,
-    Trades,
-)
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
 from cheaptalk.rules import Chance, Result, RulesError, Table, play
 from tests.games.tables import events, table_after
@@ -27,31 +15,31 @@ YES: dict[str, Any] = {"decision": "yes"}
 NO: dict[str, Any] = {"decision": "no"}
 
 
-def binary(rounds: int = 20, **parameters: Any) -> Persuasion:
-    return Persuasion(signal="binary", horizon=rounds, **parameters)
+def binary(rounds: int = 20, **parameters: Any) -> rules.Persuasion:
+    return rules.Persuasion(signal="binary", horizon=rounds, **parameters)
 
 
 def say(message: str) -> dict[str, str]:
     return {"message": message}
 
 
-def qualities(marks: str) -> Qualities:
+def qualities(marks: str) -> rules.Qualities:
     """Return an instance from a string of qualities, ``h`` and ``l``."""
-    return Qualities(qualities=tuple(mark == "h" for mark in marks))
+    return rules.Qualities(qualities=tuple(mark == "h" for mark in marks))
 
 
-def replay(game: Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
+def replay(game: rules.Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
     return table_after(game, *moves, instance=qualities(marks))
 
 
 def match(
-    game: Persuasion,
+    game: rules.Persuasion,
     marks: str,
     seller: str,
     buyer: str,
     seed: str = "1",
     **settings: Any,
-) -> Trades:
+) -> rules.Trades:
     """Play a match between two strategies on given qualities; settings are the seller's."""
     players = {
         "alice": SPEC.strategies[seller].with_settings(**settings),
@@ -60,8 +48,8 @@ def match(
     return trades(play(game, qualities(marks), seed, players))
 
 
-def trades(table: Table) -> Trades:
-    assert isinstance(table.outcome, Trades)
+def trades(table: Table) -> rules.Trades:
+    assert isinstance(table.outcome, rules.Trades)
     return table.outcome
 
 
@@ -70,12 +58,12 @@ def marks(flags: tuple[bool, ...]) -> str:
 
 
 def test_qualities_depend_only_on_seed_and_round() -> None:
-    short, long = Persuasion(horizon=5), Persuasion(horizon=50)
+    short, long = rules.Persuasion(horizon=5), rules.Persuasion(horizon=50)
     assert (
         long.draw_instance(Chance("a")).qualities[:5] == short.draw_instance(Chance("a")).qualities
     )
     assert long.draw_instance(Chance("a")) != long.draw_instance(Chance("b"))
-    drawn = Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
+    drawn = rules.Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
     assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
 
 
@@ -89,7 +77,7 @@ def test_payoffs_are_sales_and_buyer_surplus() -> None:
     game = binary(4, value=3, low_value=0.25)
     moves = [YES, YES, YES, YES, NO, NO, YES, YES]
     outcome = trades(replay(game, "hlhl", *moves))
-    assert outcome == Trades(
+    assert outcome == rules.Trades(
         high=(True, False, True, False),
         recommended=(True, True, False, True),
         bought=(True, True, False, True),
@@ -117,16 +105,16 @@ def test_buying_everything_reaches_payoff_bounds() -> None:
 def test_myopic_buyer_observes_only_summary_of_past() -> None:
     game = binary(4, myopic=True)
     table = replay(game, "llhh", YES, YES, YES, NO, NO, YES, YES)
-    assert events(table, "bob_1")[1] == Record(0, None, None)
-    assert events(table, "bob_2")[1] == Record(1, bought=1, low_bought=1)
-    assert events(table, "bob_3")[1] == Record(2, bought=0.5, low_bought=0.5)
-    assert events(table, "bob_4")[1] == Record(3, bought=2 / 3, low_bought=1 / 3)
+    assert events(table, "bob_1")[1] == rules.Record(0, None, None)
+    assert events(table, "bob_2")[1] == rules.Record(1, bought=1, low_bought=1)
+    assert events(table, "bob_3")[1] == rules.Record(2, bought=0.5, low_bought=0.5)
+    assert events(table, "bob_4")[1] == rules.Record(3, bought=2 / 3, low_bought=1 / 3)
     assert [type(event) for event in events(table, "bob_3")] == [
-        Briefing,
-        Record,
-        ProductOffered,
-        QualityRevealed,
-        GameOver,
+        rules.Briefing,
+        rules.Record,
+        rules.ProductOffered,
+        rules.QualityRevealed,
+        rules.GameOver,
     ]
 
 
@@ -137,9 +125,9 @@ def test_simple_players_follow_their_rules() -> None:
     assert (marks(honest.recommended or ()), marks(honest.bought)) == ("+--+", "+--+")
     assert (marks(naive.recommended or ()), marks(naive.bought)) == ("++++", "++++")
     for recommended, decision in ((True, "yes"), (False, "no")):
-        table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
+        table = replay(rules.Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
         decided = SPEC.strategies["trusting"](table.request("bob"))
-        assert decided == Purchase.model_validate({"decision": decision})
+        assert decided == rules.Purchase.model_validate({"decision": decision})
 
 
 def test_pooling_follows_glee_formula() -> None:
@@ -155,7 +143,7 @@ def test_pooling_follows_glee_formula() -> None:
         assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
 
 
-def lemon_recommendation_rate(game: Persuasion, **settings: Any) -> float:
+def lemon_recommendation_rate(game: rules.Persuasion, **settings: Any) -> float:
     rounds = game.horizon.rounds
     lemons = match(game, "l" * rounds, "kamenica_gentzkow", "sceptical", **settings)
     return sum(lemons.recommended or ()) / rounds
@@ -192,7 +180,7 @@ def test_sceptical_buyer_considers_only_prior() -> None:
 def test_bayesian_buyer_learns_credibility_of_seller() -> None:
     cases: list[Any] = ["binary", "text"]
     for signal in cases:
-        game = Persuasion(horizon=12, signal=signal)
+        game = rules.Persuasion(horizon=12, signal=signal)
         fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
         assert marks(fooled) == "++----------"
         assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
@@ -203,11 +191,11 @@ def test_bayesian_buyer_learns_credibility_of_seller() -> None:
 
 def test_myopic_bayesian_buyer_uses_record() -> None:
     cases = [
-        (Record(0, None, None), True),
-        (Record(10, 0.5, 0.0), True),
-        (Record(10, 0.5, 0.1), True),
-        (Record(10, 0.5, 0.2), False),
-        (Record(10, 0.0, 0.0), True),
+        (rules.Record(0, None, None), True),
+        (rules.Record(10, 0.5, 0.0), True),
+        (rules.Record(10, 0.5, 0.1), True),
+        (rules.Record(10, 0.5, 0.2), False),
+        (rules.Record(10, 0.0, 0.0), True),
     ]
     for record, buys in cases:
         game = binary(1, myopic=True)
@@ -215,7 +203,7 @@ def test_myopic_bayesian_buyer_uses_record() -> None:
         table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
         decided = SPEC.strategies["bayesian"](table.request("bob_1"))
         # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
-        assert decided == Purchase(decision="yes" if buys else "no")
+        assert decided == rules.Purchase(decision="yes" if buys else "no")
 
 
 def test_unknown_sentences_carry_no_information() -> None:
@@ -223,20 +211,20 @@ def test_unknown_sentences_carry_no_information() -> None:
         for words in ("", "I recommend that you buy this product", "Best quality!"):
             cases: list[tuple[float, Any]] = [(1.9, "no"), (2, "yes")]
             for value, decision in cases:
-                table = replay(Persuasion(horizon=1, value=value), "h", say(words))
+                table = replay(rules.Persuasion(horizon=1, value=value), "h", say(words))
                 decided = SPEC.strategies[buyer](table.request("bob"))
-                assert decided == Purchase(decision=decision)
+                assert decided == rules.Purchase(decision=decision)
 
 
 def metrics(
-    game: Persuasion, outcome: Trades, as_published: bool = False
+    game: rules.Persuasion, outcome: rules.Trades, as_published: bool = False
 ) -> dict[str, float | None]:
-    result = Result(game, Qualities(qualities=outcome.high), outcome)
+    result = Result(game, rules.Qualities(qualities=outcome.high), outcome)
     return {name: metric.variant(as_published)(result) for name, metric in SPEC.metrics.items()}
 
 
 # Ten rounds: four of six good products are bought, and one of four bad ones.
-MIXED = Trades(
+MIXED = rules.Trades(
     high=(True,) * 6 + (False,) * 4,
     recommended=(True,) * 7 + (False,) * 3,
     bought=(True,) * 4 + (False,) * 2 + (True,) + (False,) * 3,
@@ -266,7 +254,7 @@ def test_published_bob_gain_charges_refused_lemons() -> None:
         (False, (False, True), {"efficiency": None, "fairness": 0.5, "honesty": 0.5}),
         (True, None, {"efficiency": 0.5, "fairness": None, "honesty": None}),
     ):
-        outcome = Trades(high=(high, high), recommended=recommended, bought=(False, True))
+        outcome = rules.Trades(high=(high, high), recommended=recommended, bought=(False, True))
         assert metrics(binary(2), outcome).items() >= expected.items()
 
 
@@ -340,13 +328,13 @@ def test_only_plain_statements_are_interpreted(
 def test_honesty_check_covers_text_messages() -> None:
     """A seller that praised every bad product used to score "true statements: 1.00"."""
     game = ct.get_game("persuasion")
-    rules = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
+    talking = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
     messages = iter(["This product is excellent.", "Hello.", "I do not recommend it."] * 2)
     players = {
-        "alice": lambda _: Pitch(message=next(messages)),
-        "bob": lambda _: Purchase(decision="no"),
+        "alice": lambda _: rules.Pitch(message=next(messages)),
+        "bob": lambda _: rules.Purchase(decision="no"),
     }
-    result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
+    result = ct.play(talking, talking.draw_instance(ct.Chance("1")), "1", players).result()
     verdicts = [*game.checks["honesty"](result).values()]
     interpreted = [
         (high, number % 3 == 0)

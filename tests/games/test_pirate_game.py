@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from cheaptalk.games.pirate_game import SPEC, rules
 from cheaptalk.games.pirate_game.strategies import (
-    Fate,
     fates,
     optimal_plan,
     prices,
@@ -163,11 +162,6 @@ def test_optimal_plan_is_best_for_proposer(
         assert sum(plan) == gold
         accepts = sum(share >= price for share, price in zip(plan[1:], vote_prices, strict=True))
         assert accepts >= need
-
-
-def test_fates_of_two_pirates() -> None:
-    assert fates(2, 100, "half") == (Fate(True, 100), Fate(True, 0))
-    assert fates(2, 100, "strict") == (Fate(False, 0), Fate(True, 100))
 
 
 def test_score_of_table_2_gama_bench() -> None:
