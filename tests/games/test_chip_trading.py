@@ -1,5 +1,6 @@
 """Chip trading: rules, scripted traders and Bayesian beliefs."""
 
+from functools import cache
 from itertools import product
 from statistics import fmean, stdev
 from typing import Any
@@ -50,6 +51,7 @@ def proposal(name: str, table: Table, **values: Any) -> rules.Proposal:
     return action
 
 
+@cache
 def play_games(
     colours: int, count: int, name: str = "bayesian", **values: Any
 ) -> list[rules.Trading]:
