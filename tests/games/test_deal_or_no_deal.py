@@ -263,6 +263,7 @@ def test_turn_limit_ends_game_without_payoff() -> None:
 
 
 def test_final_failure_aborts_match_without_payoff() -> None:
+    assert rules.DealOrNoDeal.tries == 5  # appendix A
     for objective in ("self", "comp"):
         cases = [([], "player_1"), ([HELLO], "player_2"), ([HELLO, propose(0, 0, 0)], "player_1")]
         for moves, by in cases:

@@ -93,7 +93,7 @@ def test_messages_are_read_verbatim() -> None:
 def test_table_1_faulty_replies_are_rejected_with_reason() -> None:
     """The corrections of Liao, Tomlin and Klein (2024, Table 1), and further faults.
 
-    The rules make two other corrections: see the game's tests.
+    The rules of Deal or No Deal make two other corrections: early and excessive claims.
     """
     order = "a proposal must name books, hats and balls, once each and in this order"
     count = "exactly 3 numbers in figures, one each of books, hats and balls"
