@@ -74,7 +74,7 @@ def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades() -> None
 
 
 def test_section_4_of_strategic_tradeoffs_mean_bound() -> None:
-    for colours, expected in ((3, 13.88), (4, 21.57)):
+    for colours, expected in ((2, 6.53), (3, 13.88), (4, 21.57)):
         rules = ChipTrading(colours=COLOURS[:colours])
         bounds = []
         for number in range(60):
