@@ -258,8 +258,9 @@ def test_strategies_respect_narrow_price_limit() -> None:
 
 
 def test_metrics_match_hand_calculation() -> None:
-    trade = {"agreement": 1, "alice_gain": 0.3, "bob_gain": 0.1, "price": 1.1, "rounds": 3}
-    failure = {"agreement": 0, "alice_gain": 0, "bob_gain": 0, "price": None, "rounds": 2}
+    names = ("agreement", "alice_gain", "bob_gain", "price", "rounds")
+    trade: dict[str, float | None] = dict(zip(names, (1, 0.3, 0.1, 1.1, 3), strict=True))
+    failure: dict[str, float | None] = dict(zip(names, (0, 0, 0, None, 2), strict=True))
     lower = {"seller_factor": 1.2, "buyer_factor": 0.8}
     equal = {"seller_factor": 1.2, "buyer_factor": 1.2}
     sold, unsold = Sale(stage=1, price=10_000, ended="trade"), Sale(stage=1, ended="rounds")
