@@ -88,8 +88,11 @@ CROWD: dict[str, Any] = {
 }
 """Matches of two and ten players; requires the fixture ``toys``."""
 
-HALTED = BADLY | {"name": "halted", "players": {EVIL: {"model": "vllm/evil"}},
-                  "budget": {"calls": 9}}  # fmt: skip
+HALTED = BADLY | {
+    "name": "halted",
+    "players": {EVIL: {"model": "vllm/evil"}},
+    "budget": {"calls": 9},
+}
 """Stopped by its budget: some matches are live, others not started."""
 
 

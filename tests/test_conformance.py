@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import field_validator
 
+import cheaptalk as ct
 from cheaptalk.conformance import (
     CHECKS,
     SEEDS,
@@ -22,27 +23,15 @@ from cheaptalk.conformance import (
     check_parameters,
     check_processes,
     check_replay,
-    check_simultaneous,
     variants,
     verdicts,
-)
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    DecisionRequest,
-    Game,
-    GameSpec,
-    Horizon,
-    StyleFile,
-    games,
-    register,
-    strategy,
 )
 from cheaptalk.rules.registry import STRATEGIES
 from cheaptalk.styles import CODECS, Codec, JsonCodec, Unparsable
 from tests.broken import answers, assessments, declarations, privacy, repetition, strategies, whole
 from tests.broken.kit import Broken, Short, answering, boxed
 from tests.crowds import COLLECTING, GIVING
+from tests.games.tables import small
 from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
 MANY = [str(number) for number in range(6)]
@@ -54,31 +43,14 @@ BROKEN = {
     ]
     for module in (answers, assessments, declarations, privacy, repetition, strategies, whole)
 }
-SPECS = (*games().values(), SPEC, GIVING, COLLECTING)
-SMALL = {
-    "players": 3,
-    "rounds": 2,
-    "turns": 6,
-    "horizon": {"rounds": 3},
-    "hit_rates": (0.3, 0.5, 1),
-    "quantities": (2, 1),
-    "highest_value": 3,
-    "idle_rounds": 5,
-}
-"""Parameters with which matches are short."""
+SPECS = (*ct.rules.games().values(), SPEC, GIVING, COLLECTING)
 each_spec = pytest.mark.parametrize("game_spec", SPECS, ids=lambda game_spec: game_spec.name)
 
 
-def small(game: Game) -> Game:
-    """Return a game with short matches; parameters that differ from the defaults are kept."""
-    changes = {name: value for name, value in SMALL.items() if name in type(game).model_fields}
-    return game.model_validate(changes | game.model_dump(exclude_unset=True))
-
-
 @each_spec
-def test_every_game_passes_every_check(game_spec: GameSpec) -> None:
+def test_every_game_passes_every_check(game_spec: ct.GameSpec) -> None:
     for game in variants(game_spec).values():
-        for check, seed in product(CHECKS, MANY[:3]):
+        for check, seed in product(CHECKS, MANY[:2]):
             check(game_spec, small(game), seed)
     for spec_check in (check_events, check_parameters):
         spec_check(game_spec, MANY[:1])
@@ -86,15 +58,17 @@ def test_every_game_passes_every_check(game_spec: GameSpec) -> None:
 
 @pytest.mark.slow
 @each_spec
-def test_every_game_passes_every_check_in_long_matches(game_spec: GameSpec) -> None:
+def test_every_game_passes_every_check_in_long_matches(game_spec: ct.GameSpec) -> None:
     for game in variants(game_spec).values():
         for check, seed in product(CHECKS, MANY[: 3 if len(game.seats) <= 3 else 2]):
             check(game_spec, game, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game_spec", games().values(), ids=lambda game_spec: game_spec.name)
-def test_games_are_reproducible_across_processes(game_spec: GameSpec) -> None:
+@pytest.mark.parametrize(
+    "game_spec", ct.rules.games().values(), ids=lambda game_spec: game_spec.name
+)
+def test_games_are_reproducible_across_processes(game_spec: ct.GameSpec) -> None:
     check_processes(game_spec, MANY[:1])
 
 
@@ -109,15 +83,9 @@ def test_broken_game_fails_the_expected_law(module: str, tmp_path: Path) -> None
         assert broken.saying in message, broken.name
 
 
-def test_simultaneous_check_rejects_endless_rules(tmp_path: Path) -> None:
-    game_spec = declarations.rules_without_an_end.make(tmp_path)
-    with pytest.raises(ConformanceError, match="a match does not end within 10,000 requests"):
-        check_simultaneous(game_spec, game_spec.rules(), "1")
-
-
 def test_parameter_check_rejects_endless_rules(tmp_path: Path) -> None:
     with pytest.raises(ConformanceError, match="a match does not end within 10,000 requests"):
-        check_parameters(declarations.rules_without_an_end.make(tmp_path), ["1"])
+        check_game(declarations.rules_without_an_end.make(tmp_path), ["1"])
 
 
 def test_checks_stop_after_a_timeout() -> None:
@@ -146,7 +114,7 @@ def test_checks_report_a_common_cause(tmp_path: Path) -> None:
     )
 
 
-def first_failure(game_spec: GameSpec) -> tuple[str, str]:
+def first_failure(game_spec: ct.GameSpec) -> tuple[str, str]:
     """Return the first check that a game spec fails, and its message."""
     for check in CHECKS:
         for seed in MANY:
@@ -172,7 +140,7 @@ def test_replay_check_detects_changing_requests() -> None:
 
     class Wavering(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
-            yield Ask("left", Guess, GuessNow(next(numbers)))
+            yield ct.Ask("left", Guess, GuessNow(next(numbers)))
 
     with pytest.raises(ConformanceError, match="replaying 0 answers, the open requests are"):
         check_replay(boxed(Wavering), Wavering(), "1")
@@ -184,14 +152,14 @@ DEFAULT = SpokenGuess(number=16, message="default")
 class Parrot(JsonCodec):
     """Decodes every reply as the same answer."""
 
-    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
+    def read(self, reply: str, ask: ct.Ask, *, cut_off: bool = False) -> ct.Action:
         return DEFAULT
 
 
 class Eager(JsonCodec):
     """Invents an answer if a reply has none."""
 
-    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
+    def read(self, reply: str, ask: ct.Ask, *, cut_off: bool = False) -> ct.Action:
         try:
             return super().read(reply, ask, cut_off=cut_off)
         except Unparsable:
@@ -201,7 +169,7 @@ class Eager(JsonCodec):
 class Curt(JsonCodec):
     """Rejects replies without a reason."""
 
-    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
+    def read(self, reply: str, ask: ct.Ask, *, cut_off: bool = False) -> ct.Action:
         try:
             return super().read(reply, ask, cut_off=cut_off)
         except Unparsable:
@@ -221,37 +189,33 @@ def test_unreliable_codecs_fail(
 ) -> None:
     name = type(codec).__name__
     monkeypatch.setitem(CODECS, name, codec)
-    game_spec = boxed(Guessing, styles={"plain": StyleFile("guessing.jinja", codec=name)})
+    game_spec = boxed(Guessing, styles={"plain": ct.StyleFile("guessing.jinja", codec=name)})
     with pytest.raises(ConformanceError) as caught:
         check_answers(game_spec, Guessing(), "1")
     assert expected in str(caught.value)
 
 
-class Nod(Action):
+class Nod(ct.Action):
     """An action with one answer."""
 
     nod: Literal["yes"]
 
 
-class Wait(Action):
+class Wait(ct.Action):
     """An action without fields."""
 
 
 @pytest.mark.parametrize("answer", [Nod(nod="yes"), Wait()])
-def test_requests_may_have_a_single_answer(answer: Action, tmp_path: Path) -> None:
+def test_requests_may_have_a_single_answer(answer: ct.Action, tmp_path: Path) -> None:
     game_spec = answering(type(answer), answer, tmp_path)
     for check in CHECKS:
         check(game_spec, game_spec.rules(), "1")
 
 
-def test_check_game_rejects_only_broken_games(tmp_path: Path) -> None:
-    check_game(SPEC, seeds=("1",))
-    with pytest.raises(ConformanceError, match='the payoff of "left" is 100'):
-        check_game(declarations.unbounded_payoffs.make(tmp_path))
-
-
 def test_built_in_games_need_no_advice() -> None:
-    assert not [sentence for game_spec in games().values() for sentence in advice(game_spec)]
+    assert not [
+        sentence for game_spec in ct.rules.games().values() for sentence in advice(game_spec)
+    ]
 
 
 def test_advice_lists_missing_documentation() -> None:
@@ -272,17 +236,17 @@ def test_advice_lists_missing_documentation() -> None:
 
 
 def test_registered_strategies_are_checked(toys: None) -> None:
-    @strategy("left", "right")
-    def stubborn(request: DecisionRequest) -> Action:
+    @ct.strategy("left", "right")
+    def stubborn(request: ct.DecisionRequest) -> ct.Action:
         """Make an illegal guess."""
         return Guess(number=0)
 
-    register(stubborn, game="guessing")
+    ct.register(stubborn, game="guessing")
     try:
-        problems = {item.check: item.problem for item in verdicts(SPEC, ("1",)) if item.problem}
+        problem = next(item.problem for item in verdicts(SPEC, ("1",)) if item.problem)
     finally:
         STRATEGIES.remove("guessing.stubborn")
-    assert 'the answer of "left", by stubborn, to GuessNow' in problems["check_strategies"]
+    assert 'the answer of "left", by stubborn, to GuessNow' in problem
 
 
 def test_variants_change_each_flag_choice_and_horizon() -> None:
@@ -298,11 +262,9 @@ def test_variants_change_each_flag_choice_and_horizon() -> None:
     ]
     assert games_by_label["defaults"] == Guessing()
     assert games_by_label["horizon: rounds=5 hidden=True"] == Guessing(
-        horizon=Horizon(rounds=5, hidden=True)
+        horizon=ct.Horizon(rounds=5, hidden=True)
     )
 
-
-def test_variants_omit_invalid_parameters() -> None:
     class Talking(Guessing):
         @field_validator("talk")
         @classmethod
@@ -311,6 +273,4 @@ def test_variants_omit_invalid_parameters() -> None:
                 raise ValueError("they must talk")
             return talk
 
-    games_by_label = variants(boxed(Talking))
-    assert "talk: False" not in games_by_label
-    assert "lenient: True" in games_by_label
+    assert list(games_by_label.keys() - variants(boxed(Talking))) == ["talk: False"]

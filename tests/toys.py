@@ -6,33 +6,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    DecisionRequest,
-    Event,
-    Forfeited,
-    Game,
-    GameSpec,
-    Horizon,
-    Instance,
-    Message,
-    Metric,
-    Outcome,
-    Play,
-    Result,
-    Secret,
-    StyleFile,
-    Tell,
-    by_name,
-    strategy,
-)
+import cheaptalk as ct
 
 Card = Annotated[int, Field(ge=0, le=4, strict=True)]
 
 
-class Guess(Action):
+class Guess(ct.Action):
     """A guess at the target."""
 
     number: Annotated[int, Field(ge=0, le=16, strict=True)]
@@ -41,71 +20,71 @@ class Guess(Action):
 class SpokenGuess(Guess):
     """A guess with a message that the other seat reads after the round."""
 
-    message: Message
+    message: ct.Message
 
 
-class YourCard(Event):
+class YourCard(ct.Event):
     """The private card of a seat."""
 
     card: int
     rounds: int | None
 
 
-class GuessNow(Event):
+class GuessNow(ct.Event):
     """Both seats guess simultaneously."""
 
     round: int
 
 
-class Guesses(Event):
+class Guesses(ct.Event):
     """The guesses and messages of a round, by seat; forfeited seats are omitted."""
 
     round: int
     guesses: tuple[tuple[str, int, str], ...]
 
 
-class Reveal(Event):
+class Reveal(ct.Event):
     """The target is shown and the game is over."""
 
     target: int
 
 
-class Cards(Instance):
+class Cards(ct.Instance):
     """The two cards."""
 
     left: Card
     right: Card
 
 
-class Score(Outcome):
+class Score(ct.Outcome):
     """The number of correct guesses by seat."""
 
     left: int
     right: int
 
 
-class Guessing(Game):
+class Guessing(ct.Game):
     """Two seats guess the sum or the product of their cards, simultaneously in each round."""
 
     name: ClassVar[str] = "guessing"
     roles: ClassVar[tuple[str, ...]] = ("left", "right")
-    events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses, Reveal)
-    actions: ClassVar[tuple[type[Action], ...]] = (Guess, SpokenGuess)
-    instance_type: ClassVar[type[Instance]] = Cards
-    outcome_type: ClassVar[type[Outcome]] = Score
+    events: ClassVar[tuple[type[ct.Event], ...]] = (YourCard, GuessNow, Guesses, Reveal)
+    actions: ClassVar[tuple[type[ct.Action], ...]] = (Guess, SpokenGuess)
+    instance_type: ClassVar[type[ct.Instance]] = Cards
+    outcome_type: ClassVar[type[ct.Outcome]] = Score
 
-    horizon: Horizon = Horizon(rounds=2)
+    horizon: ct.Horizon = ct.Horizon(rounds=2)
     talk: bool = True
     lenient: bool = False
     target: Literal["sum", "product"] = "sum"
 
-    def draw_instance(self, chance: Chance) -> Cards:
+    def draw_instance(self, chance: ct.Chance) -> Cards:
         left, right = (chance("card", seat).integer(0, 4) for seat in self.roles)
         return Cards(left=left, right=right)
 
-    def play(self, instance: Cards, chance: Chance) -> Play[Score]:
+    def play(self, instance: Cards, chance: ct.Chance) -> ct.Play[Score]:
         for seat in self.roles:
-            yield Tell(seat, YourCard(getattr(instance, seat), self.horizon.told))
+            yield ct.Tell(seat, YourCard(getattr(instance, seat), self.horizon.told))
         target = (
             instance.left + instance.right
             if self.target == "sum"
@@ -115,20 +94,20 @@ class Guessing(Game):
         for number in range(1, self.horizon.rounds + 1):
             try:
                 guesses: dict[str, Guess] = yield self._questions(instance, number)
-            except Forfeited as failure:
+            except ct.Forfeited as failure:
                 if not self.lenient:
                     raise
                 guesses = failure.answers  # type: ignore[assignment]  # only guesses were requested
             for seat, guess in guesses.items():
                 hits[seat] += guess.number == target
-            yield Tell(self.roles, self._shown(number, guesses))
-        yield Tell(self.roles, Reveal(target))
+            yield ct.Tell(self.roles, self._shown(number, guesses))
+        yield ct.Tell(self.roles, Reveal(target))
         return Score(**hits)
 
-    def _questions(self, instance: Cards, number: int) -> tuple[Ask, ...]:
+    def _questions(self, instance: Cards, number: int) -> tuple[ct.Ask, ...]:
         action = SpokenGuess if self.talk else Guess
         return tuple(
-            Ask(seat, action, GuessNow(number), self._objection(getattr(instance, seat)))
+            ct.Ask(seat, action, GuessNow(number), self._objection(getattr(instance, seat)))
             for seat in self.roles
         )
 
@@ -152,14 +131,16 @@ class Guessing(Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, float(self.horizon.rounds)))
 
-    def secrets(self, instance: Cards) -> Iterator[Secret]:
+    def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
         for seat in self.roles:
             changed = instance.model_copy(update={seat: (getattr(instance, seat) + 1) % 5})
-            yield Secret(frozenset({seat}), self, changed, lambda event: isinstance(event, Reveal))
+            yield ct.Secret(
+                frozenset({seat}), self, changed, lambda event: isinstance(event, Reveal)
+            )
 
 
-@strategy("left", "right")
-def random(request: DecisionRequest) -> Action:
+@ct.strategy("left", "right")
+def random(request: ct.DecisionRequest) -> ct.Action:
     """Make a random legal guess."""
     draw = request.chance("guess", request.number)
     number = draw.integer(request.briefing.card, 16)
@@ -168,8 +149,10 @@ def random(request: DecisionRequest) -> Action:
     return Guess(number=number)
 
 
-@strategy("left", "right")
-def own_card(request: DecisionRequest, *, plus: Annotated[int, Field(ge=0, le=4)] = 2) -> Action:
+@ct.strategy("left", "right")
+def own_card(
+    request: ct.DecisionRequest, *, plus: Annotated[int, Field(ge=0, le=4)] = 2
+) -> ct.Action:
     """Guess one's card and a bit.
 
     Args:
@@ -181,18 +164,18 @@ def own_card(request: DecisionRequest, *, plus: Annotated[int, Field(ge=0, le=4)
     return Guess(number=number)
 
 
-def hits(result: Result) -> float:
+def hits(result: ct.Result) -> float:
     """Right guesses of both seats together."""
     return float(result.outcome.left + result.outcome.right)
 
 
-HITS = Metric("hits", hits)
+HITS = ct.Metric("hits", hits)
 WORDS = Path(__file__).parent / "words"
 
-SPEC = GameSpec(
+SPEC = ct.GameSpec(
     rules=Guessing,
     words=WORDS,
-    styles={"plain": StyleFile("guessing.jinja"), "curt": StyleFile("guessing_curt.jinja")},
-    strategies=by_name([random, own_card]),
-    metrics=by_name([HITS]),
+    styles={"plain": ct.StyleFile("guessing.jinja"), "curt": ct.StyleFile("guessing_curt.jinja")},
+    strategies=ct.by_name([random, own_card]),
+    metrics=ct.by_name([HITS]),
 )

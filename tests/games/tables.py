@@ -3,43 +3,29 @@
 from collections.abc import Sequence
 from typing import Any
 
+import cheaptalk as ct
 from cheaptalk.games.rounds import Rounds, RoundsPlayed
-from cheaptalk.rules import (
-    Chance,
-    Decide,
-    Event,
-    Game,
-    GameSpec,
-    Instance,
-    Result,
-    Strategy,
-    Table,
-    play,
-)
-from cheaptalk.rules.game_spec import LANGUAGES
+from cheaptalk.rules import Decide
 from cheaptalk.styles import style
 
 
-def styles(game_spec: GameSpec) -> list[str]:
-    """Return the names of a game's prompt styles for models, excluding those for people."""
-    return [name for name in game_spec.styles if name not in LANGUAGES]
-
-
-def table_after(game: Game, *moves: dict[str, Any], instance: Instance | None = None) -> Table:
+def table_after(
+    game: ct.Game, *moves: dict[str, Any], instance: ct.Instance | None = None
+) -> ct.Table:
     """Return the table after these moves, each by the only pending seat."""
-    table = Table(game, instance or game.draw_instance(Chance("test")), "test")
+    table = ct.Table(game, instance or game.draw_instance(ct.Chance("test")), "test")
     for fields in moves:
         (ask,) = table.pending.values()
         table.answer(ask.actor, ask.action.model_validate(fields))
     return table
 
 
-def events(table: Table, seat: str) -> list[Event]:
+def events(table: ct.Table, seat: str) -> list[ct.Event]:
     """Return all events that a seat has observed, including decision requests."""
     return [moment.event for moment in table.heard[seat]]
 
 
-def transcript(table: Table, seat: str) -> str:
+def transcript(table: ct.Table, seat: str) -> str:
     """Return the text that a seat has read, including its pending request."""
     prompts = style(table.game.name)
     texts = prompts.story(table.heard[seat], table.game, seat)
@@ -48,9 +34,11 @@ def transcript(table: Table, seat: str) -> str:
     return "\n\n".join(texts)
 
 
-def table_of(game: Rounds, *rows: Sequence[object], instance: Instance | None = None) -> Table:
+def table_of(
+    game: Rounds, *rows: Sequence[object], instance: ct.Instance | None = None
+) -> ct.Table:
     """Return the table after these rounds; a row holds the players' answers in seat order."""
-    table = Table(game, instance or game.draw_instance(Chance("test")), "test")
+    table = ct.Table(game, instance or game.draw_instance(ct.Chance("test")), "test")
     for row in rows:
         for ask, answer in zip(table.pending.values(), row, strict=True):
             (field,) = ask.action.model_fields
@@ -58,14 +46,14 @@ def table_of(game: Rounds, *rows: Sequence[object], instance: Instance | None = 
     return table
 
 
-def result_of(game: Rounds, *rows: Sequence[object]) -> Result:
+def result_of(game: Rounds, *rows: Sequence[object]) -> ct.Result:
     """Return the result of a match with these rounds."""
     table = table_of(game, *rows)
     assert table.outcome is not None
-    return Result.of(game, table.instance, table.outcome)
+    return ct.Result.of(game, table.instance, table.outcome)
 
 
-def score_of(game_spec: GameSpec, *rows: Sequence[object], **parameters: Any) -> float:
+def score_of(game_spec: ct.GameSpec, *rows: Sequence[object], **parameters: Any) -> float:
     """Return the score of a match with these rounds."""
     game = game_spec.rules.model_validate(
         {"players": len(rows[0]), "rounds": len(rows), **parameters}
@@ -76,14 +64,33 @@ def score_of(game_spec: GameSpec, *rows: Sequence[object], **parameters: Any) ->
     return score
 
 
-def play_out(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
+def play_out(game: Rounds, *players: ct.Strategy | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
     """Play a match and return its outcome; a single player takes all seats."""
     seated = players if len(players) > 1 else players * game.players
-    table = play(
+    table = ct.play(
         game,
-        game.draw_instance(Chance(seed).apart("deal")),
+        game.draw_instance(ct.Chance(seed).apart("deal")),
         seed,
         dict(zip(game.seats, seated, strict=True)),
     )
     assert isinstance(table.outcome, RoundsPlayed)
     return table.outcome
+
+
+SMALL = {
+    "players": 3,
+    "rounds": 2,
+    "turns": 6,
+    "horizon": {"rounds": 3},
+    "hit_rates": (0.3, 0.5, 1),
+    "quantities": (2, 1),
+    "highest_value": 3,
+    "idle_rounds": 5,
+}
+"""Parameters with which matches are short."""
+
+
+def small(game: ct.Game) -> ct.Game:
+    """Return a game with short matches; parameters that differ from the defaults are kept."""
+    changes = {name: value for name, value in SMALL.items() if name in type(game).model_fields}
+    return game.model_validate(changes | game.model_dump(exclude_unset=True))

@@ -3,18 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-import cheaptalk as ct
+from cheaptalk.games.deal_or_no_deal import dialogue
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, bundles
-from cheaptalk.games.deal_or_no_deal.dialogue import (
-    Move,
-    Standing,
-    inconsistencies,
-    misstates,
-    names_too_many,
-    standing,
-    stated_counts,
-    stated_values,
-)
 from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.talk import (
     accepts,
@@ -30,20 +20,17 @@ COUNTS = (2, 3, 1)
 CONTEXT = Context(counts=COUNTS, values=((1, 2, 2), (2, 0, 6)))
 
 
-def messages(*texts: str) -> list[Move]:
+def messages(*texts: str) -> list[dialogue.Move]:
     """Return messages of the two players in turn, starting with player 1."""
     return [
-        Move(f"player_{1 + number % 2}", MessageOrProposal(message=text))
+        dialogue.Move(f"player_{1 + number % 2}", MessageOrProposal(message=text))
         for number, text in enumerate(texts)
     ]
 
 
-def proposal(player: str, *claim: int) -> Move:
+def proposal(player: str, *claim: int) -> dialogue.Move:
     books, hats, balls = claim
-    return Move(player, Proposal(books=books, hats=hats, balls=balls))
-
-
-# Offers.
+    return dialogue.Move(player, Proposal(books=books, hats=hats, balls=balls))
 
 
 @given(st.data())
@@ -98,17 +85,11 @@ def test_ambiguous_offers_are_ignored() -> None:
         assert read_offer(text, COUNTS) is None
 
 
-@given(st.text(alphabet="iyou take hatsbl12,.'the rest and", max_size=120))
-def test_parsed_offers_are_within_pool(text: str) -> None:
-    claim = read_offer(text, COUNTS)
-    assert claim is None or claim in set(bundles(COUNTS))
-
-
 def test_longest_messages_are_parsed() -> None:
     for part in ("the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "):
         text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
         assert read_offer(text, COUNTS) is None
-        assert not names_too_many(text, COUNTS)
+        assert not dialogue.names_too_many(text, COUNTS)
 
 
 def test_plain_acceptance_is_detected() -> None:
@@ -144,9 +125,6 @@ def test_unclear_acceptance_is_ignored() -> None:
         assert not accepts(text, COUNTS, (2, 0, 0))
 
 
-# Agreement.
-
-
 def test_agreement_lasts_until_contradicted() -> None:
     cases = [
         ([], None, False),
@@ -162,33 +140,8 @@ def test_agreement_lasts_until_contradicted() -> None:
         (["I take the books.", "A book is worth 2 to me.", "Please.", "Deal."], (2, 0, 0), True),
     ]
     for texts, division, agreed in cases:
-        state = standing(COUNTS, messages(*texts))
+        state = dialogue.standing(COUNTS, messages(*texts))
         assert (state.division, state.agreed) == (division, agreed)
-
-
-def test_proposals_do_not_change_agreement() -> None:
-    moves = [*messages("I take the books.", "Deal."), proposal("player_1", 0, 0, 0)]
-    assert standing(COUNTS, moves) == Standing((2, 0, 0), "player_1", agreed=True)
-
-
-# Inconsistencies.
-
-
-def test_counts_above_pool_are_impossible() -> None:
-    for text in ("I want 3 books.", "two balls are enough", "take 5 of the hats"):
-        assert names_too_many(text, COUNTS)
-
-
-def test_other_numbers_are_possible_counts() -> None:
-    cases = [
-        "2 books, 3 hats and 1 ball",
-        "no ball",
-        "all the hats",
-        "I need 5 points",
-        "1.3 books",
-    ]
-    for text in cases:
-        assert not names_too_many(text, COUNTS)
 
 
 def test_only_plain_statements_about_current_match_are_counts() -> None:
@@ -254,24 +207,10 @@ def test_only_plain_statements_about_current_match_are_counts() -> None:
         ("I have 9 book clubs.", []),
     ]
     for text, stated in cases:
-        assert [number for _, number in stated_counts(text)] == stated
-        assert names_too_many(text, COUNTS) == any(
-            number > COUNTS[kind_of(noun)] for noun, number in stated_counts(text)
+        assert [number for _, number in dialogue.stated_counts(text)] == stated
+        assert dialogue.names_too_many(text, COUNTS) == any(
+            number > COUNTS[kind_of(noun)] for noun, number in dialogue.stated_counts(text)
         )
-
-
-def test_unstated_count_has_no_verdict() -> None:
-    game_spec = ct.get_game("deal_or_no_deal")
-    rules = game_spec.rules.model_validate({"turns": 3})
-    texts = {"player_1": "If I had 9 hats I would give you one.", "player_2": "There are 9 hats."}
-    players = {
-        seat: lambda _, text=text: MessageOrProposal(message=text) for seat, text in texts.items()
-    }
-    result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
-    verdicts = game_spec.checks["hallucination"](result)
-    assert {seat: verdict for (_, seat), verdict in verdicts.items()} == {
-        "player_2": "impossible count"
-    }
 
 
 def test_false_statements_of_own_values_are_detected() -> None:
@@ -283,7 +222,7 @@ def test_false_statements_of_own_values_are_detected() -> None:
         "the books are worth two and the ball is worth 5 to me",
     ]
     for text in cases:
-        assert misstates(text, COUNTS, (1, 2, 2))
+        assert dialogue.misstates(text, COUNTS, (1, 2, 2))
 
 
 def test_ambiguous_value_statements_are_not_false() -> None:
@@ -301,34 +240,31 @@ def test_ambiguous_value_statements_are_not_false() -> None:
         "A hat is worth 1 more than a book to me.",
     ]
     for text in cases:
-        assert not misstates(text, COUNTS, (1, 2, 2))
+        assert not dialogue.misstates(text, COUNTS, (1, 2, 2))
 
 
 @given(st.sampled_from(all_contexts()))
 def test_true_value_statements_are_parsed_completely(context: Context) -> None:
     for values in context.values:
         text = say_values(values)
-        assert not misstates(text, context.counts, values)
-        assert tuple(number for _, number in stated_values(text)) == values
+        assert not dialogue.misstates(text, context.counts, values)
+        assert tuple(number for _, number in dialogue.stated_values(text)) == values
         assert not speaks_of_items(text)
 
 
 def test_claims_must_match_agreement() -> None:
     talk = messages("I take the books.", "Deal.")
     kept = [proposal("player_1", 2, 0, 0), proposal("player_2", 0, 3, 1)]
-    assert list(inconsistencies(CONTEXT, [*talk, *kept])) == []
+    assert list(dialogue.inconsistencies(CONTEXT, [*talk, *kept])) == []
     broken = [proposal("player_1", 2, 1, 0), proposal("player_2", 0, 3, 1)]
-    assert list(inconsistencies(CONTEXT, [*talk, *broken])) == [(3, "player_1", "broken agreement")]
-
-
-def test_any_claim_is_consistent_without_agreement() -> None:
-    moves = [*messages("I take the books."), proposal("player_2", 2, 3, 1)]
-    assert list(inconsistencies(CONTEXT, moves)) == []
+    assert list(dialogue.inconsistencies(CONTEXT, [*talk, *broken])) == [
+        (3, "player_1", "broken agreement")
+    ]
 
 
 def test_inconsistencies_include_turn_and_player() -> None:
     moves = messages("Hello.", "I take 2 balls. A hat is worth 9 to me.", "A hat is worth 2 to me.")
-    assert list(inconsistencies(CONTEXT, moves)) == [
+    assert list(dialogue.inconsistencies(CONTEXT, moves)) == [
         (2, "player_2", "impossible count"),
         (2, "player_2", "false value"),
     ]

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from cheaptalk.games.diners_dilemma import SPEC
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma, Dish
 from cheaptalk.games.diners_dilemma.strategies import dominant_dish, efficient_dish
 from cheaptalk.rules import Instance
-from tests.games.tables import play_out, result_of, score_of
+from tests.games.tables import play_out, result_of
 
 TABLE_8 = (
     (10, 15, 20, 20),
@@ -23,8 +22,6 @@ TABLE_8 = (
     (2, 11, 8, 13),
 )
 """P_l, U_l, P_h and U_h of GAMA-Bench's Table 8."""
-
-menus = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20), st.integers(1, 20))
 
 
 def new_game(*menu: float, **parameters: Any) -> DinersDilemma:
@@ -43,9 +40,6 @@ def orders(letters: str) -> tuple[Dish, ...]:
     return tuple("costly" if letter == "h" else "cheap" for letter in letters)
 
 
-# Rules
-
-
 def test_bill_is_split_equally() -> None:
     game = new_game(players=4, rounds=2)
     result = result_of(game, orders("hlll"), orders("hhhh"))
@@ -58,39 +52,24 @@ def test_bill_is_split_equally() -> None:
     }
 
 
-def test_invalid_menus_are_rejected() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"costly_price": 10}, "costly_price: must be above cheap_price"),
-        ({"cheap_utility": 20}, "costly_utility: must be above cheap_utility"),
+@st.composite
+def small_games(draw: st.DrawFn) -> DinersDilemma:
+    numbers, differences = st.integers(0, 20), st.integers(1, 20)
+    price, utility = draw(numbers), draw(numbers)
+    menu = (price, utility, price + draw(differences), utility + draw(differences))
+    return new_game(*menu, players=draw(st.integers(2, 5)), rounds=1)
+
+
+def gains(game: DinersDilemma, letters: str) -> list[float]:
+    return game.gains(1, orders(letters), Instance())
+
+
+@given(small_games())
+def test_payoff_bounds_are_tight(game: DinersDilemma) -> None:
+    every = [
+        gain for row in product("hl", repeat=game.players) for gain in gains(game, "".join(row))
     ]
-    for parameters, reason in cases:
-        with pytest.raises(ValidationError, match=reason):
-            DinersDilemma(**parameters)
-
-
-@given(menus, st.integers(2, 5), st.data())
-def test_payoff_bounds_are_tight(
-    menu: tuple[int, int, int, int], players: int, data: st.DataObject
-) -> None:
-    cheap_price, cheap_utility, more, better = menu
-    game = new_game(
-        cheap_price,
-        cheap_utility,
-        cheap_price + more,
-        cheap_utility + better,
-        players=players,
-        rounds=1,
-    )
-    low, high = game.payoff_bounds()["player"]
-    gains = [
-        gain
-        for letters in product("hl", repeat=players)
-        for gain in game.gains(1, orders("".join(letters)), Instance())
-    ]
-    assert (min(gains), max(gains)) == pytest.approx((low, high))
-
-
-# Theory
+    assert (min(every), max(every)) == pytest.approx(game.payoff_bounds()["player"])
 
 
 def test_menus_of_table_8_gama_bench_are_dilemmas() -> None:
@@ -100,82 +79,29 @@ def test_menus_of_table_8_gama_bench_are_dilemmas() -> None:
         assert efficient_dish(game.pleasure, game.price) == "cheap"
 
 
-@given(menus, st.integers(2, 6), st.integers(0, 5))
-def test_dominant_dish_pays_more_against_all_orders(
-    menu: tuple[int, int, int, int], players: int, others: int
-) -> None:
-    cheap_price, cheap_utility, more, better = menu
-    game = new_game(
-        cheap_price,
-        cheap_utility,
-        cheap_price + more,
-        cheap_utility + better,
-        players=players,
-        rounds=1,
-    )
-    costly = min(others, players - 1)
-    rest = orders("h" * costly + "l" * (players - 1 - costly))
-    with_costly = game.gains(1, ("costly", *rest), Instance())[0]
-    with_cheap = game.gains(1, ("cheap", *rest), Instance())[0]
-    best = dominant_dish(players, better, more)
-    if best is None:
-        assert with_costly == pytest.approx(with_cheap)
-    else:
-        assert (with_costly > with_cheap) == (best == "costly")
-
-
-@given(menus, st.integers(2, 6))
-def test_efficient_dish_maximises_total_payoff(
-    menu: tuple[int, int, int, int], players: int
-) -> None:
-    cheap_price, cheap_utility, more, better = menu
-    game = new_game(
-        cheap_price,
-        cheap_utility,
-        cheap_price + more,
-        cheap_utility + better,
-        players=players,
-        rounds=1,
-    )
-    all_costly = sum(game.gains(1, orders("h" * players), Instance()))
-    all_cheap = sum(game.gains(1, orders("l" * players), Instance()))
-    best = efficient_dish(better, more)
-    if best is None:
-        assert all_costly == pytest.approx(all_cheap)
-    else:
-        assert (all_costly > all_cheap) == (best == "costly")
+@given(small_games(), st.integers(0, 4))
+def test_best_dishes_maximise_own_and_total_payoffs(game: DinersDilemma, others: int) -> None:
+    rest = ("h" * others).ljust(4, "l")[: game.players - 1]
+    everyone = game.players
+    for best, costly, cheap in (
+        (
+            dominant_dish(game.players, game.pleasure, game.price),
+            gains(game, f"h{rest}")[0],
+            gains(game, f"l{rest}")[0],
+        ),
+        (
+            efficient_dish(game.pleasure, game.price),
+            sum(gains(game, "h" * everyone)),
+            sum(gains(game, "l" * everyone)),
+        ),
+    ):
+        if best is None:
+            assert costly == pytest.approx(cheap)
+        else:
+            assert (costly > cheap) == (best == "costly")
 
 
 # Metrics
-
-
-def test_score_is_share_of_costly_dishes() -> None:
-    for letters, score in (("h" * 10, 100), ("l" * 10, 0), ("hhhllllllh", 40)):
-        assert score_of(SPEC, orders(letters)) == pytest.approx(score)
-        assert score_of(SPEC, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
-
-
-def test_other_metrics() -> None:
-    game = new_game(players=4, rounds=2)
-    result = result_of(game, orders("hlll"), orders("hhhl"))
-    values = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
-    assert values == {
-        "score": 50,
-        "cheap": 0.5,
-        "last_round": 0.25,
-        "gain": 2.5,
-        "efficiency": 0.5,
-    }
-
-
-def test_costly_dish_worth_its_price_is_efficient() -> None:
-    result = result_of(new_game(1, 1, 2, 9, players=2, rounds=1), orders("hl"))
-    assert SPEC.metrics["efficiency"].of(result) == 0.5
-    result = result_of(new_game(1, 1, 2, 2, players=2, rounds=1), orders("hl"))
-    assert SPEC.metrics["efficiency"].of(result) == 1
-
-
-# Strategies
 
 
 def test_cooperation_pays_more_than_equilibrium() -> None:
@@ -187,19 +113,6 @@ def test_cooperation_pays_more_than_equilibrium() -> None:
     assert sum(game.payoffs(kind).values()) > sum(game.payoffs(selfish).values())
 
 
-def test_strategies_agree_without_dilemma() -> None:
-    for menu, dish in (((1, 1, 2, 9), "h"), ((1, 1, 99, 2), "l")):
-        for name in ("equilibrium", "cooperator"):
-            outcome = play_out(new_game(*menu, players=3, rounds=1), SPEC.strategies[name])
-            assert outcome.choices == (orders(dish * 3),)
-
-
-def test_fixed_player_cycles_through_orders() -> None:
-    fixed = SPEC.strategies["fixed"].with_settings(choices=("cheap", "costly"))
-    outcome = play_out(new_game(players=2, rounds=3), fixed)
-    assert outcome.choices == (orders("ll"), orders("hh"), orders("ll"))
-
-
 def test_cooperators_react_to_costly_order() -> None:
     game = new_game(players=4, rounds=3)
     rogue = SPEC.strategies["fixed"].with_settings(choices=("costly", "cheap", "cheap"))
@@ -209,9 +122,11 @@ def test_cooperators_react_to_costly_order() -> None:
     assert outcome.choices == (orders("hlll"), orders("lhlh"), orders("lhhh"))
 
 
-def test_random_player_follows_probability() -> None:
-    always = SPEC.strategies["random"].with_settings(costly=1)
-    assert play_out(new_game(players=2, rounds=9), always).choices == (orders("hh"),) * 9
-    outcome = play_out(new_game(players=100, rounds=20), SPEC.strategies["random"])
-    share = sum(row.count("costly") for row in outcome.choices) / 2_000
-    assert share == pytest.approx(0.5, abs=0.05)
+def test_strategies_and_efficiency_agree_without_dilemma() -> None:
+    for menu, dish, efficiency in (((1, 1, 2, 9), "h", 0.5), ((1, 1, 99, 2), "l", 0.5)):
+        game = new_game(*menu, players=2, rounds=1)
+        for name in ("equilibrium", "cooperator"):
+            assert play_out(game, SPEC.strategies[name]).choices == (orders(dish * 2),)
+        assert SPEC.metrics["efficiency"].of(result_of(game, orders("hl"))) == efficiency
+    even = result_of(new_game(1, 1, 2, 2, players=2, rounds=1), orders("hl"))
+    assert SPEC.metrics["efficiency"].of(even) == 1

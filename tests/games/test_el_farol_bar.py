@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from cheaptalk.games.el_farol_bar import SPEC
 from cheaptalk.games.el_farol_bar.rules import Decision, ElFarolBar, room
@@ -32,25 +31,11 @@ def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     return play_out(bar, *(SPEC.strategies[name] for name in names))
 
 
-# Rules.
-
-
 def test_going_pays_up_to_capacity() -> None:
     for count in range(11):
         result = result_of(game(players=10), going(count))
         pay = 10.0 if count <= 6 else 0.0
         assert result.outcome.gains == ((pay,) * count + (5.0,) * (10 - count),)
-
-
-@given(st.integers(2, 200), st.integers(0, 20))
-def test_attendance_at_capacity_is_not_crowded(players: int, twentieths: int) -> None:
-    capacity = twentieths / 20
-    fitting = players * twentieths // 20
-    assert room(players, capacity) == fitting
-    bar = game(players=players, capacity=capacity)
-    assert set(bar.gains(1, going(fitting, players), INSTANCE)) <= {10.0, 5.0}
-    if fitting < players:
-        assert set(bar.gains(1, going(fitting + 1, players), INSTANCE)) <= {0.0, 5.0}
 
 
 def test_payoffs_sum_utilities_over_rounds() -> None:
@@ -60,77 +45,19 @@ def test_payoffs_sum_utilities_over_rounds() -> None:
     assert bar.payoff_bounds() == {"player": (-6.0, 9.0)}
 
 
-def test_invalid_parameters_are_rejected() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"home": 10}, "home must be above crowded and below fun, not 10"),
-        ({"home": 0}, "home must be above crowded and below fun, not 0"),
-        ({"fun": -1}, "home must be above crowded and below fun"),
-    ]
-    for parameters, message in cases:
-        with pytest.raises(ValidationError, match=message):
-            game(**parameters)
-
-
-# Score.
-
-
-def test_score_of_fixed_attendance() -> None:
-    for count, score in ((10, 100 / 3), (6, 100), (0, 0), (3, 50), (9, 50)):
-        assert score_of(SPEC, *[going(count)] * 20) == pytest.approx(score)
-
-
-def expected_score(probability: float) -> float:
-    """Return the mean score of ten players who each go with a probability (binomial)."""
-    miss = math.fsum(
-        math.comb(10, count)
-        * probability**count
-        * (1 - probability) ** (10 - count)
-        * abs(count / 10 - 0.6)
-        for count in range(11)
-    )
-    return (0.6 - miss) / 0.6 * 100
-
-
 def test_score_of_independent_players_matches_binomial() -> None:
     for probability, score in ((0.6, 79.9), (0.5, 75.4)):
-        assert round(expected_score(probability), 1) == score
+        miss = math.fsum(
+            math.comb(10, count)
+            * probability**count
+            * (1 - probability) ** (10 - count)
+            * abs(count / 10 - 0.6)
+            for count in range(11)
+        )
+        assert round((0.6 - miss) / 0.6 * 100, 1) == score
         chance = SPEC.strategies["random"].with_settings(probability=probability)
-        outcome = play_out(ElFarolBar(rounds=4_000), chance)
-        assert score_of(SPEC, *outcome.choices) == pytest.approx(score, abs=1.0)
-
-
-def test_appendix_e_scores_by_capacity() -> None:
-    cases = [
-        (0, 0, 100),
-        (0, 10, 0),
-        (1, 10, 100),
-        (1, 0, 0),
-        (0.2, 10, 0),
-        (0.2, 4, 75),
-        (0.8, 0, 0),
-    ]
-    for capacity, count, score in cases:
-        assert score_of(SPEC, going(count), capacity=capacity) == pytest.approx(score)
-
-
-def test_table_8_exactly_full_bar_scores_100() -> None:
-    for capacity in (0, 0.2, 0.4, 0.6, 0.8, 1):
-        full = going(room(10, capacity))
-        assert score_of(SPEC, full, full, capacity=capacity) == pytest.approx(100)
-
-
-def test_attendance_crowding_and_welfare() -> None:
-    result = result_of(game(rounds=2), going(5, 5), going(1, 5))
-    values = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
-    assert values == {
-        "score": pytest.approx((0.6 - 0.4) / 0.6 * 100),
-        "attendance": pytest.approx(0.6),
-        "crowding": 0.5,
-        "welfare": pytest.approx((0 + 30 / 5) / 2),
-    }
-
-
-# Theory.
+        outcome = play_out(ElFarolBar(rounds=800), chance)
+        assert score_of(SPEC, *outcome.choices) == pytest.approx(score, abs=2.0)
 
 
 @given(st.integers(2, 60), st.floats(0, 1), st.floats(0.05, 0.95))
@@ -149,11 +76,6 @@ def test_symmetric_equilibrium_makes_players_indifferent(
         assert going_pays == pytest.approx(home, abs=1e-9)
 
 
-def test_equilibrium_approaches_capacity_with_many_players() -> None:
-    near = [symmetric_equilibrium(n, 0.6, 10.0, 0.0, 5.0) for n in (10, 100, 1_000)]
-    assert [round(probability, 4) for probability in near] == [0.6069, 0.6007, 0.6001]
-
-
 @given(st.integers(2, 12), st.integers(0, 10))
 def test_pure_equilibria_fill_bar_exactly(players: int, tenths: int) -> None:
     bar = game(players=players, capacity=tenths / 10)
@@ -167,14 +89,11 @@ def test_pure_equilibria_fill_bar_exactly(players: int, tenths: int) -> None:
     assert [count for count in range(players + 1) if stable(count)] == [room(players, tenths / 10)]
 
 
-# Strategies.
-
-
 def test_equilibrium_and_capacity_players_follow_probability() -> None:
     for name, share in (("equilibrium", 0.6069), ("capacity", 0.6)):
-        rows = match(name, rounds=2_000).choices
-        frequency = sum(row.count("go") for row in rows) / 20_000
-        assert frequency == pytest.approx(share, abs=0.01)
+        rows = match(name, rounds=600).choices
+        frequency = sum(row.count("go") for row in rows) / 6_000
+        assert frequency == pytest.approx(share, abs=0.02)
 
 
 def test_best_responders_return_only_with_explicit_feedback() -> None:

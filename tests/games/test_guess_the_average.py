@@ -4,14 +4,13 @@ from fractions import Fraction
 from statistics import fmean
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from cheaptalk.games.guess_the_average import SPEC
-from cheaptalk.games.guess_the_average.rules import GuessTheAverage, RoundResult
-from cheaptalk.games.guess_the_average.theory import (
+from cheaptalk.games.guess_the_average.rules import (
+    GuessTheAverage,
+    RoundResult,
     equilibrium,
     level_k,
     nearest_to_target,
@@ -19,10 +18,7 @@ from cheaptalk.games.guess_the_average.theory import (
 )
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.papers.gama.human_baseline import PEOPLE
-from cheaptalk.rules import Table
-from tests.games.tables import events, play_out, result_of, score_of, table_of, transcript
-
-numbers = st.lists(st.integers(0, 100), min_size=2, max_size=12)
+from tests.games.tables import events, play_out, result_of, table_of, transcript
 
 
 def rules(**parameters: Any) -> GuessTheAverage:
@@ -35,15 +31,10 @@ def gains(*row: int, **parameters: Any) -> tuple[float, ...]:
     return tuple(result.outcome.gains[0])
 
 
-# Rules.
-
-
-def test_nearest_to_two_thirds_of_average_wins() -> None:
-    assert gains(20, 40, 60) == (1.0, 0.0, 0.0)
-
-
 def test_tied_winners_share_win() -> None:
     cases = [
+        ((20, 40, 60), "2/3", (1.0, 0.0, 0.0)),
+        ((6, 9, 10), "9/10", (0.5, 0.5, 0.0)),  # the target is 7.5, and a little more in floats
         ((30, 30, 90), "2/3", (0.5, 0.5, 0.0)),
         ((25, 25, 25), "2/3", (1 / 3, 1 / 3, 1 / 3)),
         ((10, 20, 30, 20), "3/4", (1 / 3, 1 / 3, 0.0, 1 / 3)),
@@ -65,23 +56,6 @@ def test_two_numbers_can_tie() -> None:
     assert "Winning numbers: 10 and 20" in transcript(table, "player_1")
 
 
-def test_target_is_computed_exactly() -> None:
-    # The target is 9/10 * 25 / 3 = 7.5 exactly, and a little more in floats.
-    assert gains(6, 9, 10, ratio="9/10") == (0.5, 0.5, 0.0)
-
-
-@given(numbers, st.fractions(0, 3, max_denominator=12))
-def test_round_pays_one_in_total(row: list[int], ratio: Fraction) -> None:
-    assert sum(gains(*row, ratio=ratio)) == pytest.approx(1)
-
-
-@given(numbers, st.fractions(0, 3, max_denominator=12), st.randoms(use_true_random=False))
-def test_gains_ignore_order_of_players(row: list[int], ratio: Fraction, luck: Any) -> None:
-    paid = dict(zip(row, gains(*row, ratio=ratio), strict=True))
-    luck.shuffle(row)
-    assert dict(zip(row, gains(*row, ratio=ratio), strict=True)) == paid
-
-
 def test_payoff_is_share_of_rounds_won() -> None:
     result = result_of(rules(rounds=4), (20, 40, 60), (20, 20, 60), (9, 8, 0), (60, 60, 20))
     assert result.game.payoffs(result.outcome) == {
@@ -89,17 +63,6 @@ def test_payoff_is_share_of_rounds_won() -> None:
         "player_2": 0.5 / 4,
         "player_3": 2 / 4,
     }
-
-
-def test_out_of_range_numbers_are_rejected() -> None:
-    for number in (-1, 101):
-        table = Table(rules(), rules().instance_type(), "seed")
-        ask = table.pending["player_1"]
-        reason = ask.refuse(ask.action.model_validate({"chosen_number": number}))
-        assert reason == f'"chosen_number" must be from 0 to 100, not {number}'
-
-
-# Parameters.
 
 
 def test_ratios_are_exact() -> None:
@@ -117,48 +80,7 @@ def test_ratios_are_exact() -> None:
         assert GuessTheAverage.model_validate_json(game.model_dump_json()) == game
 
 
-def test_invalid_parameters_are_rejected() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"ratio": True}, "not true or false"),
-        ({"ratio": float("nan")}, "not a valid fraction"),
-        ({"ratio": float("inf")}, "not a valid fraction"),
-        ({"minimum": 100}, "maximum must be greater than the minimum"),
-        ({"told": "equilibrium", "ratio": 1}, "requires a ratio other than 1"),
-    ]
-    for parameters, message in cases:
-        with pytest.raises(ValidationError, match=message):
-            rules(**parameters)
-
-
 # Score.
-
-
-def test_score_of_identical_numbers() -> None:
-    for number in (0, 1, 33, 50, 100):
-        assert score_of(SPEC, *[[number] * 10] * 20) == pytest.approx(100 - number)
-
-
-def test_appendix_e_scores_by_ratio() -> None:
-    for ratio, score in (("0", 70), ("5/6", 70), ("1", 60), ("7/6", 30), ("2", 30)):
-        assert score_of(SPEC, (20, 40), (25, 35), ratio=ratio) == pytest.approx(score)
-
-
-def test_published_score_adds_minimum() -> None:
-    result = result_of(rules(minimum=50, maximum=150, ratio="1/2"), (70, 70, 70))
-    (score, *_) = SPEC.metrics.values()
-    assert score.of(result) == pytest.approx(80)
-    assert score.variant(as_published=True)(result) == pytest.approx(130)
-    above = result_of(rules(minimum=50, maximum=150, ratio="3/2"), (70, 70, 70))
-    assert score.variant(as_published=True)(above) == score.of(above) == pytest.approx(20)
-
-
-def test_mean_number_and_first_round_metrics() -> None:
-    result = result_of(rules(rounds=2), (10, 20, 60), (0, 0, 30))
-    assert SPEC.metrics["first_round"].of(result) == 30
-    assert SPEC.metrics["mean_number"].of(result) == 20
-
-
-# Human baseline.
 
 
 def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
@@ -167,11 +89,7 @@ def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
     for ratio, mean in means:
         level_one, level_zero = (level_k(level, 0, 100, Fraction(ratio)) for level in (1, 0))
         assert min(level_one, level_zero) < mean < max(level_one, level_zero)
-
-
-def test_section_4_3_subjects() -> None:
-    subjects = PEOPLE["source"].str.extract("; (.*) subjects$")
-    assert set(subjects) == {"15 to 18", "2,423"}
+    assert set(PEOPLE["source"].str.extract("; (.*) subjects$")) == {"15 to 18", "2,423"}
     assert fmean(PEOPLE.filter(ratio="2/3")["first_round"]) > 36
 
 
@@ -192,9 +110,6 @@ def prize(guess: int, others: list[int], ratio: Fraction) -> float:
     return 1 / sum(number in winning for number in [guess, *others])
 
 
-# Theory.
-
-
 def stable(players: int, number: int, numbers: range, ratio: Fraction) -> bool:
     """Return whether no other number gains if all players choose this one, by enumeration."""
     others = [number] * (players - 1)
@@ -211,17 +126,6 @@ def test_equilibrium_is_stable(players: int, minimum: int, span: int, ratio: Fra
 def test_table_8_equilibrium_is_stable_for_every_ratio() -> None:
     for ratio in TABLE_8:
         assert stable(10, equilibrium(0, 100, Fraction(ratio)), range(101), Fraction(ratio))
-
-
-@given(ratios, st.integers(0, 50), st.integers(1, 50))
-def test_levels_converge_to_equilibrium(ratio: Fraction, minimum: int, span: int) -> None:
-    maximum = minimum + span
-    if ratio != 1:
-        far = level_k(100, minimum, maximum, ratio)
-        assert far == equilibrium(minimum, maximum, ratio)
-
-
-def test_with_ratio_one_every_number_is_an_equilibrium() -> None:
     assert all(stable(10, number, range(21), Fraction(1)) for number in range(21))
 
 
@@ -234,42 +138,15 @@ def test_levels_of_nagel_1995() -> None:
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=9), ratios)
 def test_nearest_to_target_minimises_distance(others: list[int], ratio: Fraction) -> None:
     players = len(others) + 1
-    if ratio >= players:
-        return
 
     def distance(number: int) -> Fraction:
         return abs(number - ratio * (sum(others) + number) / players)
 
     nearest = nearest_to_target(sum(others), players, 0, 100, ratio)
+    if ratio >= players:
+        assert nearest == 100
+        return
     assert distance(nearest) == min(distance(number) for number in range(101))
-
-
-def test_diverging_target_is_clipped_to_range() -> None:
-    assert nearest_to_target(100, 3, 0, 100, Fraction(3)) == 100
-
-
-# Strategies.
-
-
-def test_level_two_beats_level_one() -> None:
-    level_one = SPEC.strategies["level_k"].with_settings(level=1)
-    level_two = SPEC.strategies["level_k"].with_settings(level=2)
-    game = GuessTheAverage(players=3, rounds=1)
-    outcome = play_out(game, level_one, level_one, level_two)
-    assert outcome.choices == ((33, 33, 22),)
-    assert outcome.gains == ((0.0, 0.0, 1.0),)
-
-
-def test_equilibrium_players_repeat_equilibrium() -> None:
-    assert match("equilibrium").choices == ((0,) * 10,) * 3
-    assert match("equilibrium", ratio="3/2").choices == ((100,) * 10,) * 3
-    assert match("equilibrium", minimum=20).choices == ((20,) * 10,) * 3
-
-
-def test_table_8_equilibrium_players_score_100() -> None:
-    for ratio in TABLE_8:
-        rows = match("equilibrium", ratio=ratio).choices
-        assert score_of(SPEC, *rows, ratio=ratio) == pytest.approx(100)
 
 
 def test_best_responders_converge_to_equilibrium() -> None:
@@ -278,15 +155,6 @@ def test_best_responders_converge_to_equilibrium() -> None:
     assert rounds[:3] == [33, 21, 14]  # 21 = 2/3 * 9 * 33 / (10 - 2/3), to the nearest
     assert rounds == sorted(rounds, reverse=True)
     assert rounds[-1] <= 1
-
-
-def test_best_responder_beats_fixed_players() -> None:
-    game = GuessTheAverage(players=3, rounds=3)
-    stubborn = SPEC.strategies["fixed"].with_settings(choices=(60,))
-    outcome = play_out(game, stubborn, stubborn, SPEC.strategies["best_response"])
-    # The target is 2/3 * (120 + x) / 3, which x = 34 hits.
-    assert [row[2] for row in outcome.choices] == [33, 34, 34]
-    assert [row[2] for row in outcome.gains] == [1.0, 1.0, 1.0]
 
 
 def test_imitators_choose_previous_winning_number() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from cheaptalk.games.extras import Deferred
 from cheaptalk.games.item_bargaining import SPEC
-from cheaptalk.games.item_bargaining.maxima import Maxima, Pools, maxima, ratio_of_means, sample
+from cheaptalk.games.item_bargaining.maxima import Pools, maxima, ratio_of_means, sample
 from cheaptalk.games.item_bargaining.metrics import (
     best_of,
     envy_free_up_to_one,
@@ -46,9 +46,6 @@ def metric(name: str, result: Result, as_published: bool = False) -> float | Non
     return SPEC.metrics[name].variant(as_published)(result)
 
 
-# Welfare.
-
-
 AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
 """In round 2 player 2 gets (1, 4, 0), worth 205, and player 1 (6, 0, 1), worth 90."""
 
@@ -64,6 +61,9 @@ def test_welfare_of_agreement() -> None:
         ("agreement", 1.0),
         ("rounds", 2.0),
         ("invalid_walk", 0.0),
+        # the best sum is 300, from (7, 0, 1) and (0, 4, 0); both outside options add up to 150
+        ("utilitarian_of_maximum", 0.9 * 295 / 300),
+        ("nash_of_maximum", 0.9 * math.sqrt(90 * 205) / math.sqrt(100 * 200)),
     ]
     for name, value in cases:
         assert metric(name, AGREED) == pytest.approx(value)
@@ -79,23 +79,6 @@ def test_advantages_over_outside_option_in_three_variants() -> None:
     )
     assert metric("nash_welfare_plus_undiscounted", result) == pytest.approx(math.sqrt(30 * 140))
     assert metric("nash_welfare_plus", result, True) == pytest.approx(0.9 * math.sqrt(30 * 140))
-
-
-def test_walking_away_has_no_advantage_and_no_envy() -> None:
-    """Figure 1 and table 5, row of walk: NW+ 0.00, and EF1 not defined."""
-    result = result_of(WALK)
-    assert metric("nash_welfare_plus", result) == 0
-    assert metric("ef1", result) is None
-    assert metric("utilitarian_welfare", result) == 150
-    assert metric("agreement", result) == 0
-
-
-def test_shares_of_maximum() -> None:
-    """The best sum is 300, from (7, 0, 1) and (0, 4, 0); both outside options add up to 150."""
-    assert metric("utilitarian_of_maximum", AGREED) == pytest.approx(0.9 * 295 / 300)
-    assert metric("nash_of_maximum", AGREED) == pytest.approx(
-        0.9 * math.sqrt(90 * 205) / math.sqrt(100 * 200)
-    )
 
 
 def test_outside_options_can_be_the_maximum() -> None:
@@ -131,9 +114,6 @@ def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch
     assert metric("utilitarian_welfare", AGREED) is not None
 
 
-# Envy.
-
-
 def test_envy_freeness_up_to_one_item() -> None:
     cases = [
         ((7, 0, 1), (0, 4, 0), (10, 20, 30), True),  # 100 against 80
@@ -152,6 +132,8 @@ def test_ef1_requires_fairness_to_both_players() -> None:
     """The worked example of section 3.4's condition."""
     assert metric("ef1", result_of(offer(0, 4, 0), ACCEPT)) == 1
     assert metric("ef1", result_of(offer(0, 0, 1), ACCEPT)) == 0
+    assert metric("ef1", result_of(WALK)) is None  # table 5, row of walk
+    assert metric("nash_welfare_plus", result_of(WALK)) == 0
 
 
 # Conduct, with the examples of appendix B: two kinds worth 4 and 2.
@@ -161,53 +143,60 @@ LINE = Pool(quantities=(3, 3), values=((9, 1), (4, 2)), outside=(3, 10))
 TWO_KINDS = ItemBargaining(quantities=(3, 3), discount=0.9)
 
 
+def with_outside(second: int) -> Pool:
+    """Return the pool with another outside option of player 2."""
+    return LINE.model_copy(update={"outside": (3, second)})
+
+
 def conduct(name: str, *moves: dict[str, Any], instance: Pool = LINE) -> float | None:
     return metric(name, result_of(*moves, instance=instance, game=TWO_KINDS))
 
 
-def test_m1_asks_for_less_than_was_offered() -> None:
-    """Offered (3, 0), worth 12, player 2 asks to keep (2, 0), worth 8."""
-    moves = [offer(3, 0), offer(1, 3)]
-    assert conduct("asked_less", *moves) == 1
-    assert conduct("asked_less", offer(3, 0), offer(0, 3)) == 0  # just as much
-    assert conduct("asked_less", offer(1, 0)) == 0  # an opening rejects nothing
+def test_mistakes_of_appendix_b() -> None:
+    cases: list[tuple[str, list[dict[str, Any]], Pool, int]] = [
+        ("asked_less", [offer(3, 0), offer(1, 3)], LINE, 1),  # offered 12, it asks to keep 8
+        ("asked_less", [offer(3, 0), offer(0, 3)], LINE, 0),  # just as much
+        ("asked_less", [offer(1, 0)], LINE, 0),  # an opening rejects nothing
+        ("asked_too_little", [offer(3, 0), offer(2, 2)], LINE, 1),  # 6 is below 10
+        ("asked_too_little", [offer(3, 0), offer(2, 2)], with_outside(6), 0),
+        ("offered_extreme", [offer(1, 1), offer(0, 0)], LINE, 1),
+        ("offered_extreme", [offer(1, 1), offer(3, 3)], LINE, 1),
+        ("accepted_too_little", [offer(1, 0), ACCEPT], with_outside(8), 1),  # 4 is less than 8
+        ("accepted_too_little", [offer(1, 0), ACCEPT], with_outside(4), 0),
+        ("walked_from_more", [offer(2, 1), WALK], with_outside(9), 1),  # 10 is more than 9
+        ("walked_from_more", [offer(2, 1), WALK], LINE, 0),
+        ("walked_from_more", [WALK], LINE, 0),
+        # player 1 offers everything (M3, M2); player 2 walks away from it (M5)
+        ("mistakes", [offer(3, 3), WALK], LINE, 3),
+        ("own_mistakes_player_1", [offer(3, 3), WALK], LINE, 2),
+        ("own_mistakes_player_2", [offer(3, 3), WALK], LINE, 1),
+    ]
+    for name, moves, instance, count in cases:
+        assert conduct(name, *moves, instance=instance) == count
 
 
-def test_m2_asks_for_less_than_the_outside_option() -> None:
-    """Keeping (1, 1), worth 6, is below the outside option of 10."""
-    moves = [offer(3, 0), offer(2, 2)]
-    assert conduct("asked_too_little", *moves) == 1
-    even = LINE.model_copy(update={"outside": (3, 6)})
-    assert conduct("asked_too_little", *moves, instance=even) == 0
-
-
-def test_m3_offers_nothing_or_everything() -> None:
-    for units in ((0, 0), (3, 3)):
-        assert conduct("offered_extreme", offer(1, 1), offer(*units)) == 1
-
-
-def test_m4_accepts_less_than_the_outside_option() -> None:
-    """(1, 0), worth 4, is less than 8."""
-    eight = LINE.model_copy(update={"outside": (3, 8)})
-    assert conduct("accepted_too_little", offer(1, 0), ACCEPT, instance=eight) == 1
-    four = LINE.model_copy(update={"outside": (3, 4)})
-    assert conduct("accepted_too_little", offer(1, 0), ACCEPT, instance=four) == 0
-
-
-def test_m5_walks_away_from_more_than_the_outside_option() -> None:
-    """(2, 1), worth 10, is more than 9."""
-    nine = LINE.model_copy(update={"outside": (3, 9)})
-    assert conduct("walked_from_more", offer(2, 1), WALK, instance=nine) == 1
-    assert conduct("walked_from_more", offer(2, 1), WALK) == 0
-    assert conduct("walked_from_more", WALK) == 0
-
-
-def test_mistakes_are_counted_jointly_and_by_player() -> None:
-    """Player 1 offers everything (M3, M2); player 2 walks away from it (M5)."""
-    moves = [offer(3, 3), WALK]
-    assert conduct("mistakes", *moves) == 3
-    assert conduct("own_mistakes_player_1", *moves) == 2
-    assert conduct("own_mistakes_player_2", *moves) == 1
+def test_metrics_by_player() -> None:
+    """In ``low``, player 2 rejects (1, 0), then accepts (2, 0), worth 8 against 10."""
+    low = [offer(1, 0), offer(0, 3), offer(2, 0), ACCEPT]
+    long = [offer(0, 1), offer(1, 0), offer(1, 2), offer(1, 1), ACCEPT]
+    cases: list[tuple[str, list[dict[str, Any]], float | None]] = [
+        ("bad_acceptance_by_turn_player_2", low, 0.5),
+        ("bad_acceptance_player_2", low, 1),
+        ("bad_acceptance_by_turn_player_1", low, 0),
+        ("bad_acceptance_player_1", low, 0),
+        ("bad_acceptance_by_turn_player_1", [offer(1, 0), WALK], None),
+        ("utility_given_player_1", long, (1 + 11) / 2),
+        ("utility_given_player_2", long, (4 + 6) / 2),
+        ("concession_player_1", long, 10),
+        ("concession_player_2", long, 2),
+        ("concession_player_1", [offer(0, 1), WALK], None),
+        ("utility_given_player_2", [offer(0, 1), WALK], None),
+    ]
+    for name, moves, value in cases:
+        assert conduct(name, *moves) == value
+    # table 12: soft accepts all offers below its outside option
+    soft = conduct("bad_acceptance_by_turn_player_2", *low[2:], instance=with_outside(18))
+    assert soft == 1
 
 
 def test_invalid_answer_is_not_a_mistake() -> None:
@@ -215,41 +204,6 @@ def test_invalid_answer_is_not_a_mistake() -> None:
     assert metric("invalid_walk", result) == 1
     assert metric("walked_from_more", result) == 0
     assert [turn.move for turn in turns(result)][-1] is None
-
-
-def test_bad_acceptances_by_turn_and_by_match() -> None:
-    """Player 2 rejects (1, 0), then accepts (2, 0), worth 8 against 10: one turn of two."""
-    moves = [offer(1, 0), offer(0, 3), offer(2, 0), ACCEPT]
-    assert conduct("bad_acceptance_by_turn_player_2", *moves) == 0.5
-    assert conduct("bad_acceptance_player_2", *moves) == 1
-    assert conduct("bad_acceptance_by_turn_player_1", *moves) == 0
-    assert conduct("bad_acceptance_player_1", *moves) == 0
-    assert conduct("bad_acceptance_by_turn_player_1", offer(1, 0), WALK) is None
-
-
-def test_table_12_soft_accepts_below_outside_option() -> None:
-    """Appendix I, table 12: soft 100 % of turns and games, tough 0 %."""
-    low = LINE.model_copy(update={"outside": (3, 18)})
-    moves = [offer(0, 1), ACCEPT]
-    assert conduct("bad_acceptance_by_turn_player_2", *moves, instance=low) == 1
-    assert conduct("bad_acceptance_player_1", *moves, instance=low) == 0
-
-
-def test_given_utility_uses_values_of_giver() -> None:
-    moves = [offer(0, 1), offer(1, 0), offer(1, 2), offer(1, 1), ACCEPT]
-    assert conduct("utility_given_player_1", *moves) == (1 + 11) / 2
-    assert conduct("utility_given_player_2", *moves) == (4 + 6) / 2
-    assert conduct("concession_player_1", *moves) == 10
-    assert conduct("concession_player_2", *moves) == 2
-    assert conduct("concession_player_1", offer(0, 1), WALK) is None
-    assert conduct("utility_given_player_2", offer(0, 1), WALK) is None
-
-
-# Stated holdings.
-
-
-def accepting(reasoning: str) -> list[dict[str, Any]]:
-    return [offer(0, 1), ACCEPT | {"reasoning": reasoning}]
 
 
 def test_false_stated_holdings() -> None:
@@ -263,11 +217,9 @@ def test_false_stated_holdings() -> None:
         ("holdings: [1, 2, 3]", None),
     ]
     for reasoning, value in cases:
-        assert conduct("false_holdings_stated_player_2", *accepting(reasoning)) == value
-        assert conduct("false_holdings_stated_player_1", *accepting(reasoning)) is None
-
-
-def test_stated_holdings_are_checked_only_on_acceptance() -> None:
+        moves = [offer(0, 1), ACCEPT | {"reasoning": reasoning}]
+        assert conduct("false_holdings_stated_player_2", *moves) == value
+        assert conduct("false_holdings_stated_player_1", *moves) is None
     moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
     assert conduct("false_holdings_stated_player_2", *moves) is None
 
@@ -278,102 +230,23 @@ def test_section_6_4_hallucination() -> None:
     assert stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
 
 
-def test_turns_contain_information_of_player() -> None:
-    first, second = turns(result_of(offer(1, 0), instance=LINE, game=TWO_KINDS))
-    assert (first.player, first.offered, first.kept, first.table) == (0, None, 2 * 9 + 3, None)
-    assert (second.player, second.offered, second.table, second.action) == (1, (1, 0), 4, None)
-
-
-SIZES = {"BGS": 100_000, "BGL": 15_000}
-
-
-@pytest.fixture(scope="module", params=SIZES)
-def pools(request: pytest.FixtureRequest) -> tuple[str, Pools, Maxima]:
-    name: str = request.param
-    game = ItemBargaining.model_validate(PRESETS[name])
-    drawn = sample(game, SIZES[name], np.random.default_rng(1))
-    return name, drawn, maxima(drawn)
-
-
-MEANS = {
-    "BGS": {
-        "utilitarian_allocated": (806.08, 0.19),
-        "utilitarian": (844.49, 0.22),
-        "nash_allocated": (356.79, 0.10),
-        "nash": (379.10, 0.12),
-        "nash_plus": (80.7, 0.1),
-        "acceptable": (0.616, 0.001),
-    },
-    "BGL": {
-        "utilitarian_allocated": (1341.6, 1.0),
-        "utilitarian": (1399.5, 1.1),
-        "nash_allocated": (634.2, 0.5),
-        "nash": (663.7, 0.5),
-        "nash_plus": (155.6, 0.5),
-        "acceptable": (0.675, 0.002),
-    },
-}
-"""The mean maxima that normalise welfare, with standard errors, from a million pools of BGS and
-150,000 of BGL."""
-
-
-def test_mean_maxima(pools: tuple[str, Pools, Maxima]) -> None:
-    """Section 5's normalisers; the ones behind the BGS tables are 805.9, 378.7 and 81.7."""
-    name, drawn, best = pools
-    for metric, (mean, error) in MEANS[name].items():
-        values = getattr(best, metric)
-        spread = values.std() / math.sqrt(len(drawn))
-        assert values.mean() == pytest.approx(mean, abs=4 * math.hypot(spread, error)), metric
-
-
-def test_walk_row(pools: tuple[str, Pools, Maxima]) -> None:
+def test_walk_row() -> None:
     """Figure 1 and tables 4 and 5, rows of walk: UW 75.03 and NW 67.97 in BGS, UW 72.08 in BGL.
 
     For BGS the utilitarian maximum is over allocations only, the Nash one includes the outside
     options. No tested variant reproduces the NW of 72.01 that is printed for BGL.
     """
-    name, drawn, best = pools
-    welfare = drawn.outside.sum(axis=1)
-    nash = np.sqrt(drawn.outside.prod(axis=1))
-    if name == "BGS":
-        shown = 100 * ratio_of_means(welfare, best.utilitarian_allocated)
-        assert shown == pytest.approx(75.3, abs=0.4)
-        assert shown == pytest.approx(75.03, abs=0.4)
-        assert 100 * ratio_of_means(nash, best.nash) == pytest.approx(68.2, abs=0.4)
-        assert 100 * ratio_of_means(nash, best.nash) == pytest.approx(67.97, abs=0.4)
-    else:
-        assert 100 * ratio_of_means(welfare, best.utilitarian) == pytest.approx(72.1, abs=0.3)
-        assert 100 * ratio_of_means(nash, best.nash) == pytest.approx(66.2, abs=0.4)
-
-
-def test_walk_row_with_best_fitting_outside_options() -> None:
-    """Tables 4 and 5: 75.03 and 67.97 if outside options range from 0 to below the total."""
-    game = ItemBargaining(least_outside=0, below_total=True)
-    drawn = sample(game, SIZES["BGS"], np.random.default_rng(2))
-    best = maxima(drawn)
-    welfare, nash = drawn.outside.sum(axis=1), np.sqrt(drawn.outside.prod(axis=1))
-    assert 100 * ratio_of_means(welfare, best.utilitarian_allocated) == pytest.approx(
-        75.05, abs=0.4
-    )
-    assert 100 * ratio_of_means(nash, best.nash) == pytest.approx(67.88, abs=0.4)
-
-
-PAYOFFS = {
-    (0.98, 3): [[303, 49.995, 303.5], [574.693, 291.481, 303.5], [303.5, 303.5, 303.5]],
-    (0.9, 3): [[303, 47.975, 303.5], [551.473, 245.835, 303.5], [303.5, 303.5, 303.5]],
-    (0.98, 5): [[303, 49.995, 303.5], [574.693, 279.939, 303.5], [303.5, 303.5, 303.5]],
-}
-"""Mean payoffs of soft, tough and walk (rows) against each other in BG4 to BG6, by discount and
-rounds."""
-
-
-def test_extreme_payoffs_in_closed_form() -> None:
-    for discount, rounds in PAYOFFS:
-        payoffs = extreme_payoffs(ItemBargaining(discount=discount, rounds=rounds))
-        for row, strategy in enumerate(EXTREMES):
-            for column, other in enumerate(EXTREMES):
-                expected = PAYOFFS[discount, rounds][row][column]
-                assert payoffs[strategy, other] == pytest.approx(expected, abs=0.006)
+    for name, size, utilitarian, nash in (
+        ("BGS", 30_000, 75.03, 67.97),
+        ("BGL", 5_000, 72.1, 66.2),
+    ):
+        game = ItemBargaining.model_validate(PRESETS[name])
+        drawn = sample(game, size, np.random.default_rng(1))
+        best = maxima(drawn)
+        highest = best.utilitarian_allocated if name == "BGS" else best.utilitarian
+        welfare, nash_welfare = drawn.outside.sum(axis=1), np.sqrt(drawn.outside.prod(axis=1))
+        assert 100 * ratio_of_means(welfare, highest) == pytest.approx(utilitarian, abs=0.6)
+        assert 100 * ratio_of_means(nash_welfare, best.nash) == pytest.approx(nash, abs=0.6)
 
 
 def test_extreme_payoffs_match_simulation() -> None:
@@ -382,7 +255,7 @@ def test_extreme_payoffs_match_simulation() -> None:
             for other in EXTREMES:
                 game = ItemBargaining(discount=0.98, rounds=rounds)
                 gains = []
-                for number in range(250):
+                for number in range(120):
                     instance = game.draw_instance(Chance(f"{strategy}/{number}"))
                     for seat in ("player_1", "player_2"):
                         players = {
@@ -391,17 +264,11 @@ def test_extreme_payoffs_match_simulation() -> None:
                         }
                         table = play(game, instance, str(number), players)
                         gains.append(table.game.payoffs(table.outcome)[seat])
-                error = float(np.std(gains)) / math.sqrt(
-                    250
-                )  # the two matches on one instance are not independent
+                # the two matches on one instance are not independent
+                error = float(np.std(gains)) / math.sqrt(120)
                 assert np.mean(gains) == pytest.approx(
                     extreme_payoffs(game)[strategy, other], abs=4 * error
                 )
-
-
-def test_closed_form_ignores_empty_kinds() -> None:
-    with_none = extreme_payoffs(ItemBargaining(quantities=(7, 0, 4, 1)))
-    assert with_none == pytest.approx(extreme_payoffs(ItemBargaining()))
 
 
 def test_walk_outcome_is_known_without_play() -> None:

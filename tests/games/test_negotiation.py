@@ -20,9 +20,8 @@ from cheaptalk.games.negotiation.rules import (
 from cheaptalk.games.negotiation.strategies import (
     equilibrium_share,
     optimal_gain,
-    regret_minimising_gain,
 )
-from cheaptalk.rules import IllegalAction, Instance, Result, Secret, Table, play
+from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from tests.games.tables import events, table_after
 
 QUIET = {"messages": False}
@@ -67,9 +66,6 @@ def prices(table: Table) -> list[float]:
     return [given.action.price for given in table.given if isinstance(given.action, Price)]
 
 
-# Rules
-
-
 def test_trade_pays_difference_between_price_and_value() -> None:
     game = quiet()
     table = table_after(game, ask(11_000), REJECT, ask(9_500), ACCEPT)
@@ -77,12 +73,6 @@ def test_trade_pays_difference_between_price_and_value() -> None:
     assert game.payoffs(sale(table)) == {"alice": 1_500, "bob": 2_500}
     assert events(table, "alice")[-1] == Sold(2, 9_500, 1_500)
     assert events(table, "bob")[-1] == Sold(2, 9_500, 2_500)
-
-
-def test_trade_at_a_loss_is_legal() -> None:
-    game = quiet(seller_factor=1.5, buyer_factor=0.8)
-    table = table_after(game, ask(10_000), ACCEPT)
-    assert game.payoffs(sale(table)) == {"alice": -5_000, "bob": -2_000}
 
 
 def test_leaving_for_john_pays_nothing() -> None:
@@ -108,48 +98,16 @@ def test_rejection_in_single_known_round_leads_to_john() -> None:
         assert events(table, "bob")[-1] == NoTrade(john=ended == "john")
 
 
-def test_prices_beyond_limits_are_rejected_with_reason() -> None:
-    for price in (-0.01, 30_000.01, 1e12):
-        table = table_after(quiet(price_limit=3))
-        with pytest.raises(IllegalAction, match=r"between 0 and 30,000"):
-            table.answer("alice", Price(price=price))
-        assert table.requests == 0
-
-
 def test_limit_prices_are_legal_and_reach_payoff_bounds() -> None:
+    for price in (-0.01, 30_000.01):
+        with pytest.raises(IllegalAction, match=r"between 0 and 30,000"):
+            table_after(quiet(price_limit=3), ask(price))
     for price in (0, 30_000):
         game = quiet(price_limit=3)
         paid = game.payoffs(sale(table_after(game, ask(price), ACCEPT)))
         bounds = game.payoff_bounds()
         assert paid["alice"] == bounds["alice"][price > 0]
         assert paid["bob"] == bounds["bob"][price == 0]
-
-
-def test_invalid_parameters_are_rejected() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"price_limit": 1.1}, "at least seller_factor and buyer_factor"),
-        ({"names": {"bob": "John"}}, "outside option"),
-    ]
-    for wrong, reason in cases:
-        with pytest.raises(ValueError, match=reason):
-            Negotiation(**wrong)
-
-
-def test_player_can_be_named_john_without_outside_option() -> None:
-    assert Negotiation(names={"bob": "John"}, outside_option=False).called("bob") == "John"
-
-
-# Private values
-
-
-def test_secrets_require_incomplete_information() -> None:
-    game = quiet(complete_information=False)
-    secrets: list[Secret] = list(game.secrets(Instance()))
-    assert [secret.owners for secret in secrets] == [{"alice"}, {"bob"}]
-    assert not list(quiet().secrets(Instance()))
-
-
-# Strategies
 
 
 @given(
@@ -176,40 +134,13 @@ def test_cautious_strategies_never_trade_at_a_loss(
     assert min(payoffs.values()) >= -1e-6
 
 
-def backward_induction_share(rounds: int) -> float:
-    """Return the seller's share of the surplus by backward induction over a grid of prices.
-
-    A price is the seller's share of the surplus. The responder accepts any price that is at least
-    as good as continuing; the proposer names the best acceptable price.
-    """
-    grid = [step / 100 for step in range(101)]
-    later = None
-    for stage in range(rounds, 0, -1):
-        seller_names = stage % 2 == 1
-        continuation = (0.0, 0.0) if later is None else (later, 1 - later)
-        if seller_names:
-            accepted = [share for share in grid if 1 - share >= continuation[1] - 1e-9]
-            later = max(accepted)
-        else:
-            accepted = [share for share in grid if share >= continuation[0] - 1e-9]
-            later = min(accepted)
-    assert later is not None
-    return later
-
-
 def test_last_proposer_takes_surplus_in_equilibrium() -> None:
     for rounds in range(1, 8):
         share = equilibrium_share("alice", rounds)
-        assert share == pytest.approx(backward_induction_share(rounds))
+        assert share == rounds % 2
         assert equilibrium_share("bob", rounds) == 1 - share
         outcome = match(Negotiation(horizon=rounds), "subgame_perfect", "subgame_perfect").outcome
         assert outcome == Sale(stage=1, price=8_000 + 4_000 * share, ended="trade")
-
-
-def test_equilibrium_splits_surplus_if_horizon_is_hidden() -> None:
-    game = Negotiation(horizon={"rounds": 9, "hidden": True})
-    outcome = match(game, "subgame_perfect", "subgame_perfect").outcome
-    assert outcome == Sale(stage=1, price=10_000, ended="trade")
 
 
 def test_equilibrium_player_waits_for_last_round() -> None:
@@ -218,17 +149,35 @@ def test_equilibrium_player_waits_for_last_round() -> None:
     assert set(prices(table)[1::2]) == {8_000}
 
 
-def test_equilibrium_player_leaves_without_surplus() -> None:
+def test_prices_of_trades() -> None:
+    """9,600 leaves a fifth of 12,000; from 0.5 to 0.1 in eight steps, linear demands it in
+    stage 7."""
+    fixed, split = "fixed_price", "split_the_difference"
+    private = {"complete_information": False}
+    hidden = {"horizon": {"rounds": 9, "hidden": True}}
+    cases: list[tuple[dict[str, Any], str, str, dict[str, Any], int, float]] = [
+        (hidden, "subgame_perfect", "subgame_perfect", {}, 1, 10_000),
+        ({}, "prior_optimal", "zero_intelligence", {}, 1, 12_000),
+        ({}, "minimax_regret", "zero_intelligence", {}, 1, 12_000),
+        ({}, split, split, {}, 1, 10_000),
+        (private | {"horizon": 1}, fixed, split, {"seller": {"markup": 0.5}}, 1, 12_000),
+        ({"horizon": 9}, fixed, "linear", {"buyer": {"end": 0.1}}, 7, 9_600),
+        ({}, fixed, fixed, {"buyer": {"markup": 0.1}}, 1, 9_600),
+    ]
+    for parameters, alice, bob, settings, stage, price in cases:
+        outcome = match(Negotiation(**parameters), alice, bob, **settings).outcome
+        assert outcome == Sale(stage=stage, price=price, ended="trade")
+
+
+def test_players_without_surplus_do_not_trade() -> None:
     for john, ended in ((True, "john"), (False, "rounds")):
         game = Negotiation(seller_factor=1.5, buyer_factor=1, outside_option=john, horizon=2)
         assert sale(match(game, "subgame_perfect", "subgame_perfect")).ended == ended
-
-
-def test_fixed_price_is_repeated_and_worse_prices_rejected() -> None:
+    hopeless = Negotiation(seller_factor=1.5, buyer_factor=1, horizon=1)
+    for name in ("prior_optimal", "minimax_regret"):
+        assert prices(match(hopeless, name, "fixed_price")) == [15_000]
     table = match(Negotiation(horizon=4), "fixed_price", "fixed_price", seller={"markup": 0.6})
     assert prices(table) == [12_800, 9_600, 12_800, 9_600]
-    outcome = match(Negotiation(), "fixed_price", "fixed_price", buyer={"markup": 0.1}).outcome
-    assert outcome == Sale(stage=1, price=9_600, ended="trade")
 
 
 gains = st.lists(st.integers(-50, 100).map(float), min_size=1, max_size=6)
@@ -254,29 +203,6 @@ def test_prior_optimal_prices_against_prior() -> None:
     assert prices(sure)[0] == 13_000
 
 
-def test_known_value_determines_price() -> None:
-    for name in ("prior_optimal", "minimax_regret"):
-        assert match(Negotiation(), name, "zero_intelligence").outcome == Sale(
-            stage=1, price=12_000, ended="trade"
-        )
-        hopeless = Negotiation(seller_factor=1.5, buyer_factor=1, horizon=1)
-        assert prices(match(hopeless, name, "fixed_price")) == [15_000]
-
-
-@given(st.floats(0.37, 1), st.floats(1, 1_000))
-def test_random_price_equalises_regret(place: float, surplus: float) -> None:
-    """At every v from c + (h - c) / e to h the expected regret is (h - c) / e."""
-    worth = place * surplus
-    steps = 4_000
-    earned = 0.0
-    for step in range(steps):
-        demanded = regret_minimising_gain(surplus, (step + 0.5) / steps)
-        if demanded <= worth:
-            earned += demanded / steps
-    regret = worth - earned
-    assert regret == pytest.approx(surplus / math.e, rel=2e-3)
-
-
 def test_regret_minimising_prices_follow_density() -> None:
     game = Negotiation(seller_factor=1, complete_information=False, horizon=3, buyer_factor=0.2)
     drawn = []
@@ -289,18 +215,10 @@ def test_regret_minimising_prices_follow_density() -> None:
     places = sorted(1 + math.log((price - 10_000) / 5_000) for price in drawn)
     gaps = [abs(place - number / 200) for number, place in enumerate(places)]
     assert max(gaps) < 0.12  # Kolmogorov and Smirnov: below 0.115 in 99 of 100 samples
-
-
-def test_regret_minimising_buyer_mirrors_seller() -> None:
     game = Negotiation(buyer_factor=1, seller_factor=2, complete_information=False, horizon=2)
     named = {prices(match(game, "fixed_price", "minimax_regret", seed=s))[1] for s in "abcdefgh"}
     assert len(named) == 8
     assert all(5_000 <= price <= 10_000 - 5_000 / math.e + 0.01 for price in named)
-
-
-def test_splitting_traders_with_known_values_meet_halfway() -> None:
-    outcome = match(Negotiation(), "split_the_difference", "split_the_difference").outcome
-    assert outcome == Sale(stage=1, price=10_000, ended="trade")
 
 
 def test_splitting_traders_halve_distance_until_negligible() -> None:
@@ -312,12 +230,6 @@ def test_splitting_traders_halve_distance_until_negligible() -> None:
     assert all(b == pytest.approx(a / 2, abs=0.02) for a, b in pairwise(distances))
     assert sale(table).ended == "trade"
     assert distances[-1] <= 0.01 * 12_000 < distances[-2]
-
-
-def test_splitting_trader_accepts_break_even_in_last_round() -> None:
-    game = Negotiation(complete_information=False, horizon=1)
-    table = match(game, "fixed_price", "split_the_difference", seller={"markup": 0.5})
-    assert table.outcome == Sale(stage=1, price=12_000, ended="trade")
 
 
 def test_zero_intelligence_avoids_losses() -> None:
@@ -337,27 +249,6 @@ def test_zero_intelligence_avoids_losses() -> None:
     assert 8_500 < max(buyer) <= 10_000
 
 
-def test_concession_curves_run_from_start_to_end() -> None:
-    game = Negotiation(complete_information=False, horizon=9, buyer_factor=0.2)
-    demands = {
-        name: prices(match(game, name, "fixed_price"))[::2]
-        for name in ("boulware", "linear", "conceder")
-    }
-    for named in demands.values():
-        assert named[0] == 12_000
-        assert named[-1] == 8_000
-        assert named == sorted(named, reverse=True)
-    assert demands["linear"][2] == 10_000
-    assert demands["boulware"][2] > 11_500
-    assert demands["conceder"][2] < 9_000
-
-
-def test_conceding_buyer_accepts_once_demand_falls_to_offer() -> None:
-    table = match(Negotiation(horizon=9), "fixed_price", "linear", buyer={"end": 0.1})
-    # 9,600 leaves a fifth of 12,000; from 0.5 to 0.1 in eight steps that is demanded in stage 7.
-    assert table.outcome == Sale(stage=7, price=9_600, ended="trade")
-
-
 def test_strategies_respect_narrow_price_limit() -> None:
     for name in sorted(SPEC.strategies):
         game = Negotiation(price_limit=0.875, buyer_factor=0.4, complete_information=False)
@@ -366,61 +257,32 @@ def test_strategies_respect_narrow_price_limit() -> None:
         assert 0 <= min(named) <= max(named) <= 8_750
 
 
-# Metrics
-
-
-def metrics(game: Negotiation, outcome: Sale, as_published: bool = False) -> dict[str, Any]:
-    result = Result(game, Instance(), outcome)
-    return {name: metric.variant(as_published)(result) for name, metric in SPEC.metrics.items()}
-
-
-def test_metrics_of_trade() -> None:
-    outcome = Sale(stage=3, price=11_000, ended="trade")
-    assert metrics(Negotiation(), outcome) == pytest.approx(
-        {
-            "agreement": 1,
-            "alice_gain": 0.3,
-            "bob_gain": 0.1,
-            "efficiency": 1,
-            "fairness": 1 - 4 * 0.1**2,
-            "price": 1.1,
-            "rounds": 3,
-        }
-    )
-
-
-def test_metrics_without_trade() -> None:
-    cases: list[Any] = ["john", "rounds"]
-    for ended in cases:
-        assert metrics(Negotiation(), Sale(stage=2, ended=ended)) == {
-            "agreement": 0,
-            "alice_gain": 0,
-            "bob_gain": 0,
-            "efficiency": 0,
-            "fairness": 1,
-            "price": None,
-            "rounds": 2,
-        }
-
-
-def test_efficiency_requires_ownership_by_higher_value() -> None:
-    cases = [
-        (0.8, 1.2, 10_000, 1),
-        (0.8, 1.2, None, 0),
-        (1.2, 0.8, 10_000, 0),
-        (1.2, 0.8, None, 1),
-        (1.2, 1.2, 10_000, 1),
-        (1.2, 1.2, None, 1),
+def test_metrics_match_hand_calculation() -> None:
+    names = ("agreement", "alice_gain", "bob_gain", "price", "rounds")
+    trade: dict[str, float | None] = dict(zip(names, (1, 0.3, 0.1, 1.1, 3), strict=True))
+    failure: dict[str, float | None] = dict(zip(names, (0, 0, 0, None, 2), strict=True))
+    lower = {"seller_factor": 1.2, "buyer_factor": 0.8}
+    equal = {"seller_factor": 1.2, "buyer_factor": 1.2}
+    sold, unsold = Sale(stage=1, price=10_000, ended="trade"), Sale(stage=1, ended="rounds")
+    dear = Sale(stage=1, price=17_000, ended="trade")
+    cases: list[tuple[dict[str, Any], Sale, dict[str, float | None]]] = [
+        (
+            {},
+            Sale(stage=3, price=11_000, ended="trade"),
+            trade | {"efficiency": 1, "fairness": 1 - 4 * 0.1**2},
+        ),
+        ({}, Sale(stage=2, ended="john"), failure | {"efficiency": 0, "fairness": 1}),
+        ({}, Sale(stage=2, ended="rounds"), failure | {"efficiency": 0, "fairness": 1}),
+        ({}, sold, {"efficiency": 1, "fairness": 1}),
+        (lower, sold, {"efficiency": 0}),
+        (lower, unsold, {"efficiency": 1}),
+        (equal, sold, {"efficiency": 1}),
+        (equal, unsold, {"efficiency": 1}),
+        ({}, dear, {"fairness": 1 - 4 * 0.7**2}),
     ]
-    for f_a, f_b, price, efficient in cases:
-        game = Negotiation(seller_factor=f_a, buyer_factor=f_b)
-        outcome = Sale(stage=1, price=price, ended="rounds" if price is None else "trade")
-        assert metrics(game, outcome)["efficiency"] == efficient
-
-
-def test_fairness_is_clipped_only_in_published_variant() -> None:
-    outcome = Sale(stage=1, price=17_000, ended="trade")
-    assert metrics(Negotiation(), outcome)["fairness"] == pytest.approx(1 - 4 * 0.7**2)
-    assert metrics(Negotiation(), outcome, as_published=True)["fairness"] == 0
-    fairest = Sale(stage=1, price=10_000, ended="trade")
-    assert metrics(Negotiation(), fairest)["fairness"] == 1
+    for parameters, outcome, expected in cases:
+        result = Result(Negotiation(**parameters), Instance(), outcome)
+        values = {name: SPEC.metrics[name].of(result) for name in expected}
+        assert values == pytest.approx(expected)
+    clipped = SPEC.metrics["fairness"].variant(as_published=True)
+    assert clipped(Result(Negotiation(), Instance(), dear)) == 0

@@ -1,23 +1,12 @@
-"""Persuasion: rules, strategies, metrics and prompts."""
+"""Persuasion: rules, strategies, metrics, and the interpretation of pitches."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cheaptalk.games.persuasion import SPEC
-from cheaptalk.games.persuasion.rules import (
-    Briefing,
-    GameOver,
-    Persuasion,
-    ProductOffered,
-    Purchase,
-    Qualities,
-    QualityRevealed,
-    Record,
-    Trades,
-)
+import cheaptalk as ct
+from cheaptalk.games.persuasion import SPEC, rules
+from cheaptalk.games.persuasion.metrics import recommends
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
 from cheaptalk.rules import Chance, Result, RulesError, Table, play
 from tests.games.tables import events, table_after
@@ -26,31 +15,31 @@ YES: dict[str, Any] = {"decision": "yes"}
 NO: dict[str, Any] = {"decision": "no"}
 
 
-def binary(rounds: int = 20, **parameters: Any) -> Persuasion:
-    return Persuasion(signal="binary", horizon=rounds, **parameters)
+def binary(rounds: int = 20, **parameters: Any) -> rules.Persuasion:
+    return rules.Persuasion(signal="binary", horizon=rounds, **parameters)
 
 
 def say(message: str) -> dict[str, str]:
     return {"message": message}
 
 
-def qualities(marks: str) -> Qualities:
+def qualities(marks: str) -> rules.Qualities:
     """Return an instance from a string of qualities, ``h`` and ``l``."""
-    return Qualities(qualities=tuple(mark == "h" for mark in marks))
+    return rules.Qualities(qualities=tuple(mark == "h" for mark in marks))
 
 
-def replay(game: Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
+def replay(game: rules.Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
     return table_after(game, *moves, instance=qualities(marks))
 
 
 def match(
-    game: Persuasion,
+    game: rules.Persuasion,
     marks: str,
     seller: str,
     buyer: str,
     seed: str = "1",
     **settings: Any,
-) -> Trades:
+) -> rules.Trades:
     """Play a match between two strategies on given qualities; settings are the seller's."""
     players = {
         "alice": SPEC.strategies[seller].with_settings(**settings),
@@ -59,8 +48,8 @@ def match(
     return trades(play(game, qualities(marks), seed, players))
 
 
-def trades(table: Table) -> Trades:
-    assert isinstance(table.outcome, Trades)
+def trades(table: Table) -> rules.Trades:
+    assert isinstance(table.outcome, rules.Trades)
     return table.outcome
 
 
@@ -68,24 +57,13 @@ def marks(flags: tuple[bool, ...]) -> str:
     return "".join("+" if flag else "-" for flag in flags)
 
 
-# Instances
-
-
 def test_qualities_depend_only_on_seed_and_round() -> None:
-    short, long = Persuasion(horizon=5), Persuasion(horizon=50)
+    short, long = rules.Persuasion(horizon=5), rules.Persuasion(horizon=50)
     assert (
         long.draw_instance(Chance("a")).qualities[:5] == short.draw_instance(Chance("a")).qualities
     )
     assert long.draw_instance(Chance("a")) != long.draw_instance(Chance("b"))
-
-
-def test_qualities_follow_degenerate_prior() -> None:
-    for prior, drawn in ((0, {False}), (1, {True})):
-        assert set(Persuasion(prior=prior).draw_instance(Chance("a")).qualities) == drawn
-
-
-def test_quality_frequency_matches_prior() -> None:
-    drawn = Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
+    drawn = rules.Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
     assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
 
 
@@ -95,14 +73,11 @@ def test_instance_of_another_length_is_rejected() -> None:
             replay(binary(2), drawn)
 
 
-# Rules
-
-
 def test_payoffs_are_sales_and_buyer_surplus() -> None:
     game = binary(4, value=3, low_value=0.25)
     moves = [YES, YES, YES, YES, NO, NO, YES, YES]
     outcome = trades(replay(game, "hlhl", *moves))
-    assert outcome == Trades(
+    assert outcome == rules.Trades(
         high=(True, False, True, False),
         recommended=(True, True, False, True),
         bought=(True, True, False, True),
@@ -127,59 +102,32 @@ def test_buying_everything_reaches_payoff_bounds() -> None:
             assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
 
-# Myopic buyers
-
-
 def test_myopic_buyer_observes_only_summary_of_past() -> None:
     game = binary(4, myopic=True)
     table = replay(game, "llhh", YES, YES, YES, NO, NO, YES, YES)
-    assert events(table, "bob_1")[1] == Record(0, None, None)
-    assert events(table, "bob_2")[1] == Record(1, bought=1, low_bought=1)
-    assert events(table, "bob_3")[1] == Record(2, bought=0.5, low_bought=0.5)
-    assert events(table, "bob_4")[1] == Record(3, bought=2 / 3, low_bought=1 / 3)
+    assert events(table, "bob_1")[1] == rules.Record(0, None, None)
+    assert events(table, "bob_2")[1] == rules.Record(1, bought=1, low_bought=1)
+    assert events(table, "bob_3")[1] == rules.Record(2, bought=0.5, low_bought=0.5)
+    assert events(table, "bob_4")[1] == rules.Record(3, bought=2 / 3, low_bought=1 / 3)
     assert [type(event) for event in events(table, "bob_3")] == [
-        Briefing,
-        Record,
-        ProductOffered,
-        QualityRevealed,
-        GameOver,
+        rules.Briefing,
+        rules.Record,
+        rules.ProductOffered,
+        rules.QualityRevealed,
+        rules.GameOver,
     ]
 
 
-# Private knowledge
-
-
-def test_qualities_are_secret_until_revealed() -> None:
-    secrets = list(binary(2).secrets(qualities("hl")))
-    assert [secret.instance for secret in secrets] == [qualities("ll"), qualities("hh")]
-    assert all(secret.owners == {"alice"} for secret in secrets)
-    first, second = (secret.revealed for secret in secrets)
-    event = QualityRevealed(1, bought=False, high=True, worth=125, gain=0)
-    assert first(event)
-    assert not second(event)
-    assert first(Record(1, 1, 1))
-    assert not second(Record(1, 1, 1))
-    assert not first(ProductOffered(1, 100, recommended=True, message=None))
-
-
-def test_unshared_values_and_prior_are_secrets() -> None:
-    game = binary(1, myopic=True, seller_knows_values=False, buyer_knows_prior=False)
-    _, values, prior = game.secrets(qualities("h"))
-    assert values.owners == {"bob_1"}
-    assert prior.owners == {"alice"}
-    assert values.game != game != prior.game
-
-
-# Sellers
-
-
-def test_honest_seller_recommends_only_good_products() -> None:
-    assert marks(match(binary(4), "hllh", "honest", "sceptical").recommended or ()) == "+--+"
-
-
-def test_always_recommend_recommends_everything() -> None:
-    game = binary(3)
-    assert marks(match(game, "lhl", "always_recommend", "trusting").recommended or ()) == "+++"
+def test_simple_players_follow_their_rules() -> None:
+    honest, naive = (
+        match(binary(4), "hllh", seller, "trusting") for seller in ("honest", "always_recommend")
+    )
+    assert (marks(honest.recommended or ()), marks(honest.bought)) == ("+--+", "+--+")
+    assert (marks(naive.recommended or ()), marks(naive.bought)) == ("++++", "++++")
+    for recommended, decision in ((True, "yes"), (False, "no")):
+        table = replay(rules.Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
+        decided = SPEC.strategies["trusting"](table.request("bob"))
+        assert decided == rules.Purchase.model_validate({"decision": decision})
 
 
 def test_pooling_follows_glee_formula() -> None:
@@ -195,20 +143,7 @@ def test_pooling_follows_glee_formula() -> None:
         assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
 
 
-@given(st.floats(0.01, 0.99), st.floats(1, 4), st.floats(0, 0.99))
-def test_pooling_is_maximal_while_buying_pays(p: float, v: float, u: float) -> None:
-    def expected_gain(q: float) -> float:
-        good, bad = p, (1 - p) * q
-        return (good * v + bad * u) / (good + bad) - 1
-
-    q = pooling_probability(p, 1, v, u)
-    assert 0 <= q <= 1
-    assert expected_gain(q) >= -1e-9
-    if q < 1:
-        assert expected_gain(min(1.0, q + 1e-3)) < 0
-
-
-def lemon_recommendation_rate(game: Persuasion, **settings: Any) -> float:
+def lemon_recommendation_rate(game: rules.Persuasion, **settings: Any) -> float:
     rounds = game.horizon.rounds
     lemons = match(game, "l" * rounds, "kamenica_gentzkow", "sceptical", **settings)
     return sum(lemons.recommended or ()) / rounds
@@ -228,13 +163,6 @@ def test_persuader_guesses_unknown_value() -> None:
     assert lemon_recommendation_rate(game, guess=1) == 0
 
 
-# Buyers
-
-
-def test_trusting_buyer_follows_recommendations() -> None:
-    assert marks(match(binary(4), "hllh", "honest", "trusting").bought) == "+--+"
-
-
 def test_sceptical_buyer_considers_only_prior() -> None:
     cases: list[tuple[Any, bool]] = [
         ({"prior": 0.5, "value": 1.99}, False),
@@ -252,13 +180,10 @@ def test_sceptical_buyer_considers_only_prior() -> None:
 def test_bayesian_buyer_learns_credibility_of_seller() -> None:
     cases: list[Any] = ["binary", "text"]
     for signal in cases:
-        game = Persuasion(horizon=12, signal=signal)
+        game = rules.Persuasion(horizon=12, signal=signal)
         fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
         assert marks(fooled) == "++----------"
         assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
-
-
-def test_bayesian_buyer_returns_to_improving_seller() -> None:
     bought = match(binary(9), "lhhhhhhhh", "always_recommend", "bayesian").bought
     # After the lemon and n good ones (3.6 + n) / (5 + n) reaches 1 / 1.25 at n = 2.
     assert marks(bought) == "+--++++++"
@@ -266,11 +191,11 @@ def test_bayesian_buyer_returns_to_improving_seller() -> None:
 
 def test_myopic_bayesian_buyer_uses_record() -> None:
     cases = [
-        (Record(0, None, None), True),
-        (Record(10, 0.5, 0.0), True),
-        (Record(10, 0.5, 0.1), True),
-        (Record(10, 0.5, 0.2), False),
-        (Record(10, 0.0, 0.0), True),
+        (rules.Record(0, None, None), True),
+        (rules.Record(10, 0.5, 0.0), True),
+        (rules.Record(10, 0.5, 0.1), True),
+        (rules.Record(10, 0.5, 0.2), False),
+        (rules.Record(10, 0.0, 0.0), True),
     ]
     for record, buys in cases:
         game = binary(1, myopic=True)
@@ -278,7 +203,7 @@ def test_myopic_bayesian_buyer_uses_record() -> None:
         table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
         decided = SPEC.strategies["bayesian"](table.request("bob_1"))
         # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
-        assert decided == Purchase(decision="yes" if buys else "no")
+        assert decided == rules.Purchase(decision="yes" if buys else "no")
 
 
 def test_unknown_sentences_carry_no_information() -> None:
@@ -286,30 +211,20 @@ def test_unknown_sentences_carry_no_information() -> None:
         for words in ("", "I recommend that you buy this product", "Best quality!"):
             cases: list[tuple[float, Any]] = [(1.9, "no"), (2, "yes")]
             for value, decision in cases:
-                table = replay(Persuasion(horizon=1, value=value), "h", say(words))
+                table = replay(rules.Persuasion(horizon=1, value=value), "h", say(words))
                 decided = SPEC.strategies[buyer](table.request("bob"))
-                assert decided == Purchase(decision=decision)
-
-
-def test_scripted_sentences_are_understood() -> None:
-    for recommended in (True, False):
-        table = replay(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
-        decided = SPEC.strategies["trusting"](table.request("bob"))
-        assert decided == Purchase(decision="yes" if recommended else "no")
-
-
-# Metrics
+                assert decided == rules.Purchase(decision=decision)
 
 
 def metrics(
-    game: Persuasion, outcome: Trades, as_published: bool = False
+    game: rules.Persuasion, outcome: rules.Trades, as_published: bool = False
 ) -> dict[str, float | None]:
-    result = Result(game, Qualities(qualities=outcome.high), outcome)
+    result = Result(game, rules.Qualities(qualities=outcome.high), outcome)
     return {name: metric.variant(as_published)(result) for name, metric in SPEC.metrics.items()}
 
 
 # Ten rounds: four of six good products are bought, and one of four bad ones.
-MIXED = Trades(
+MIXED = rules.Trades(
     high=(True,) * 6 + (False,) * 4,
     recommended=(True,) * 7 + (False,) * 3,
     bought=(True,) * 4 + (False,) * 2 + (True,) + (False,) * 3,
@@ -335,14 +250,99 @@ def test_published_bob_gain_charges_refused_lemons() -> None:
     game = binary(10, value=3, low_value=0.5)
     assert metrics(game, MIXED)["bob_gain"] == pytest.approx((4 * 2 - 0.5) / 10)
     assert metrics(game, MIXED, as_published=True)["bob_gain"] == pytest.approx((4 * 2 - 3) / 10)
+    for high, recommended, expected in (
+        (False, (False, True), {"efficiency": None, "fairness": 0.5, "honesty": 0.5}),
+        (True, None, {"efficiency": 0.5, "fairness": None, "honesty": None}),
+    ):
+        outcome = rules.Trades(high=(high, high), recommended=recommended, bought=(False, True))
+        assert metrics(binary(2), outcome).items() >= expected.items()
 
 
-def test_ratios_without_cases_are_undefined() -> None:
-    game = binary(2)
-    lemons = Trades(high=(False, False), recommended=(False, True), bought=(False, True))
-    assert metrics(game, lemons)["efficiency"] is None
-    assert metrics(game, lemons)["fairness"] == 0.5
-    good = Trades(high=(True, True), recommended=None, bought=(False, True))
-    assert metrics(game, good)["fairness"] is None
-    assert metrics(game, good)["efficiency"] == 0.5
-    assert metrics(game, good)["honesty"] is None
+PRAISE = [
+    "I recommend that you buy this product.",
+    "This product is of high quality, I recommend it.",
+    "Trust me, it is an excellent, high-quality product. Buy it!",
+    "I strongly recommend buying it.",
+    "It's a truly great-quality product!",
+    "You should definitely buy this one.",
+    "This one is excellent.",
+    "This is a great product.",
+    "The quality is excellent.",
+    "Highly recommended!",
+    "High quality, buy it now.",
+    "It is good.",
+    "The product has excellent quality, so buy it.",
+]
+ADVICE_AGAINST = [
+    "I do not recommend that you buy this product.",
+    "I don\u2019t recommend it.",
+    "I advise against buying it.",
+    "This product is of low quality. Don't buy it.",
+    "It is not of high quality.",
+    "It is not good.",
+    "The quality is poor.",
+    "You should not buy this product!",
+]
+UNCLEAR = [
+    "",
+    "Hello, nice to meet you.",
+    "Would you like to buy this product?",
+    "If it is of high quality, you should buy it.",
+    "Last time it was an excellent product.",
+    "I might recommend it.",
+    "It could be of high quality.",
+    "The price is $100.",
+    "I can't say that it is of high quality.",
+    "I never recommend it lightly; buy it.",
+    "It is excellent, but I do not recommend it.",
+    'You said "buy it".',
+    "Nobody can say this product is of low quality.",
+    "This is not a joke. Buy it!",
+    "I recommend that you decide for yourself.",
+    "There is a high chance that it is excellent.",
+    "I think it is excellent.",
+    "The next one is excellent.",
+    "It pays to be careful.",
+    "High-quality products are worth $120 to you.",
+    "I recommend caution.",
+    "It is outstanding how low the quality is.",
+    "It is excellent that you ask.",
+    "It is superb weather today.",
+    "This product is top-quality rubbish.",
+    "Had it been better, I would recommend it.",
+    "I recommend this attitude to everyone.",
+    "I cannot recommend it highly enough.",
+]
+
+
+@pytest.mark.parametrize(
+    ("messages", "recommended"), [(PRAISE, True), (ADVICE_AGAINST, False), (UNCLEAR, None)]
+)
+def test_only_plain_statements_are_interpreted(
+    messages: list[str], recommended: bool | None
+) -> None:
+    for message in messages:
+        assert recommends(message) is recommended, message
+
+
+def test_honesty_check_covers_text_messages() -> None:
+    """A seller that praised every bad product used to score "true statements: 1.00"."""
+    game = ct.get_game("persuasion")
+    talking = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
+    messages = iter(["This product is excellent.", "Hello.", "I do not recommend it."] * 2)
+    players = {
+        "alice": lambda _: rules.Pitch(message=next(messages)),
+        "bob": lambda _: rules.Purchase(decision="no"),
+    }
+    result = ct.play(talking, talking.draw_instance(ct.Chance("1")), "1", players).result()
+    verdicts = [*game.checks["honesty"](result).values()]
+    interpreted = [
+        (high, number % 3 == 0)
+        for number, high in enumerate(result.instance.qualities)
+        if number % 3 != 1
+    ]
+    assert len({high for high, _ in interpreted}) == 2
+    assert verdicts == [
+        "honest" if high == praised else "overstates" if praised else "understates"
+        for high, praised in interpreted
+    ]

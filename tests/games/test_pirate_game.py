@@ -1,26 +1,14 @@
 """The pirate game: rules, theory, metrics, strategies and prompts."""
 
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.pirate_game import SPEC
-from cheaptalk.games.pirate_game.rules import (
-    Alone,
-    Ballot,
-    Counted,
-    Majority,
-    PirateGame,
-    Plan,
-    Turn,
-    Voyage,
-    votes_needed,
-)
+from cheaptalk.games.pirate_game import SPEC, rules
 from cheaptalk.games.pirate_game.strategies import (
-    Fate,
     fates,
     optimal_plan,
     prices,
@@ -28,16 +16,16 @@ from cheaptalk.games.pirate_game.strategies import (
 from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from tests.games.tables import events
 
-MAJORITIES: tuple[Majority, ...] = ("half", "strict")
+MAJORITIES: tuple[rules.Majority, ...] = ("half", "strict")
 majorities = st.sampled_from(MAJORITIES)
 
 
-def ballot(plan: tuple[int, ...], votes: str, passed: bool) -> Ballot:
+def ballot(plan: tuple[int, ...], votes: str, passed: bool) -> rules.Ballot:
     """Return a ballot from votes written as a row of + and -."""
-    return Ballot(plan=plan, votes=tuple(vote == "+" for vote in votes), passed=passed)
+    return rules.Ballot(plan=plan, votes=tuple(vote == "+" for vote in votes), passed=passed)
 
 
-TABLE_2 = Voyage(
+TABLE_2 = rules.Voyage(
     ballots=(
         ballot((100, *[0] * 9), "+---------", False),
         ballot((99, 0, 1, *[0] * 6), "+-++----+", False),
@@ -47,15 +35,15 @@ TABLE_2 = Voyage(
 """The game of GAMA-Bench's Table 2."""
 
 
-def new_table(game: PirateGame) -> Table:
+def new_table(game: rules.PirateGame) -> Table:
     return Table(game, Instance(), "test")
 
 
 def propose(table: Table, *plan: int) -> None:
     """Answer the pending request for a plan with the shares of the surviving pirates."""
     (ask,) = table.pending.values()
-    assert isinstance(ask.event, Turn)
-    table.answer(ask.actor, Plan(proposal=dict(zip(ask.event.living, plan, strict=True))))
+    assert isinstance(ask.event, rules.Turn)
+    table.answer(ask.actor, rules.Plan(proposal=dict(zip(ask.event.living, plan, strict=True))))
 
 
 def cast(table: Table, votes: str) -> None:
@@ -65,65 +53,51 @@ def cast(table: Table, votes: str) -> None:
         table.answer(ask.actor, ask.action.model_validate({"decision": decision}))
 
 
-def metric(name: str, outcome: Voyage, published: bool = False, **parameters: Any) -> float:
+def metric(name: str, outcome: rules.Voyage, published: bool = False, **parameters: Any) -> float:
     value = SPEC.metrics[name].variant(published)(
-        Result(PirateGame(**parameters), Instance(), outcome)
+        Result(rules.PirateGame(**parameters), Instance(), outcome)
     )
     assert value is not None
     return value
 
 
-def play_match(strategy: str, game: PirateGame | None = None, **settings: Any) -> Table:
+def play_match(strategy: str, game: rules.PirateGame | None = None, **settings: Any) -> Table:
     decide = SPEC.strategies[strategy].with_settings(**settings)
-    return play(game or PirateGame(), Instance(), "test", {"player": decide})
+    return play(game or rules.PirateGame(), Instance(), "test", {"player": decide})
 
 
-# Rules
-
-
-def test_plan_passes_with_half_of_votes() -> None:
-    game = PirateGame(players=4)
-    table = new_table(game)
-    propose(table, 90, 5, 3, 2)
-    cast(table, "--+")
-    assert table.outcome == Voyage(ballots=(ballot((90, 5, 3, 2), "+--+", True),))
-    assert game.payoffs(table.outcome) == {
-        "player_1": 90,
-        "player_2": 5,
-        "player_3": 3,
-        "player_4": 2,
-    }
-
-
-def test_strict_majority_requires_more_than_half() -> None:
-    game = PirateGame(players=4, majority="strict")
-    table = new_table(game)
-    propose(table, 90, 5, 3, 2)
-    cast(table, "--+")
-    (ask,) = table.pending.values()
-    assert ask.event == Turn(2, ("player_2", "player_3", "player_4"), 100)
-    propose(table, 50, 49, 1)
-    cast(table, "+-")
-    assert isinstance(table.outcome, Voyage)
-    assert game.payoffs(table.outcome) == {
-        "player_1": 0,
-        "player_2": 50,
-        "player_3": 49,
-        "player_4": 1,
-    }
+def test_plan_passes_with_half_of_votes_or_a_strict_majority() -> None:
+    game, strict = rules.PirateGame(players=4), rules.PirateGame(players=4, majority="strict")
+    table, other = new_table(game), new_table(strict)
+    for each in (table, other):
+        propose(each, 90, 5, 3, 2)
+        cast(each, "--+")
+    assert table.outcome == rules.Voyage(ballots=(ballot((90, 5, 3, 2), "+--+", True),))
+    assert [*game.payoffs(table.outcome).values()] == [90, 5, 3, 2]
+    (ask,) = other.pending.values()
+    assert ask.event == rules.Turn(2, ("player_2", "player_3", "player_4"), 100)
+    propose(other, 50, 49, 1)
+    cast(other, "+-")
+    assert isinstance(other.outcome, rules.Voyage)
+    assert [*strict.payoffs(other.outcome).values()] == [0, 50, 49, 1]
 
 
 def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
-    game = PirateGame(players=3, majority="strict")
+    game = rules.PirateGame(players=3, majority="strict")
     table = new_table(game)
     propose(table, 100, 0, 0)
     cast(table, "--")
     propose(table, 100, 0)
     cast(table, "-")
-    assert isinstance(table.outcome, Voyage)
+    assert isinstance(table.outcome, rules.Voyage)
     assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 100}
-    assert events(table, "player_1")[-1] == Counted(1, "player_1", 1, 3, False, 100)
-    assert events(table, "player_3")[-1] == Alone(100)
+    assert events(table, "player_1")[-1] == rules.Counted(1, "player_1", 1, 3, False, 100)
+    assert events(table, "player_3")[-1] == rules.Alone(100)
+    fixed = play_match(
+        "fixed", rules.PirateGame(players=4, gold=10), offer=7, decision="reject"
+    ).outcome
+    assert isinstance(fixed, rules.Voyage)
+    assert [ballot.plan for ballot in fixed.ballots] == [(1, 3, 3, 3), (0, 5, 5), (3, 7)]
 
 
 def test_invalid_plans_are_rejected_with_reason() -> None:
@@ -138,36 +112,33 @@ def test_invalid_plans_are_rejected_with_reason() -> None:
         ({"player_1": 50, "Player 1": 50, "player_2": 0, "player_3": 0}, "names player_1 twice"),
     ]
     for proposal, reason in cases:
-        table = new_table(PirateGame(players=3))
+        table = new_table(rules.PirateGame(players=3))
         with pytest.raises(IllegalAction, match=reason):
-            table.answer("player_1", Plan(proposal=proposal))
+            table.answer("player_1", rules.Plan(proposal=proposal))
 
 
 def test_plans_can_use_display_names() -> None:
-    game = PirateGame(players=3, names={"player_2": "Anne Bonny", "player_3": "Player 2"})
+    game = rules.PirateGame(players=3, names={"player_2": "Anne Bonny", "player_3": "Player 2"})
     table = new_table(game)
     plan = {"Player 1": 70, "anne bonny": 20, "PLAYER_3": 10}
-    table.answer("player_1", Plan(proposal=plan))
+    table.answer("player_1", rules.Plan(proposal=plan))
     cast(table, "++")
-    assert table.outcome == Voyage(ballots=(ballot((70, 20, 10), "+++", True),))
-
-
-# Theory
+    assert table.outcome == rules.Voyage(ballots=(ballot((70, 20, 10), "+++", True),))
 
 
 def test_optimal_plan_of_ten_pirates() -> None:
-    cases: list[tuple[Majority, tuple[int, ...]]] = [
+    cases: list[tuple[rules.Majority, tuple[int, ...]]] = [
         ("half", (96, 0, 1, 0, 1, 0, 1, 0, 1, 0)),
         ("strict", (94, 0, 1, 0, 1, 0, 1, 0, 2, 1)),
     ]
     for majority, plan in cases:
         assert optimal_plan(10, 100, majority) == plan
-        table = play_match("equilibrium", PirateGame(majority=majority))
-        assert isinstance(table.outcome, Voyage)
+        table = play_match("equilibrium", rules.PirateGame(majority=majority))
+        assert isinstance(table.outcome, rules.Voyage)
         (final_ballot,) = table.outcome.ballots
         assert final_ballot.plan == plan
         assert final_ballot.passed
-        assert sum(final_ballot.votes) == votes_needed(10, majority)
+        assert sum(final_ballot.votes) == rules.votes_needed(10, majority)
 
 
 def test_stewart_1999_large_crews_survive_at_powers_of_two() -> None:
@@ -177,9 +148,11 @@ def test_stewart_1999_large_crews_survive_at_powers_of_two() -> None:
 
 
 @given(st.integers(2, 7), st.integers(1, 6), majorities)
-def test_optimal_plan_is_best_for_proposer(living: int, gold: int, majority: Majority) -> None:
+def test_optimal_plan_is_best_for_proposer(
+    living: int, gold: int, majority: rules.Majority
+) -> None:
     vote_prices = prices(living, gold, majority)
-    need = votes_needed(living, majority) - 1
+    need = rules.votes_needed(living, majority) - 1
     cheapest = min((sum(group) for group in combinations(vote_prices, need)), default=0)
     plan = optimal_plan(living, gold, majority)
     if plan is None:
@@ -191,32 +164,18 @@ def test_optimal_plan_is_best_for_proposer(living: int, gold: int, majority: Maj
         assert accepts >= need
 
 
-@given(st.integers(2, 8), st.integers(1, 9), majorities)
-def test_vote_price_exceeds_gold_after_failed_plan(
-    living: int, gold: int, majority: Majority
-) -> None:
-    later = fates(living - 1, gold, majority)
-    for price, fate in zip(prices(living, gold, majority), later, strict=True):
-        assert price == (fate.gold + 1 if fate.lives else 0)
-
-
-def test_fates_of_two_pirates() -> None:
-    assert fates(2, 100, "half") == (Fate(True, 100), Fate(True, 0))
-    assert fates(2, 100, "strict") == (Fate(False, 0), Fate(True, 100))
-
-
-# Metrics
-
-
 def test_score_of_table_2_gama_bench() -> None:
     assert [
-        metric("plan_distance", Voyage(ballots=(case,)), players=n, published=False)
+        metric("plan_distance", rules.Voyage(ballots=(case,)), players=n, published=False)
         for case, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
     ] == [8, 6, 94]
     assert [
-        round(metric("vote_accuracy", Voyage(ballots=(ballot,)), players=n), 2)
+        round(metric("vote_accuracy", rules.Voyage(ballots=(ballot,)), players=n), 2)
         for ballot, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
     ] == [1.00, 0.75, 0.57]
+    strict = Result(rules.PirateGame(majority="strict"), Instance(), TABLE_2)
+    assert SPEC.metrics["score"].of(strict) is None
+    assert (metric("ballots", TABLE_2), metric("overboard", TABLE_2)) == (3, 2)
     assert metric("vote_accuracy", TABLE_2) == 19 / 24
     assert metric("score", TABLE_2) == pytest.approx(80.583, abs=5e-4)
 
@@ -229,13 +188,13 @@ def test_scores_of_fixed_strategies() -> None:
     ]
     for strategy, settings, score in cases:
         outcome = play_match(strategy, **settings).outcome
-        assert isinstance(outcome, Voyage)
+        assert isinstance(outcome, rules.Voyage)
         assert metric("score", outcome) == pytest.approx(score)
 
 
 def test_published_score_ignores_rejections_of_one_coin() -> None:
     plan = (91, *[1] * 9)
-    outcome = Voyage(ballots=(ballot(plan, "+-+-+-+-+-", True),))
+    outcome = rules.Voyage(ballots=(ballot(plan, "+-+-+-+-+-", True),))
     assert metric("vote_accuracy", outcome) == 1
     assert metric("score", outcome) == pytest.approx(97.5)
     assert metric("score", outcome, published=True) == pytest.approx(69.72, abs=5e-3)
@@ -260,53 +219,18 @@ def test_published_scores_match_table_8_gama_bench() -> None:
         ),
     ]
     for gold, ballots, score in cases:
-        voyage = Voyage(ballots=tuple(ballot(plan, votes, False) for plan, votes in ballots))
+        voyage = rules.Voyage(ballots=tuple(ballot(plan, votes, False) for plan, votes in ballots))
         assert metric("score", voyage, published=True, gold=gold) == pytest.approx(score, abs=0.05)
 
 
 def test_vote_accuracy_differs_from_backward_induction() -> None:
     """The next in rank would get 96 coins if the plan failed, and should refuse 96."""
     plan = (4, 96, *[0] * 8)
-    accepting = Voyage(ballots=(ballot(plan, "++--------", False),))
-    refusing = Voyage(ballots=(ballot(plan, "+---------", False),))
+    accepting = rules.Voyage(ballots=(ballot(plan, "++--------", False),))
+    refusing = rules.Voyage(ballots=(ballot(plan, "+---------", False),))
     assert metric("vote_accuracy", accepting) == 1
     assert metric("optimal_votes", accepting) == pytest.approx(8 / 9)
     assert metric("optimal_votes", refusing) == 1
 
 
-def test_strict_majority_has_no_score() -> None:
-    result = Result(PirateGame(majority="strict"), Instance(), TABLE_2)
-    assert SPEC.metrics["score"].of(result) is None
-    assert metric("ballots", TABLE_2) == 3
-    assert metric("overboard", TABLE_2) == 2
-
-
 # Strategies
-
-
-def test_strategies_divide_any_amount_of_gold() -> None:
-    for majority, gold in list(product(MAJORITIES, (1, 4, 400))):
-        for name in SPEC.strategies:
-            game = PirateGame(players=7, gold=gold, majority=majority)
-            table = play_match(name, game)
-            assert isinstance(table.outcome, Voyage)
-            assert sum(game.payoffs(table.outcome).values()) == gold
-
-
-def test_equilibrium_pirate_rejects_less_than_its_own_turn_pays() -> None:
-    game = PirateGame()
-    players = {f"player_{rank}": SPEC.strategies["equilibrium"] for rank in range(2, 11)}
-    generous = SPEC.strategies["fixed"].with_settings(offer=11)
-    table = play(game, Instance(), "test", players | {"player_1": generous})
-    assert isinstance(table.outcome, Voyage)
-    assert table.outcome.ballots[0].votes == (True, False, *[True] * 8)
-
-
-def test_fixed_offers_are_limited_by_gold() -> None:
-    table = play_match("fixed", PirateGame(players=4, gold=10), offer=7, decision="reject")
-    assert isinstance(table.outcome, Voyage)
-    assert [ballot.plan for ballot in table.outcome.ballots] == [
-        (1, 3, 3, 3),
-        (0, 5, 5),
-        (3, 7),
-    ]

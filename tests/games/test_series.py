@@ -12,7 +12,7 @@ from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
 from cheaptalk.rules import Chance, Instance, Outcome, Result, Table
 from tests.games.tables import result_of, table_after, table_of
-from tests.games.test_chip_trading_metrics import GAME, ROWS, game, worths
+from tests.games.test_chip_trading_metrics import GAME, ROWS, worths
 
 Points = dict[tuple[int, str | None], float | None]
 
@@ -43,40 +43,16 @@ def test_every_game_has_series() -> None:
     assert {name for name, game_spec in ct.rules.games().items() if not game_spec.series} == set()
 
 
-def test_item_offers_are_shares_of_total_worth() -> None:
-    instance = Pool(quantities=(2, 1), values=((10, 20), (30, 40)), outside=(1, 1))
+def test_offers_are_shares_of_money_scale_or_total_worth() -> None:
     table = table_after(
-        rules_of("item_bargaining", quantities=(2, 1)),
-        {"action": "COUNTEROFFER", "offer": [1, 0]},
-        {"action": "COUNTEROFFER", "offer": [0, 1]},
-        {"action": "COUNTEROFFER", "offer": [2, 0]},
-        {"action": "ACCEPT"},
-        instance=instance,
-    )
-    first, second, third = (1, "player_1"), (1, "player_2"), (2, "player_1")
-    assert series(result(table), "demand") == {first: 30 / 40, second: 60 / 100, third: 20 / 40}
-    assert series(result(table), "offered") == {first: 30 / 100, second: 20 / 40, third: 60 / 100}
-
-
-def test_match_without_offers_has_no_demands() -> None:
-    table = table_after(rules_of("item_bargaining"), {"action": "WALK"})
-    assert series(result(table), "demand") == {}
-
-
-def test_divisions_become_demands_and_alice_shares() -> None:
-    no_message = {"message": ""}
-    table = table_after(
-        rules_of("bargaining", money=100),
-        {"alice_gain": 90, "bob_gain": 10} | no_message,
+        rules_of("bargaining", money=100, messages=False),
+        {"alice_gain": 90, "bob_gain": 10},
         {"decision": "reject"},
-        {"alice_gain": 40, "bob_gain": 60} | no_message,
+        {"alice_gain": 40, "bob_gain": 60},
         {"decision": "accept"},
     )
     assert series(result(table), "demand") == {(1, "alice"): 0.9, (2, "bob"): 0.6}
     assert series(result(table), "alice_share") == {(1, "alice"): 0.9, (2, "bob"): 0.4}
-
-
-def test_prices_are_multiples_of_scale() -> None:
     table = table_after(
         rules_of("negotiation", scale=100, messages=False),
         {"price": 150},
@@ -85,6 +61,15 @@ def test_prices_are_multiples_of_scale() -> None:
         {"decision": "accept"},
     )
     assert series(result(table), "offered_price") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
+    table = table_after(
+        rules_of("item_bargaining", quantities=(2, 1)),
+        *({"action": "COUNTEROFFER", "offer": bundle} for bundle in ([1, 0], [0, 1], [2, 0])),
+        {"action": "ACCEPT"},
+        instance=Pool(quantities=(2, 1), values=((10, 20), (30, 40)), outside=(1, 1)),
+    )
+    first, second, third = (1, "player_1"), (1, "player_2"), (2, "player_1")
+    assert series(result(table), "demand") == {first: 30 / 40, second: 60 / 100, third: 20 / 40}
+    assert series(result(table), "offered") == {first: 30 / 100, second: 20 / 40, third: 60 / 100}
 
 
 def test_persuasion_series() -> None:
@@ -116,22 +101,11 @@ def test_words_and_inconsistencies_by_turn() -> None:
     assert share == sum(series(result(table), "inconsistent").values()) / 4  # type: ignore[arg-type]
 
 
-def test_guess_the_average_series() -> None:
-    rules = rules_of("guess_the_average", players=3, rounds=1, ratio="1/2")
-    match = result_of(rules, (30, 40, 50))
-    assert series(match, "number") == {
-        (1, None): 40,
-        (1, "player_1"): 30,
-        (1, "player_2"): 40,
-        (1, "player_3"): 50,
-    }
-    distances = series(match, "distance")
-    assert list(distances.values()) == [10, 10, 20, 30]
-    assert series(match, "won")[1, "player_1"] == 1
-
-
 def test_simultaneous_rounds_have_joint_and_individual_rows() -> None:
     cases: list[tuple[str, list[tuple[object, ...]], str, list[float]]] = [
+        ("guess_the_average", [(10, 100)], "number", [55, 10, 100]),
+        ("guess_the_average", [(10, 80)], "distance", [20, 20, 50]),
+        ("guess_the_average", [(10, 100)], "won", [0.5, 1, 0]),
         ("el_farol_bar", [("go", "stay")], "attendance", [0.5, 1, 0]),
         ("el_farol_bar", [("go", "stay")], "gain", [7.5, 10, 5]),
         ("divide_the_dollar", [(50, 60)], "bid", [1.1, 0.5, 0.6]),
@@ -227,10 +201,3 @@ def test_chip_series_by_turn() -> None:
     assert series(trading, "accepted")[2, "player_2"] == 0
     assert series(trading, "proposal_ratio")[1, "player_1"] == 5 / 4
     assert series(trading, "proposal_surplus")[1, "player_1"] == pytest.approx(3.1)
-
-
-def test_surplus_ratio_is_undefined_without_possible_gains() -> None:
-    same = game(((50, 50), (50, 50), (50, 50)), "1: 1 red for 1 blue")
-    rules = rules_of("chip_trading")
-    trading = Result.of(rules, rules.draw_instance(Chance("x")), same)
-    assert set(series(trading, "surplus_ratio").values()) == {None}

@@ -1,7 +1,6 @@
 """Answers as JSON: read anywhere in a reply, and never guessed."""
 
 import json
-import re
 from typing import Annotated, Literal
 
 import pytest
@@ -108,9 +107,6 @@ def test_different_answers_are_ambiguous() -> None:
         '{"decision": "accept"}\n**Reject.**',
     ]:
         assert refusal(reply) == "the reply contains more than one answer; give exactly one"
-
-
-def test_duplicate_key_with_two_values_is_ambiguous() -> None:
     for reply in [
         '{"decision": "accept", "decision": "reject"}',
         '{"decision": "accept"} {"decision": "reject", "decision": "accept"}',
@@ -134,6 +130,50 @@ def test_invalid_reply_is_rejected_with_reason() -> None:
         assert refusal(reply) == f"no answer could be read from the reply: {message}"
 
 
+def test_other_answers_are_read_or_rejected_with_reason() -> None:
+    nothing = "it contains no JSON object"
+    no_field = "none of the fields asked for"
+    depth = 100_000
+    cases: list[tuple[str, Action | type[Action], str]] = [
+        ('{"a":' * depth + "1" + "}" * depth, Reply, "nested too deeply"),
+        ('{"decision": "ACCEPT"}', ACCEPT, ""),
+        ('{"decision": " Accept "}', ACCEPT, ""),
+        ('{"amount": "$1,250.50", "message": ""}', Offer(amount=1250.5, message=""), ""),
+        (
+            '{"amount": 1, "message": "", "decision": "accept"}',
+            Offer(amount=1, message=""),
+            "",
+        ),
+        *(
+            (f'{{"amount": {amount}, "message": ""}}', Offer, '"amount": ')
+            for amount in ("NaN", "Infinity", "-Infinity", "1e999", "true", '"nan"')
+        ),
+        (
+            json.dumps({"amount": 1, "message": "x" * (MESSAGE_LIMIT + 1)}),
+            Offer,
+            "has 4,001 characters; at most 4,000 are possible",
+        ),
+        ('{"amount": 1, "message": "\\ud83e"}', Offer, '"message"'),
+        ('{"thought": "hm"}', Optional, no_field),
+        ("{}", Optional, no_field),
+        ('{"thought": "hm", "rounds": 2}', Optional(rounds=2), ""),
+        ('{"thought": "hm"}', Wait(), ""),
+        ("33", Guess(number=33), ""),
+        ("**22.**", Guess(number=22), ""),
+        ("-5", Guess(number=-5), ""),
+        ("33", Offer, nothing),
+        ("33.5", Guess, nothing),
+        ("33 or 22", Guess, nothing),
+        ("1.500", Guess, nothing),
+        ("hello", Say, nothing),
+    ]
+    for reply, action, reason in cases:
+        if isinstance(action, Action):
+            assert read(reply, type(action)) == action
+        else:
+            assert reason in refusal(reply, action)
+
+
 def test_truncated_reply_is_rejected() -> None:
     for reply in [
         '{"decision": "accept", "because": ',
@@ -144,31 +184,10 @@ def test_truncated_reply_is_rejected() -> None:
         '{"decision": "accept"} or rather {"decision"',
     ]:
         assert refusal(reply) == "the reply breaks off within a JSON object"
-
-
-def test_deep_nesting_is_rejected() -> None:
-    depth = 100_000
-    assert "nested too deeply" in refusal('{"a":' * depth + "1" + "}" * depth)
-
-
-def test_invalid_amounts_are_rejected() -> None:
-    for amount in ["NaN", "Infinity", "-Infinity", "1e999", "true", '"nan"']:
-        message = refusal(f'{{"amount": {amount}, "message": ""}}', Offer)
-        assert re.search('"amount": (must|should) be a (finite )?number', message)
-
-
-def test_formatted_amounts_are_read() -> None:
-    offer = read('{"amount": "$1,250.50", "message": ""}', Offer)
-    assert offer == Offer(amount=1250.5, message="")
-
-
-def test_overlong_message_is_rejected() -> None:
-    long = json.dumps({"amount": 1, "message": "x" * (MESSAGE_LIMIT + 1)})
-    assert "has 4,001 characters; at most 4,000 are possible" in refusal(long, Offer)
-
-
-def test_lone_surrogate_is_rejected() -> None:
-    assert '"message"' in refusal('{"amount": 1, "message": "\\ud83e"}', Offer)
+    bare: list[tuple[str, type[Action]]] = [("accept", Reply), ("33", Guess)]
+    for reply, action in bare:
+        with pytest.raises(Unparsable):
+            CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)
 
 
 def test_messages_are_read_verbatim() -> None:
@@ -190,18 +209,6 @@ def test_illegal_action_has_the_reason_of_the_rules() -> None:
     assert CODEC.read('{"amount": 5, "message": ""}', ask) == Offer(amount=5, message="")
 
 
-def test_literals_are_case_insensitive() -> None:
-    for written in ["ACCEPT", "Accept", " accept "]:
-        assert read(json.dumps({"decision": written})) == ACCEPT
-
-
-def test_object_without_requested_fields_is_rejected() -> None:
-    assert "none of the fields asked for" in refusal('{"thought": "hm"}', Optional)
-    assert "none of the fields asked for" in refusal("{}", Optional)
-    assert read('{"thought": "hm", "rounds": 2}', Optional) == Optional(rounds=2)
-    assert read('{"thought": "hm"}', Wait) == Wait()
-
-
 def test_form_shows_the_answer_format() -> None:
     cases: list[tuple[type[Action], str]] = [
         (Reply, '{"decision": "accept" or "reject"}'),
@@ -212,10 +219,6 @@ def test_form_shows_the_answer_format() -> None:
     ]
     for action, form in cases:
         assert CODEC.form(action) == form
-
-
-def test_only_the_requested_action_is_read() -> None:
-    assert type(read('{"amount": 1, "message": "", "decision": "accept"}', Offer)) is Offer
 
 
 class Idle(Action):
@@ -229,27 +232,3 @@ def test_optional_fields_without_value_are_omitted() -> None:
     assert CODEC.write(Optional(amount=0)) == '{"amount":0.0,"rounds":1,"sure":"yes"}'
     assert read(CODEC.write(Optional()), Optional) == Optional()
     assert read(CODEC.write(Idle()), Idle) == Idle()
-
-
-def test_bare_number_is_read_if_requested() -> None:
-    for reply, number in [("33", 33), ("**22.**", 22), ("-5", -5), ("0", 0)]:
-        assert read(reply, Guess) == Guess(number=number)
-
-
-def test_other_bare_values_are_rejected() -> None:
-    cases: list[tuple[str, type[Action]]] = [
-        ("33", Offer),
-        ("33.5", Guess),
-        ("33 or 22", Guess),
-        ("1.500", Guess),
-        ("hello", Say),
-    ]
-    for reply, action in cases:
-        assert "it contains no JSON object" in refusal(reply, action)
-
-
-def test_bare_value_of_truncated_reply_is_rejected() -> None:
-    cases: list[tuple[str, type[Action]]] = [("accept", Reply), ("33", Guess)]
-    for reply, action in cases:
-        with pytest.raises(Unparsable):
-            CODEC.read(reply, Ask("alice", action, Event()), cut_off=True)

@@ -58,11 +58,11 @@ def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
 def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield invalid variants of an action's fields, each with one fault and its description."""
     fields = action.model_dump()
-    schema, texts = type(action).model_json_schema(), texts_of(action)
+    schema, texts = type(action).model_json_schema(), texts_of(type(action))
     yield fields | {"no such field": 1}, "an unknown field"
     for name in schema.get("required", ()):
         yield {key: fields[key] for key in fields if key != name}, f'no "{name}"'
-    for name, spec in _fields(action):
+    for name, spec in _fields(type(action)):
         if spec.get("type") in ("number", "integer"):
             for value in NO_NUMBERS:
                 yield fields | {name: value}, f'{value!r} as "{name}"'
@@ -71,14 +71,14 @@ def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
             yield fields | {name: "x" * length}, f'{length:,} characters of "{name}"'
 
 
-def _fields(action: Action) -> Iterator[tuple[str, dict[str, Any]]]:
+def _fields(action: type[Action]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the names and JSON schemas of an action's fields, without null as an alternative."""
-    for name, spec in type(action).model_json_schema()["properties"].items():
+    for name, spec in action.model_json_schema()["properties"].items():
         kinds = [kind for kind in spec.get("anyOf", ()) if kind.get("type") != "null"]
         yield name, kinds[0] if len(kinds) == 1 else spec
 
 
-def texts_of(action: Action) -> dict[str, int]:
+def texts_of(action: type[Action]) -> dict[str, int]:
     """Return the free-text fields of an action, with the maximum length of each."""
     return {
         name: spec.get("maxLength", MESSAGE_LIMIT)
@@ -132,7 +132,7 @@ def _check_unreadable(
     """Check that a style rejects responses with no answer, a huge answer or several answers."""
     write = style.codec.write
     wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
-    for name, maximum in texts_of(action).items():
+    for name, maximum in texts_of(type(action)).items():
         wrong.append(write(action.model_copy(update={name: "x" * (maximum + 1)})))
     wrong += [f"{write(action)}\nor else\n{write(other)}"] if other is not None else []
     for reply in wrong:
@@ -148,7 +148,7 @@ def _check_unreadable(
 def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> None:
     """Check that a match rejects illegal actions and actions of another type."""
     candidates: list[Action] = [Stranger()]
-    for name, spec in _fields(action):
+    for name, spec in _fields(type(action)):
         if spec.get("type") in ("number", "integer"):
             candidates += [action.model_copy(update={name: value}) for value in EXTREMES]
     for candidate in candidates:
@@ -228,7 +228,7 @@ def _with_text(match: Table, seed: str, words: str) -> Table:
 
 def _with(ask: Ask, action: Action, words: str) -> Action:
     """Return a move with the given text in its free-text fields, as far as the rules accept it."""
-    names = list(texts_of(action))
+    names = list(texts_of(type(action)))
     filled = [name for name in names if getattr(action, name) is not None]
     for fields in (names, filled):
         with suppress(ValidationError):

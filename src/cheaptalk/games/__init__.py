@@ -1,4 +1,7 @@
-"""The games: packages of rules, prompts, strategies and metrics, loaded on first use."""
+"""The games: packages of rules, prompts, strategies and metrics, loaded on first use.
+
+Modules of rules import :mod:`cheaptalk.rules` as ``ct``, so that they read like a user's game.
+"""
 
 import lazy_loader
 

@@ -3,40 +3,26 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from statistics import fmean
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import Field
 
-from cheaptalk.rules import (
-    Ask,
-    Chance,
-    DecisionRequest,
-    Event,
-    Game,
-    Instance,
-    Outcome,
-    Play,
-    Point,
-    Result,
-    Tell,
-    numbered,
-)
+import cheaptalk.rules as ct
 
+A = TypeVar("A", bound=ct.Action)
 C = TypeVar("C")
 
 Wholes = Annotated[tuple[Annotated[int, Field(strict=True)], ...], Field(min_length=1)]
 """One or more integers: the setting of a strategy that cycles through fixed choices."""
 
-REMEMBERED = 4_096
-"""Size of the caches of actions; scripted strategies choose the same few numbers repeatedly."""
 UNLIMITED = 10**9
 """Maximum of a number for which the rules set no limit."""
 
 
-class RoundsPlayed(Outcome, Generic[C]):
+class RoundsPlayed(ct.Outcome, Generic[C]):
     """Every player's choice and gain in every round: one row per round, players in order."""
 
     choices: tuple[tuple[C, ...], ...]
@@ -49,14 +35,14 @@ def gain_limits(game: "Rounds") -> tuple[float, float]:
     return minimum / game.rounds, maximum / game.rounds
 
 
-class Over(Event):
+class Over(ct.Event):
     """The game has ended; ``payoff`` is the player's total."""
 
     rounds: int
     payoff: float
 
 
-class Rounds(Game):
+class Rounds(ct.Game):
     """A game of K rounds in which N players decide simultaneously and then receive reports.
 
     The players are player_1, player_2 and so on, all in one role. A subclass declares parameters,
@@ -66,7 +52,7 @@ class Rounds(Game):
     """
 
     roles = ("player",)
-    outcome_type: ClassVar[type[Outcome]] = RoundsPlayed
+    outcome_type: ClassVar[type[ct.Outcome]] = RoundsPlayed
 
     players: int = Field(default=10, ge=2, le=1_000, strict=True)
     """The number of players (N)."""
@@ -75,18 +61,18 @@ class Rounds(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return numbered("player", self.players)
+        return ct.numbered("player", self.players)
 
-    def _same_event(self, event_type: Any, *values: Any) -> list[Event]:
+    def _same_event(self, event_type: Any, *values: Any) -> list[ct.Event]:
         """Return the same event for each player; missing fields come from the game's parameters."""
         field_names = event_type.__struct_fields__[len(values) :]
         return [event_type(*values, *(getattr(self, name) for name in field_names))] * self.players
 
-    def briefings(self, instance: Any) -> list[Event]:
+    def briefings(self, instance: Any) -> list[ct.Event]:
         """Return the briefings in the order of the players."""
         return self._same_event(self.events[0])
 
-    def questions(self, number: int, instance: Any) -> list[Event]:
+    def questions(self, number: int, instance: Any) -> list[ct.Event]:
         """Return each player's request event for a round; rounds are counted from 1."""
         return self._same_event(self.events[1], number)
 
@@ -101,26 +87,26 @@ class Rounds(Game):
     @abstractmethod
     def reports(
         self, number: int, choices: Sequence[Any], gains: Sequence[float], instance: Any
-    ) -> Iterable[Event]:
+    ) -> Iterable[ct.Event]:
         """Return each player's report on a round."""
 
     def outcome(
         self, choices: Sequence[Sequence[Any]], gains: Sequence[Sequence[float]], instance: Any
-    ) -> Outcome:
+    ) -> ct.Outcome:
         """Return the outcome; override this method to add fields to choices and gains."""
         return self.outcome_type.model_validate({"choices": choices, "gains": gains})
 
-    def play(self, instance: Instance, chance: Chance) -> Play[Outcome]:
+    def play(self, instance: ct.Instance, chance: ct.Chance) -> ct.Play[ct.Outcome]:
         seats = tuple(self.seats)
         for seat, briefing in zip(seats, self.briefings(instance), strict=True):
-            yield Tell(seat, briefing)
+            yield ct.Tell(seat, briefing)
         kind = self.actions[0]
         choice = attrgetter(*kind.model_fields)
         choices: list[tuple[Any, ...]] = []
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
             asks = [
-                Ask(seat, kind, question, partial(self.objection, question))
+                ct.Ask(seat, kind, question, partial(self.objection, question))
                 for seat, question in zip(seats, self.questions(number, instance), strict=True)
             ]
             answers = yield tuple(asks)
@@ -128,12 +114,12 @@ class Rounds(Game):
             gained = tuple(self.gains(number, chosen, instance))
             reports = self.reports(number, chosen, gained, instance)
             for seat, report in zip(seats, reports, strict=True):
-                yield Tell(seat, report)
+                yield ct.Tell(seat, report)
             choices.append(chosen)
             gains.append(gained)
         outcome = self.outcome(choices, gains, instance)
         for seat, payoff in self.payoffs(outcome).items():
-            yield Tell(seat, Over(self.rounds, payoff))
+            yield ct.Tell(seat, Over(self.rounds, payoff))
         return outcome
 
     def payoffs(self, outcome: Any) -> dict[str, float]:
@@ -169,30 +155,42 @@ def in_turn(choices: Sequence[C], number: int) -> C:
     return choices[(number - 1) % len(choices)]
 
 
-def last_report(request: DecisionRequest) -> Any | None:
+def cached(action: type[A]) -> Callable[[int], A]:
+    """Return a function that creates an action with one number.
+
+    The actions are cached, because scripted strategies choose the same few numbers repeatedly.
+    """
+    (field,) = action.model_fields
+
+    @lru_cache(maxsize=4_096)
+    def create(number: int) -> A:
+        return action.model_validate({field: number})
+
+    return create
+
+
+def last_report(request: ct.DecisionRequest) -> Any | None:
     """Return the player's report on the previous round; None in the first round."""
     return request.heard[-1].event if len(request.heard) > 1 else None
 
 
 def by_player(
-    result: Result,
+    result: ct.Result,
     rows: Iterable[Sequence[float | None]],
     total: Callable[[Sequence[float]], float] = fmean,
-) -> Iterator[Point]:
-    """Yield each player's value in each round, and an aggregate over all players.
+) -> Iterator[ct.Point]:
+    """Yield each player's value in each round, and a total over all players, by default the mean.
 
-    Args:
-        rows: one row per round with a number, or None, for each player in order.
-        total: aggregates the numbers of a round, if there are any; by default the mean.
+    Rows are rounds, with a number or None for each player in order.
     """
     seats = tuple(result.game.seats)
     for number, row in enumerate(rows, 1):
         present = [float(value) for value in row if value is not None]
-        yield Point(number, None, total(present) if present else None)
+        yield ct.Point(number, None, total(present) if present else None)
         for seat, value in zip(seats, row, strict=True):
-            yield Point(number, seat, None if value is None else float(value))
+            yield ct.Point(number, seat, None if value is None else float(value))
 
 
-def gain_by_round(result: Result) -> Iterator[Point]:
+def gain_by_round(result: ct.Result) -> Iterator[ct.Point]:
     """Each player's gain in the round, and the mean gain of all players."""
     return by_player(result, result.outcome.gains)

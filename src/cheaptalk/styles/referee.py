@@ -7,17 +7,26 @@ known not to change its meaning:
 2. The text before the object is empty, an announcement of known words, or complete sentences.
 3. The text after the object is empty. If the answer comes first, a plain explanation may follow.
 
-An unknown word leads to a repeated request, never to a wrong move. :mod:`.reply_words` has the
-known words.
+An unknown word leads to a repeated request, never to a wrong move. The known words are in
+``reply_words.yaml`` beside this module.
 """
 
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from cheaptalk.styles import reply_words as lexicon
 from cheaptalk.styles.json_objects import Braced
+from cheaptalk.yaml_files import read_yaml
+
+LEXICON: dict[str, Any] = read_yaml(Path(__file__).with_name("reply_words.yaml"))
+WORDS = {name: frozenset(text.split()) for name, text in LEXICON.items() if isinstance(text, str)}
+PATTERNS = {
+    name: re.compile("".join(pieces), re.IGNORECASE)
+    for name, pieces in LEXICON.items()
+    if isinstance(pieces, list)
+}
 
 EMBEDDED = "the answer is part of a sentence, a list, a quotation or a program"
 INTRODUCED = "the words before the answer do not say plainly that it is your answer"
@@ -65,13 +74,10 @@ def verdict(
     *,
     cut_off: bool = False,
 ) -> str | None:
-    """Return why a reply does not clearly give its answer; None if the answer is accepted.
+    """Return why a reply without thinking does not clearly give its answer; None if it does.
 
-    Args:
-        text: the reply without thinking.
-        objects: all JSON objects in the reply.
-        occurrences: the objects that state the answer, at least one; one clear statement suffices.
-        cut_off: whether a length limit ended the reply.
+    ``objects`` are all JSON objects in the reply, and ``occurrences`` those that state the answer;
+    one clear statement suffices. ``cut_off`` is whether a length limit ended the reply.
     """
     for item in objects:
         text = f"{text[: item.start]}{'.':{len(item.text)}}{text[item.end :]}"
@@ -91,7 +97,7 @@ def _problem(before: str, after: str, vocabulary: Vocabulary, cut_off: bool) -> 
     if not (_fills_fence(before, after) and _fills_lines(before, after, vocabulary)):
         return EMBEDDED
     lead = _sentences(before)
-    explanation = [line for line in _sentences(after) if not lexicon.COURTESY.fullmatch(line)]
+    explanation = [line for line in _sentences(after) if not PATTERNS["courtesy"].fullmatch(line)]
     is_announced = not lead or _announces(lead[-1], vocabulary)
     if lead and (
         not (is_announced or _finishes(lead[-1], before)) or _names_another(lead[-1], vocabulary)
@@ -127,65 +133,69 @@ def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
     clause = re.sub(r"[:\uff1a]\W*$|[-=]>$", "", sentence).casefold().replace("\u2019", "'")
     if re.search(r"[^\w\s',.:!()*_`-]", clause):
         return False
-    words = re.findall(r"[\w']+", lexicon.ADDITION.sub("", lexicon.CONTEXT.sub("", clause)))
-    verbs = lexicon.VERBS | vocabulary.own
+    words = re.findall(r"[\w']+", PATTERNS["addition"].sub("", PATTERNS["context"].sub("", clause)))
+    verbs = WORDS["verbs"] | vocabulary.own
     acts = any(word in ("i", "i'll", "will") and verb in verbs for word, verb in pairwise(words))
-    known = lexicon.NOUNS | lexicon.FILLERS | (verbs if acts else vocabulary.own)
-    return lexicon.CONNECTIVES.issuperset(words) or (
-        (acts or not lexicon.NOUNS.isdisjoint(words))
+    known = WORDS["nouns"] | WORDS["fillers"] | (verbs if acts else vocabulary.own)
+    return WORDS["connectives"].issuperset(words) or (
+        (acts or not WORDS["nouns"].isdisjoint(words))
         and all(word in known or (word.isdigit() and "round" in words) for word in words)
     )
 
 
 def _finishes(sentence: str, before: str) -> bool:
     """Return whether the text before an answer ends in a statement that is not about the answer."""
-    if lexicon.POINTER.search(sentence) or lexicon.DISCLAIMER.search(sentence):
+    if PATTERNS["pointer"].search(sentence) or PATTERNS["disclaimer"].search(sentence):
         return False
     if LIST_ITEM.search(before):
         return True
     is_remark = len(sentence.split()) < SHORT or sentence.endswith(" no.")
-    is_denial = is_remark and lexicon.NEGATION.search(sentence)
+    is_denial = is_remark and PATTERNS["negation"].search(sentence)
     return bool(FINISHED.search(sentence.rstrip("$ "))) and not is_denial
 
 
 def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bool:
     """Return whether the text after an answer only explains the answer."""
     for sentence in sentences:
-        if sentence.endswith("?") or lexicon.RETRACTION.search(sentence):
+        if sentence.endswith("?") or PATTERNS["retraction"].search(sentence):
             return False
         if _names_another(sentence, vocabulary):
             return False
-    if lexicon.LABEL.match(sentences[0]):
-        return not any(map(lexicon.DISCLAIMER.search, sentences))
+    if PATTERNS["label"].match(sentences[0]):
+        return not any(map(PATTERNS["disclaimer"].search, sentences))
     if cut_off:
         return _begins_plainly(sentences[0])
-    return bool(lexicon.ENGLISH.search(" ".join(sentences))) and all(
+    return bool(PATTERNS["english"].search(" ".join(sentences))) and all(
         _is_plain(sentence, vocabulary) for sentence in sentences
     )
 
 
 def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
     """Return whether an English sentence is free of denials, conditions and disclaimers."""
-    is_remark = len(sentence.split()) < SHORT or lexicon.VAGUE.match(sentence)
+    is_remark = len(sentence.split()) < SHORT or PATTERNS["vague"].match(sentence)
     own = "|".join(map(re.escape, sorted(vocabulary.own)))
     confirmation = rf"\bI (?:will|(?:have )?decided to) (?={own})"
-    statement = lexicon.CAUSE.sub("", re.sub(confirmation, "", sentence) if own else sentence)
+    statement = PATTERNS["cause"].sub("", re.sub(confirmation, "", sentence) if own else sentence)
     return not (
         is_remark
-        or lexicon.DISCLAIMER.search(sentence)
+        or PATTERNS["disclaimer"].search(sentence)
         or any(
-            doubt.search(statement)
-            for doubt in (lexicon.NEGATION, lexicon.CONDITION, lexicon.RESERVATION)
+            PATTERNS[doubt].search(statement) for doubt in ("negation", "condition", "reservation")
         )
     )
 
 
 def _begins_plainly(sentence: str) -> bool:
     """Return whether a truncated text begins as an English statement without a reservation."""
-    doubts = (lexicon.NEGATION, lexicon.CONDITION, lexicon.DISCLAIMER, lexicon.VAGUE)
+    doubts = (
+        PATTERNS["negation"],
+        PATTERNS["condition"],
+        PATTERNS["disclaimer"],
+        PATTERNS["vague"],
+    )
     return bool(
-        lexicon.ENGLISH.search(sentence)
-        and not lexicon.RESERVATION.search(sentence)
+        PATTERNS["english"].search(sentence)
+        and not PATTERNS["reservation"].search(sentence)
         and not any(doubt.match(sentence) for doubt in doubts)
     )
 
@@ -195,7 +205,7 @@ def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
     words = re.findall(r"\w+", sentence.casefold())
     others = "|".join(map(re.escape, sorted(vocabulary.others))) or r"(?!)"
     own = "|".join(sorted(filter(str.isdigit, vocabulary.own)))
-    verbs = "|".join(sorted(lexicon.VERBS | {"go with", "give", "contribute", "prefer"}))
+    verbs = "|".join(sorted(WORDS["verbs"] | {"go with", "give", "contribute", "prefer"}))
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
     act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b"

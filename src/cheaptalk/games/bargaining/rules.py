@@ -5,43 +5,29 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    Horizon,
-    Instance,
-    Message,
-    Money,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-)
+import cheaptalk.rules as ct
 
 
-class Offer(Action):
+class Offer(ct.Action):
     """A division of the money."""
 
-    alice_gain: Money
-    bob_gain: Money
+    alice_gain: ct.Money
+    bob_gain: ct.Money
 
 
 class SpokenOffer(Offer):
     """A division of the money with a message."""
 
-    message: Message
+    message: ct.Message
 
 
-class Reply(Action):
+class Reply(ct.Action):
     """The answer to an offer."""
 
     decision: Literal["accept", "reject"]
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a player receives at the start of the match; unknown values are None."""
 
     seat: str
@@ -53,7 +39,7 @@ class Briefing(Event):
     messages: bool
 
 
-class Turn(Event):
+class Turn(ct.Event):
     """A request to propose a division; ``worth`` is the current worth of a dollar to the player."""
 
     stage: int
@@ -63,7 +49,7 @@ class Turn(Event):
     rival_worth: float | None
 
 
-class OfferMade(Event):
+class OfferMade(ct.Event):
     """A division proposed by the rival."""
 
     stage: int
@@ -76,13 +62,13 @@ class OfferMade(Event):
     rival_worth: float | None
 
 
-class OfferRejected(Event):
+class OfferRejected(ct.Event):
     """The rival's rejection of the player's offer."""
 
     stage: int
 
 
-class Agreement(Event):
+class Agreement(ct.Event):
     """The acceptance of an offer; ``payoff`` is the discounted worth of the player's share."""
 
     stage: int
@@ -91,7 +77,7 @@ class Agreement(Event):
     payoff: float
 
 
-class NoAgreement(Event):
+class NoAgreement(ct.Event):
     """The end of the match without an agreement; both payoffs are 0."""
 
 
@@ -99,7 +85,7 @@ Discount = Annotated[float, Field(gt=0, le=1)]
 RIVALS = {"alice": "bob", "bob": "alice"}
 
 
-class Division(Outcome):
+class Division(ct.Outcome):
     """The stage of the agreement and the undiscounted gains; all None without an agreement."""
 
     stage: int | None = None
@@ -107,7 +93,7 @@ class Division(Outcome):
     bob_gain: float | None = None
 
 
-class Bargaining(Game):
+class Bargaining(ct.Game):
     """Alternating offers over a sum of money that shrinks (Rubinstein 1982; GLEE section 2.1).
 
     In odd stages Alice proposes a division and Bob accepts or rejects it; in even stages the roles
@@ -126,7 +112,7 @@ class Bargaining(Game):
     """The sum to divide, in dollars."""
     discounts: tuple[Discount, Discount] = (0.9, 0.9)
     """The factor by which a dollar's worth shrinks per stage, for Alice and for Bob."""
-    horizon: Horizon = Horizon(rounds=12)
+    horizon: ct.Horizon = ct.Horizon(rounds=12)
     """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the other's discount."""
@@ -135,27 +121,27 @@ class Bargaining(Game):
     reminders: bool = True
     """Whether players are reminded each turn of a dollar's current worth."""
 
-    def play(self, instance: Instance, chance: Chance) -> Play[Division]:
+    def play(self, instance: ct.Instance, chance: ct.Chance) -> ct.Play[Division]:
         for seat in self.roles:
-            yield Tell(seat, self._briefing(seat))
+            yield ct.Tell(seat, self._briefing(seat))
         offer_type = SpokenOffer if self.messages else Offer
         for stage in range(1, self.horizon.rounds + 1):
             proposer, responder = self.roles if stage % 2 else self.roles[::-1]
             last = stage == self.horizon.told
             turn = Turn(stage, self.money, last, *self._worth(proposer, stage))
-            offer: Offer = yield Ask(proposer, offer_type, turn, self._objection)
+            offer: Offer = yield ct.Ask(proposer, offer_type, turn, self._objection)
             gains = offer.alice_gain, offer.bob_gain
             message = offer.message if isinstance(offer, SpokenOffer) else None
             worth = self._worth(responder, stage)
             offer_made = OfferMade(stage, proposer, *gains, message, last, *worth)
-            reply: Reply = yield Ask(responder, Reply, offer_made)
+            reply: Reply = yield ct.Ask(responder, Reply, offer_made)
             if reply.decision == "accept":
                 division = Division.unchecked(stage=stage, alice_gain=gains[0], bob_gain=gains[1])
                 for seat, payoff in self.payoffs(division).items():
-                    yield Tell(seat, Agreement(stage, *gains, payoff))
+                    yield ct.Tell(seat, Agreement(stage, *gains, payoff))
                 return division
-            yield Tell(proposer, OfferRejected(stage))
-        yield Tell(self.roles, NoAgreement())
+            yield ct.Tell(proposer, OfferRejected(stage))
+        yield ct.Tell(self.roles, NoAgreement())
         return Division()
 
     def _briefing(self, seat: str) -> Briefing:
@@ -202,11 +188,11 @@ class Bargaining(Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, self.money))
 
-    def secrets(self, instance: Instance) -> Iterator[Secret]:
+    def secrets(self, instance: ct.Instance) -> Iterator[ct.Secret]:
         if self.complete_information:
             return
         for index, owner in enumerate(self.roles):
             changed = list(self.discounts)
             changed[index] = 0.5 if changed[index] != 0.5 else 0.7
             game = self.model_copy(update={"discounts": tuple(changed)})
-            yield Secret(frozenset({owner}), game, instance)
+            yield ct.Secret(frozenset({owner}), game, instance)

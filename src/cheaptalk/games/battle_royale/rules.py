@@ -8,21 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator
 
+import cheaptalk.rules as ct
 from cheaptalk.games.seat_names import find_seat
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    Horizon,
-    Instance,
-    Outcome,
-    Play,
-    Tell,
-    Value,
-    numbered,
-)
 
 Shooters = tuple[tuple[str, float], ...]
 """Seats and their hit rates, in shooting order."""
@@ -40,14 +27,14 @@ Target = Annotated[
 ]
 
 
-class Shot(Action):
+class Shot(ct.Action):
     """Shoot at a player, or miss on purpose: then the target is null or left out."""
 
     action: Literal["shoot", "miss"]
     target: Target = None
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a player receives at the start; ``rounds`` is None if the limit is unknown.
 
     ``strict`` is whether shots at oneself or at players who are out are illegal.
@@ -60,14 +47,14 @@ class Briefing(Event):
     strict: bool
 
 
-class Turn(Event):
+class Turn(ct.Event):
     """A request to shoot or miss; ``living`` lists all living players, including the shooter."""
 
     round: int
     living: Shooters
 
 
-class ShotFired(Event):
+class ShotFired(ct.Event):
     """The result of a round; ``target`` is None if the shooter missed on purpose."""
 
     round: int
@@ -77,7 +64,7 @@ class ShotFired(Event):
     left: int
 
 
-class Over(Event):
+class Over(ct.Event):
     """The end of the game; ``winner`` is None if several players are left.
 
     ``standstill`` is whether it ended because of too many consecutive idle rounds.
@@ -92,14 +79,14 @@ class Over(Event):
 Rate = Annotated[float, Field(ge=0.01, le=1)]
 
 
-class Hits(Instance):
+class Hits(ct.Instance):
     """Predetermined results of shots, as in a recorded match; random by default."""
 
     hits: tuple[bool | None, ...] = ()
     """Whether the shot of each round hits; None if the result is random."""
 
 
-class Fired(Value):
+class Fired(ct.Value):
     """A shot in one round; ``target`` is None if the shooter missed on purpose."""
 
     shooter: str
@@ -107,14 +94,14 @@ class Fired(Value):
     hit: bool
 
 
-class Battle(Outcome):
+class Battle(ct.Outcome):
     """All shots in order, and the players who are living at the end."""
 
     shots: tuple[Fired, ...]
     living: tuple[str, ...]
 
 
-class BattleRoyale(Game):
+class BattleRoyale(ct.Game):
     """Shooters take turns until one is left (Kilgour 1975; GAMA-Bench section 2.3).
 
     In each round the next living player shoots at another player, hitting with a probability equal
@@ -136,7 +123,7 @@ class BattleRoyale(Game):
         max_length=100,
     )
     """Each player's probability to hit, in shooting order and ascending."""
-    horizon: Horizon | None = None
+    horizon: ct.Horizon | None = None
     """The maximum number of rounds, and whether the players know it; None for no limit."""
     idle_rounds: int = Field(default=100, ge=2, le=10_000, strict=True)
     """The number of consecutive rounds without a shot at a living player that ends the game without
@@ -155,14 +142,14 @@ class BattleRoyale(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return numbered("player", len(self.hit_rates))
+        return ct.numbered("player", len(self.hit_rates))
 
-    def play(self, instance: Hits, chance: Chance) -> Play[Battle]:
+    def play(self, instance: Hits, chance: ct.Chance) -> ct.Play[Battle]:
         living = dict(zip(self.seats, self.hit_rates, strict=True))
         rounds = self.horizon.told if self.horizon else None
         common = (tuple(living.items()), rounds, self.idle_rounds, self.strict_targets)
         for order, seat in enumerate(living, 1):
-            yield Tell(seat, Briefing(order, *common))
+            yield ct.Tell(seat, Briefing(order, *common))
         shots: list[Fired] = []
         turns = deque(living)  # the shooters in the order of their next turns
         idle = 0  # consecutive rounds without a shot at a living player
@@ -170,19 +157,21 @@ class BattleRoyale(Game):
         while len(living) > 1 and len(shots) < last and idle < self.idle_rounds:
             number, shooter = len(shots) + 1, turns[0]
             turn = Turn(number, tuple(living.items()))
-            shot: Shot = yield Ask(shooter, Shot, turn, partial(self._objection, shooter, living))
+            shot: Shot = yield ct.Ask(
+                shooter, Shot, turn, partial(self._objection, shooter, living)
+            )
             target = self._target(shot, living)
             hit = target in living and _hits(number, shooter, living[shooter], instance, chance)
             idle = 0 if target in living else idle + 1
             shots.append(Fired.unchecked(shooter=shooter, target=target, hit=hit))
-            yield Tell(tuple(living), ShotFired(number, shooter, target, hit, len(living) - hit))
+            yield ct.Tell(tuple(living), ShotFired(number, shooter, target, hit, len(living) - hit))
             turns.rotate(-1)
             if hit and target:
                 turns.remove(target)
                 del living[target]
         winner = next(iter(living)) if len(living) == 1 else None
         standstill = winner is None and idle == self.idle_rounds
-        yield Tell(tuple(self.seats), Over(winner, tuple(living), len(shots), standstill))
+        yield ct.Tell(tuple(self.seats), Over(winner, tuple(living), len(shots), standstill))
         return Battle.unchecked(shots=tuple(shots), living=tuple(living))
 
     def _target(self, shot: Shot, living: Mapping[str, float]) -> str | None:
@@ -220,6 +209,6 @@ class BattleRoyale(Game):
         return {"player": (0.0, 1.0)}
 
 
-def _hits(number: int, shooter: str, rate: float, instance: Hits, chance: Chance) -> bool:
+def _hits(number: int, shooter: str, rate: float, instance: Hits, chance: ct.Chance) -> bool:
     recorded = instance.hits[number - 1] if number <= len(instance.hits) else None
     return chance("hit", number, shooter).happens(rate) if recorded is None else recorded

@@ -6,33 +6,18 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, field_validator
 
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    Instance,
-    Outcome,
-    Play,
-    RulesError,
-    Secret,
-    Tell,
-    Value,
-    Whole,
-    numbered,
-)
+import cheaptalk.rules as ct
 from cheaptalk.rules.steps import no_objection
 
 Colour = Annotated[
     str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=20)
 ]
-Amount = Annotated[Whole, Field(ge=1, le=1_000_000)]
+Amount = Annotated[ct.Whole, Field(ge=1, le=1_000_000)]
 Stocks: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """The number of chips of each colour that each player holds."""
 
 
-class Proposal(Action):
+class Proposal(ct.Action):
     """Chips of one colour offered in return for chips of another."""
 
     give: Colour = Field(description="a colour that you hold")
@@ -41,11 +26,7 @@ class Proposal(Action):
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:
-        """Return the proposer's gain from the trade in cents.
-
-        Args:
-            worths: the value of a chip of each colour to the proposer, in cents.
-        """
+        """Return the proposer's gain in cents, given its value of a chip of each colour."""
         return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
 
     @property
@@ -59,13 +40,13 @@ class Proposal(Action):
         )
 
 
-class Response(Action):
+class Response(ct.Action):
     """The answer to a proposal."""
 
     decision: Literal["accept", "decline"]
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a player receives at the start of the match; values are cents per chip.
 
     ``worths`` are the seat's own values by colour, and ``values`` the numbers from which private
@@ -81,7 +62,7 @@ class Briefing(Event):
     rounds: int
 
 
-class Turn(Event):
+class Turn(ct.Event):
     """A request to propose a trade; ``worth`` is the total value of the player's chips in cents."""
 
     turn: int
@@ -90,7 +71,7 @@ class Turn(Event):
     worth: int
 
 
-class Offered(Event):
+class Offered(ct.Event):
     """A trade proposed by another player.
 
     ``worth`` is the current total value of the seat's chips, and ``after`` their value after the
@@ -107,7 +88,7 @@ class Offered(Event):
     able: bool
 
 
-class TurnEnded(Event):
+class TurnEnded(ct.Event):
     """The end of a turn; ``partner`` is None if no one traded."""
 
     turn: int
@@ -116,7 +97,7 @@ class TurnEnded(Event):
     partner: str | None
 
 
-class GameOver(Event):
+class GameOver(ct.Event):
     """The end of the game, with the player's gain in value and payment, both in cents."""
 
     stocks: Stocks
@@ -128,14 +109,14 @@ Worths: TypeAlias = dict[str, dict[str, int]]
 """The value of a chip in cents, by player and colour."""
 
 
-class Hands(Instance):
+class Hands(ct.Instance):
     """The order of proposers, and the players' private values of chips by colour."""
 
     order: tuple[str, ...]
     values: Worths
 
 
-class Exchange(Value):
+class Exchange(ct.Value):
     """One turn: the proposal, the players who accepted it, and the proposer's trading partner."""
 
     proposer: str
@@ -150,7 +131,7 @@ class Exchange(Value):
         return self.proposal.mirrored if player == self.partner else None
 
 
-class Trading(Outcome):
+class Trading(ct.Outcome):
     """The values of chips to the players, and all turns in order."""
 
     worths: Worths
@@ -222,7 +203,7 @@ def exchange(proposer: Stock, partner: Stock, trade: Proposal) -> None:
 Cents = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
 
-class ChipTrading(Game):
+class ChipTrading(ct.Game):
     """Trade of coloured chips among players with private values (Strategic Tradeoffs, section 3).
 
     All players start with the same chips. A chip of the first colour has the same value for all
@@ -269,9 +250,9 @@ class ChipTrading(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return numbered("player", self.players)
+        return ct.numbered("player", self.players)
 
-    def draw_instance(self, chance: Chance) -> Hands:
+    def draw_instance(self, chance: ct.Chance) -> Hands:
         seats = tuple(self.seats)
         private = self.colours[1:]
         values = {
@@ -280,7 +261,7 @@ class ChipTrading(Game):
         }
         return Hands.unchecked(order=tuple(chance("order").shuffled(seats)), values=values)
 
-    def play(self, instance: Hands, chance: Chance) -> Play[Trading]:
+    def play(self, instance: Hands, chance: ct.Chance) -> ct.Play[Trading]:
         worths = self._worths(instance)
         holdings = {seat: dict.fromkeys(self.colours, self.chips) for seat in self.seats}
         initial = {seat: worth(stock, worths[seat]) for seat, stock in holdings.items()}
@@ -293,7 +274,7 @@ class ChipTrading(Game):
                 self.chips,
                 self.rounds,
             )
-            yield Tell(seat, Briefing(seat, instance.order, *common))
+            yield ct.Tell(seat, Briefing(seat, instance.order, *common))
         turns: list[Exchange] = []
         for number in range(1, self.rounds * self.players + 1):
             proposer = instance.order[(number - 1) % self.players]
@@ -303,7 +284,7 @@ class ChipTrading(Game):
                 exchange(holdings[proposer], holdings[partner], proposal)
                 values[proposer] += proposal.gain(worths[proposer])
                 values[partner] -= proposal.gain(worths[partner])
-            yield Tell(tuple(worths), TurnEnded(number, proposer, proposal, partner))
+            yield ct.Tell(tuple(worths), TurnEnded(number, proposer, proposal, partner))
             turns.append(
                 Exchange.unchecked(
                     proposer=proposer, proposal=proposal, willing=willing, partner=partner
@@ -312,7 +293,7 @@ class ChipTrading(Game):
         stocks = visible_stocks(holdings)
         for seat, value in values.items():
             gain = value - initial[seat]
-            yield Tell(seat, GameOver(stocks, gain, max(0, gain)))
+            yield ct.Tell(seat, GameOver(stocks, gain, max(0, gain)))
         return Trading.unchecked(worths=worths, turns=tuple(turns))
 
     def _turn(
@@ -322,12 +303,12 @@ class ChipTrading(Game):
         worths: Worths,
         holdings: Holdings,
         values: Mapping[str, int],
-    ) -> Play[tuple[Proposal, tuple[str, ...]]]:
+    ) -> ct.Play[tuple[Proposal, tuple[str, ...]]]:
         """Run one turn; return the proposal and the players who accepted it."""
         when, stocks = (number, self.rounds * self.players), visible_stocks(holdings)
         objection = partial(self._objection, holdings[proposer])
         turn = Turn(*when, stocks, values[proposer])
-        proposal: Proposal = yield Ask(proposer, Proposal, turn, objection)
+        proposal: Proposal = yield ct.Ask(proposer, Proposal, turn, objection)
         requests = []
         for seat, stock in holdings.items():
             if seat != proposer:
@@ -335,7 +316,7 @@ class ChipTrading(Game):
                 able = stock[proposal.want] >= proposal.want_amount
                 event = Offered(*when, proposer, proposal, stocks, values[seat], new_worth, able)
                 refusal = no_objection if able else partial(_refusal, event)
-                requests.append(Ask(seat, Response, event, refusal))
+                requests.append(ct.Ask(seat, Response, event, refusal))
         answers: Mapping[str, Response] = yield tuple(requests)
         return proposal, tuple(p for p, answer in answers.items() if answer.decision == "accept")
 
@@ -343,12 +324,12 @@ class ChipTrading(Game):
         """Return the values of all colours; raise an error if instance and game do not match."""
         values, private = instance.values.values(), set(self.colours[1:])
         if sorted(instance.order) != sorted(self.seats) or set(instance.values) != set(self.seats):
-            raise RulesError("the instance and the game have different players")
+            raise ct.RulesError("the instance and the game have different players")
         if any(
             set(by_colour) != private or not {*by_colour.values()} <= {*self.values}
             for by_colour in values
         ):
-            raise RulesError("the instance and the game have different colours or values")
+            raise ct.RulesError("the instance and the game have different colours or values")
         common = {self.colours[0]: self.common_value}
         return {
             seat: {colour: (common | instance.values[seat])[colour] for colour in self.colours}
@@ -374,12 +355,14 @@ class ChipTrading(Game):
         highest = self.common_value + (len(self.colours) - 1) * max(self.values)
         return {"player": (0.0, (self.players - 1) * self.chips * highest / 100)}
 
-    def secrets(self, instance: Hands) -> Iterator[Secret]:
+    def secrets(self, instance: Hands) -> Iterator[ct.Secret]:
         for seat, values in instance.values.items():
             for colour, value in values.items():
                 new_value = self.values[(self.values.index(value) + 1) % len(self.values)]
                 changed = instance.values | {seat: values | {colour: new_value}}
-                yield Secret(frozenset({seat}), self, Hands(order=instance.order, values=changed))
+                yield ct.Secret(
+                    frozenset({seat}), self, Hands(order=instance.order, values=changed)
+                )
 
 
 def _refusal(offered: Offered, response: Response) -> str | None:

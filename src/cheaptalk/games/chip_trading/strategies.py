@@ -12,18 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from cheaptalk.games.chip_trading.rules import (
-    Briefing,
-    Holdings,
-    Offered,
-    Proposal,
-    Response,
-    Stock,
-    Turn,
-    TurnEnded,
-    can_give,
-    read,
-)
+from cheaptalk.games.chip_trading import rules
 from cheaptalk.games.extras import needed
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, Stream, strategy
@@ -46,15 +35,15 @@ class Room(Struct, frozen=True):
         """Return the player's gain if the proposal requests ``amount_wanted`` chips."""
         return amount_wanted * worths[self.want] - self.amount * worths[self.give]
 
-    def proposal(self, amount_wanted: int) -> Proposal:
-        return Proposal.unchecked(
+    def proposal(self, amount_wanted: int) -> rules.Proposal:
+        return rules.Proposal.unchecked(
             give=self.give, give_amount=self.amount, want=self.want, want_amount=amount_wanted
         )
 
 
-def held(request: DecisionRequest) -> tuple[Stock, Stock]:
+def held(request: DecisionRequest) -> tuple[rules.Stock, rules.Stock]:
     """Return the player's chips, and the most chips of each colour that any other player holds."""
-    rival_stocks = read(request.event.stocks)
+    rival_stocks = rules.read(request.event.stocks)
     own_stock = rival_stocks.pop(request.actor)
     maxima = {colour: max(stock[colour] for stock in rival_stocks.values()) for colour in own_stock}
     return own_stock, maxima
@@ -80,7 +69,7 @@ def gainful(request: DecisionRequest) -> list[Room]:
     return [Room(give, 1, want, minimum, minimum) for give, want, minimum in singles]
 
 
-def draw_proposal(rooms: list[Room], stream: Stream) -> Proposal:
+def draw_proposal(rooms: list[Room], stream: Stream) -> rules.Proposal:
     """Draw a proposal from several ranges, with equal probability for each proposal."""
     ends = list(accumulate([room.max_wanted - room.min_wanted + 1 for room in rooms]))
     draw = stream.integer(1, ends[-1])
@@ -108,17 +97,17 @@ class Weighed(NamedTuple):
     wanted_amounts: Any
     expected: Any
 
-    def offer(self, index: int) -> Proposal:
+    def offer(self, index: int) -> rules.Proposal:
         """Return the proposal with this index."""
         give, want = int(self.amounts[index]), int(self.wanted_amounts[index])
-        return Proposal.unchecked(
+        return rules.Proposal.unchecked(
             give=self.give, give_amount=give, want=self.want, want_amount=want
         )
 
 
-def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> Proposal:
+def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> rules.Proposal:
     """Return the profitable proposal with the greatest expected gain; ties are broken at random."""
-    holdings = read(request.event.stocks)
+    holdings = rules.read(request.event.stocks)
     rivals = beliefs(request, learning)
     worths = dict(request.briefing.worths)
     weighed = [
@@ -136,7 +125,7 @@ def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> 
 
 
 def weigh(
-    rooms: list[Room], worths: dict[str, int], holdings: Holdings, rivals: dict[str, Possible]
+    rooms: list[Room], worths: dict[str, int], holdings: rules.Holdings, rivals: dict[str, Possible]
 ) -> Weighed:
     """Compute the expected gains of proposals for one pair of colours.
 
@@ -155,7 +144,7 @@ def weigh(
     return Weighed(give, amounts, want, wanted_amounts, gain * (1 - none_accept))
 
 
-def prior(briefing: Briefing) -> Possible:
+def prior(briefing: rules.Briefing) -> Possible:
     """Return the values that another player may have, before any observation."""
     (common, cents), *private = briefing.worths
     count = len(briefing.values) ** len(private)
@@ -179,22 +168,22 @@ def beliefs(request: DecisionRequest, learning: Learning) -> dict[str, Possible]
     believed = {player: start for player in request.briefing.order if player != request.actor}
     if learning == "nothing":
         return believed
-    holdings: Holdings = {}
+    holdings: rules.Holdings = {}
     for event, _ in request.heard:
-        if isinstance(event, TurnEnded):
+        if isinstance(event, rules.TurnEnded):
             for player, trade, gainful in training_examples(
                 event, holdings, learning, request.actor
             ):
                 if player in believed:
                     believed[player] = narrowed(believed[player], trade, gainful)
-        elif isinstance(event, Turn | Offered):
-            holdings = read(event.stocks)
+        elif isinstance(event, rules.Turn | rules.Offered):
+            holdings = rules.read(event.stocks)
     return believed
 
 
 def training_examples(
-    event: TurnEnded, holdings: Holdings, learning: Learning, seat: str
-) -> Iterator[tuple[str, Proposal, bool]]:
+    event: rules.TurnEnded, holdings: rules.Holdings, learning: Learning, seat: str
+) -> Iterator[tuple[str, rules.Proposal, bool]]:
     """Yield what a turn reveals, as (player, trade, whether the player gains from the trade)."""
     offer, trade = event.proposal, event.proposal.mirrored
     if learning == "own" and event.proposer != seat:
@@ -205,28 +194,28 @@ def training_examples(
             yield event.proposer, offer, True
         return
     for player, stock in holdings.items():
-        if player != event.proposer and can_give(stock, trade):
+        if player != event.proposer and rules.can_give(stock, trade):
             yield player, trade, False
 
 
-def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
+def narrowed(possible: Possible, trade: rules.Proposal, gainful: bool) -> Possible:
     """Return the values that fit an observed trade or refusal, or all values if none fit."""
     gain = trade.want_amount * possible[trade.want] - trade.give_amount * possible[trade.give]
     fits = (gain > 0) == gainful
     return {colour: values[fits] for colour, values in possible.items()} if fits.any() else possible
 
 
-ACCEPT, DECLINE = Response(decision="accept"), Response(decision="decline")
+ACCEPT, DECLINE = rules.Response(decision="accept"), rules.Response(decision="decline")
 
 
-def response(request: DecisionRequest, accept: bool) -> Response:
+def response(request: DecisionRequest, accept: bool) -> rules.Response:
     """Return an answer to a proposal, always declining if the player lacks the requested chips."""
     return ACCEPT if accept and request.event.able else DECLINE
 
 
 def gains(request: DecisionRequest) -> bool:
     """Return whether the proposal would benefit the player."""
-    offered: Offered = request.event
+    offered: rules.Offered = request.event
     return offered.after > offered.worth
 
 
@@ -240,17 +229,19 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     Args:
         acceptance: the probability of accepting a proposal, in [0, 1].
     """
-    if isinstance(request.event, Offered) and not request.event.able:
+    if isinstance(request.event, rules.Offered) and not request.event.able:
         return DECLINE
     draw = request.chance("move", request.number)
-    if isinstance(request.event, Offered):
+    if isinstance(request.event, rules.Offered):
         return response(request, draw.happens(acceptance))
     stock, maxima = held(request)
     give = draw.pick([colour for colour, number in stock.items() if number])
     want = draw.pick([colour for colour in stock if colour != give])
     amount = draw.integer(1, stock[give])
     amount_wanted = draw.integer(1, max(1, maxima[want]))
-    return Proposal.unchecked(give=give, give_amount=amount, want=want, want_amount=amount_wanted)
+    return rules.Proposal.unchecked(
+        give=give, give_amount=amount, want=want, want_amount=amount_wanted
+    )
 
 
 @strategy("player")
@@ -260,7 +251,7 @@ def zero_intelligence(request: DecisionRequest) -> Action:
     The budget-constrained zero-intelligence traders of Gode and Sunder (1993), applied to chips:
     each gainful proposal that another player can afford is equally likely.
     """
-    if isinstance(request.event, Offered):
+    if isinstance(request.event, rules.Offered):
         return response(request, gains(request))
     return draw_proposal(gainful(request), request.chance("move", request.number))
 
@@ -271,7 +262,7 @@ def greedy(request: DecisionRequest) -> Action:
 
     The strategy ignores whether another player would accept the trade.
     """
-    if isinstance(request.event, Offered):
+    if isinstance(request.event, rules.Offered):
         return response(request, gains(request))
     worths = dict(request.briefing.worths)
     best = max(gainful(request), key=lambda room: room.gain(room.max_wanted, worths))
@@ -286,7 +277,7 @@ def one_for_one(request: DecisionRequest) -> Action:
     accepts gainful trades that bring at least as many chips as they cost. If no one-for-one trade
     is gainful, it proposes the trade with the smallest gain.
     """
-    if isinstance(request.event, Offered):
+    if isinstance(request.event, rules.Offered):
         offer = request.event.proposal
         return response(request, gains(request) and offer.give_amount >= offer.want_amount)
     worths = dict(request.briefing.worths)
@@ -313,6 +304,6 @@ def bayesian(request: DecisionRequest, *, learning: Learning = "answers") -> Act
             in the paper's text. "own": only responses to the strategy's proposals. "nothing": no
             evidence.
     """
-    if isinstance(request.event, Offered):
+    if isinstance(request.event, rules.Offered):
         return response(request, gains(request))
     return best_offer(request, learning, request.chance("move", request.number))

@@ -12,25 +12,8 @@ exact check.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from cheaptalk.games.deal_or_no_deal import dialogue, rules
 from cheaptalk.games.deal_or_no_deal.contexts import PILE, Context, Triple, bundles, rest, worth
-from cheaptalk.games.deal_or_no_deal.dialogue import (
-    Fault,
-    Move,
-    inconsistencies,
-    part,
-    standing,
-    stated_counts,
-    stated_values,
-)
-from cheaptalk.games.deal_or_no_deal.rules import (
-    PLAYERS,
-    DealOrNoDeal,
-    Division,
-    MessageOrProposal,
-    Opening,
-    Proposal,
-    paid,
-)
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
 from cheaptalk.rules import COUNT, SHARE, Given, Metric, Point, Result, Series
@@ -63,7 +46,7 @@ def optimal_claims(context: Context, objective: float = 0.0) -> list[Triple]:
         objective: the weight of the partner's points, lambda in [-1, 1].
     """
     claims = list(bundles(context.counts))
-    payoff_pairs = [paid(points(context, claim), objective) for claim in claims]
+    payoff_pairs = [rules.paid(points(context, claim), objective) for claim in claims]
     return [
         claim
         for claim, (first, second) in zip(claims, payoff_pairs, strict=True)
@@ -98,8 +81,8 @@ def agreement(result: Result) -> float:
 
 def pareto_optimality(result: Result) -> float:
     """1 if there is an agreement that is Pareto-optimal in payoffs, else 0."""
-    outcome: Division = result.outcome
-    instance: Opening = result.instance
+    outcome: rules.Division = result.outcome
+    instance: rules.Opening = result.instance
     best = optimal_claims(instance.context, result.game.objective)
     return float(outcome.ending == "agreement" and outcome.claims[0] in best)
 
@@ -110,7 +93,7 @@ def published_pareto_optimality(result: Result) -> float:
     The code compares one player's values with the other player's claim. Of the divisions in the
     published contexts, 12.54 % are therefore optimal, instead of 23.3 %.
     """
-    outcome: Division = result.outcome
+    outcome: rules.Division = result.outcome
     if result.game.objective != 0:
         return pareto_optimality(result)
     return float(outcome.points is not None and outcome.points[1] == PILE)
@@ -164,14 +147,15 @@ def inverted_proposals(result: Result) -> float | None:
     players who invert agree only with each other.
     """
     counts, moves = result.instance.context.counts, moves_of(result)
-    table = standing(counts, moves)
+    table = dialogue.standing(counts, moves)
     if table.division is None:
         return None
     inverted = [
         move.action.claim == rest(counts, own_part)
         for move in moves
         if move.message is None
-        and (own_part := part(table.division, counts, move.player)) != rest(counts, own_part)
+        and (own_part := dialogue.part(table.division, counts, move.player))
+        != rest(counts, own_part)
     ]
     return sum(inverted) / len(inverted) if inverted else None
 
@@ -185,36 +169,31 @@ def inconsistency(result: Result) -> float | None:
     return len(faulty_turns(result, moves)) / len(moves) if moves else None
 
 
-def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
+def faulty_turns(result: Result, moves: Sequence[dialogue.Move]) -> set[int]:
     """Return the turns (numbered from 1) in which an exact check finds an inconsistency."""
-    return {fault.turn for fault in inconsistencies(result.instance.context, moves)}
+    return {fault.turn for fault in dialogue.inconsistencies(result.instance.context, moves)}
 
 
-def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
-    """Return the messages and proposals of a match in order, with the number of each request."""
-    answers = result.moves(MessageOrProposal, Proposal)
-    return [(request, Move(actor, action)) for request, actor, action in answers]
-
-
-def moves_of(result: Result) -> list[Move]:
+def moves_of(result: Result) -> list[dialogue.Move]:
     """Return the messages and proposals of a match in order, one per turn."""
-    return [move for _, move in requests_and_moves(result)]
+    answers = result.moves(rules.MessageOrProposal, rules.Proposal)
+    return [dialogue.Move(actor, action) for _, actor, action in answers]
 
 
 def _messages(result: Result) -> list[str]:
     return [move.message for move in moves_of(result) if move.message is not None]
 
 
-def _count(result: Result, fault: Fault) -> int:
-    faults = inconsistencies(result.instance.context, moves_of(result))
+def _count(result: Result, fault: dialogue.Fault) -> int:
+    faults = dialogue.inconsistencies(result.instance.context, moves_of(result))
     return sum(inconsistency.fault == fault for inconsistency in faults)
 
 
-def _share(result: Result, fault: Fault) -> float:
+def _share(result: Result, fault: dialogue.Fault) -> float:
     return _count(result, fault) / max(1, len(_messages(result)))
 
 
-def _score_limits(game: DealOrNoDeal) -> tuple[float, float]:
+def _score_limits(game: rules.DealOrNoDeal) -> tuple[float, float]:
     return 0.0, (1 + game.objective) * (2 * PILE - 1) / 2
 
 
@@ -275,19 +254,20 @@ def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
     Turns are included if the exact check can read them: if they state a number of items or a value
     of the speaker, or contain a claim after a plain agreement.
     """
-    context = result.instance.context
-    moves = requests_and_moves(result)
-    turns = [move for _, move in moves]
+    context, moves = result.instance.context, moves_of(result)
+    requests = [request for request, *_ in result.moves(rules.MessageOrProposal, rules.Proposal)]
     faults: dict[int, str] = {}
-    for turn, _, fault in inconsistencies(context, turns):
+    for turn, _, fault in dialogue.inconsistencies(context, moves):
         faults.setdefault(turn, fault)
-    agreed = standing(context.counts, turns).agreed
+    agreed = dialogue.standing(context.counts, moves).agreed
     return {
         (request, move.player): faults.get(turn, CONSISTENT)
-        for turn, (request, move) in enumerate(moves, start=1)
+        for turn, (request, move) in enumerate(zip(requests, moves, strict=True), start=1)
         if turn in faults
         or (
-            agreed if (text := move.message) is None else stated_counts(text) or stated_values(text)
+            agreed
+            if (text := move.message) is None
+            else dialogue.stated_counts(text) or dialogue.stated_values(text)
         )
     }
 
@@ -302,14 +282,14 @@ class DealOrNoDealAssessment(Assessment):
         """Return the points of the claim in a seat's proposal, or in any player's message."""
         context, action, own = result.instance.context, answer.action, answer.actor == seat
         claim = None
-        if isinstance(action, MessageOrProposal) and action.message is not None:
+        if isinstance(action, rules.MessageOrProposal) and action.message is not None:
             claim = read_offer(action.message, context.counts)
-        elif own and isinstance(action, Proposal | MessageOrProposal):
+        elif own and isinstance(action, rules.Proposal | rules.MessageOrProposal):
             claim = (action.books or 0, action.hats or 0, action.balls or 0)
         if claim is None:
             return None
         bundle = claim if own else rest(context.counts, claim)
-        return float(worth(context.values[PLAYERS.index(seat)], bundle))
+        return float(worth(context.values[rules.PLAYERS.index(seat)], bundle))
 
     def statements(self, result: Result) -> list[Statement]:
         return checked(check_hallucination(result), true="consistent")
@@ -322,6 +302,6 @@ class DealOrNoDealAssessment(Assessment):
                 read_offer(action.message, result.instance.context.counts),
                 true.get((request, actor)),
             ]
-            for request, actor, action in result.moves(MessageOrProposal)
+            for request, actor, action in result.moves(rules.MessageOrProposal)
             if action.message
         }

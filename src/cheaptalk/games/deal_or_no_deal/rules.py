@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
+import cheaptalk.rules as ct
 from cheaptalk.games.deal_or_no_deal.contexts import (
     KINDS,
     PILE,
@@ -15,29 +16,14 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     rest,
     worth,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Forfeited,
-    Game,
-    Instance,
-    Message,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-    Whole,
-)
 
-Claimed = Annotated[Whole, Field(ge=0)]
+Claimed = Annotated[ct.Whole, Field(ge=0)]
 
 Ending = Literal["agreement", "mismatch", "out of turns", "aborted"]
 """How a game can end: matching claims, other claims, fewer than two claims, or an abort."""
 
 
-class Proposal(Action):
+class Proposal(ct.Action):
     """What a player claims for itself, in private."""
 
     books: Claimed
@@ -50,10 +36,10 @@ class Proposal(Action):
         return self.books, self.hats, self.balls
 
 
-class MessageOrProposal(Action):
+class MessageOrProposal(ct.Action):
     """A message, or a claim to all three kinds, and never both."""
 
-    message: Message | None = None
+    message: ct.Message | None = None
     books: Claimed | None = None
     hats: Claimed | None = None
     balls: Claimed | None = None
@@ -81,7 +67,7 @@ class MessageOrProposal(Action):
         return self.books, self.hats, self.balls
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a player receives at the start: the pool and its own values, in points.
 
     ``objective`` is the weight of the partner's points in its payoff, ``turns`` the limit, and
@@ -96,7 +82,7 @@ class Briefing(Event):
     first: bool
 
 
-class YourTurn(Event):
+class YourTurn(ct.Event):
     """A request for a message or a proposal; ``message`` is the partner's last message.
 
     It is None in the first turn.
@@ -108,7 +94,7 @@ class YourTurn(Event):
     message: str | None
 
 
-class ProposalMade(Event):
+class ProposalMade(ct.Event):
     """A request for a proposal after the partner has made its private proposal."""
 
     turn: int
@@ -116,7 +102,7 @@ class ProposalMade(Event):
     partner: str
 
 
-class GameOver(Event):
+class GameOver(ct.Event):
     """The end of the game: its cause, the points of the player's claim, and the player's payoff.
 
     ``points`` is None without an agreement. ``partner_points`` is the value of the partner's claim
@@ -158,7 +144,7 @@ Player: TypeAlias = Literal["player_1", "player_2"]
 PLAYERS: tuple[Player, Player] = ("player_1", "player_2")
 
 
-class Opening(Instance):
+class Opening(ct.Instance):
     """The context, and the player who moves first."""
 
     context: Context
@@ -169,7 +155,7 @@ class Opening(Instance):
         return PLAYERS if self.first == "player_1" else PLAYERS[::-1]
 
 
-class Division(Outcome):
+class Division(ct.Outcome):
     """The outcome of a Deal or No Deal match.
 
     Attributes:
@@ -186,7 +172,7 @@ class Division(Outcome):
     aborted_by: str | None = None
 
 
-class DealOrNoDeal(Game):
+class DealOrNoDeal(ct.Game):
     """Negotiation by chat and private claims (Lewis et al. 2017; Liao et al. 2024, section 2).
 
     Two players divide books, hats and balls. Both see the pool, but a player's values are private.
@@ -225,25 +211,25 @@ class DealOrNoDeal(Game):
     def seats(self) -> dict[str, str]:
         return dict.fromkeys(PLAYERS, "player")
 
-    def draw_instance(self, chance: Chance) -> Opening:
+    def draw_instance(self, chance: ct.Chance) -> Opening:
         context = chance("context").pick(self.contexts or all_contexts())
         return Opening.unchecked(context=context, first=chance("first").pick(PLAYERS))
 
-    def play(self, instance: Opening, chance: Chance) -> Play[Division]:
+    def play(self, instance: Opening, chance: ct.Chance) -> ct.Play[Division]:
         for player in PLAYERS:
-            yield Tell(player, self._briefing(instance, player))
+            yield ct.Tell(player, self._briefing(instance, player))
         moves: list[Move] = []
         failed = None
         try:
             yield from self._negotiation(instance, moves)
-        except Forfeited as failure:
+        except ct.Forfeited as failure:
             (failed,) = failure.actors
         division = _division(instance, moves, failed)
         for player in PLAYERS:
-            yield Tell(player, self._game_over(division, player))
+            yield ct.Tell(player, self._game_over(division, player))
         return division
 
-    def _negotiation(self, instance: Opening, moves: list[Move]) -> Play[None]:
+    def _negotiation(self, instance: Opening, moves: list[Move]) -> ct.Play[None]:
         """Request moves until the second proposal or the turn limit, and record them."""
         counts, order = instance.context.counts, instance.order
         message: str | None = None
@@ -252,11 +238,11 @@ class DealOrNoDeal(Game):
             if moves and moves[-1].claim is not None:
                 objection = partial(_beyond_the_pool, counts)
                 proposal_made = ProposalMade(turn, self.turns, partner)
-                moves.append((yield Ask(player, Proposal, proposal_made, objection)))
+                moves.append((yield ct.Ask(player, Proposal, proposal_made, objection)))
                 return
             event = YourTurn(turn, self.turns, partner, message)
             objection = partial(_objection, counts, turn)
-            move: MessageOrProposal = yield Ask(player, MessageOrProposal, event, objection)
+            move: MessageOrProposal = yield ct.Ask(player, MessageOrProposal, event, objection)
             moves.append(move)
             message = move.message
 
@@ -293,7 +279,7 @@ class DealOrNoDeal(Game):
         """Return the bounds of the total payoff; both players get at most 19 points together."""
         return {"player": (0.0, (1 + self.objective) * (2 * PILE - 1))}
 
-    def secrets(self, instance: Opening) -> Iterator[Secret]:
+    def secrets(self, instance: Opening) -> Iterator[ct.Secret]:
         """Yield, for each player, an instance in which only its private values differ."""
         counts, values = instance.context.counts, instance.context.values
         for number, player in enumerate(PLAYERS):
@@ -301,10 +287,10 @@ class DealOrNoDeal(Game):
                 same_partner = context.values[1 - number] == values[1 - number]
                 if context.counts == counts and same_partner and context != instance.context:
                     changed = instance.model_copy(update={"context": context})
-                    yield Secret(frozenset({player}), self, changed, self._reveals_points)
+                    yield ct.Secret(frozenset({player}), self, changed, self._reveals_points)
                     break
 
-    def _reveals_points(self, event: Event) -> bool:
+    def _reveals_points(self, event: ct.Event) -> bool:
         return isinstance(event, GameOver) and self.objective != 0
 
 

@@ -10,28 +10,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
+from cheaptalk.games.deal_or_no_deal import dialogue, rules, talk
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, PILE, Triple, bundles, rest, worth
-from cheaptalk.games.deal_or_no_deal.dialogue import (
-    Move,
-    Standing,
-    misstates,
-    standing,
-    stated_values,
-)
-from cheaptalk.games.deal_or_no_deal.rules import (
-    Briefing,
-    MessageOrProposal,
-    Proposal,
-    ProposalMade,
-    YourTurn,
-)
-from cheaptalk.games.deal_or_no_deal.talk import (
-    REMEMBERED,
-    kind_of,
-    say_bundle,
-    say_offer,
-    say_values,
-)
 from cheaptalk.games.manners import Choice, Topics, talker_of
 from cheaptalk.games.tactics import Share, conceded
 from cheaptalk.rules import Action, DecisionRequest, strategy
@@ -41,18 +21,14 @@ Values: TypeAlias = tuple[float, float, float]
 
 
 class View(NamedTuple):
-    """A player's view of a game.
+    """A player's view of a game: the briefing, and the offer on the table.
 
-    Attributes:
-        me: the player's briefing.
-        table: the current offer.
-        part: the player's part of the last offered division, if any.
-        stated: the partner's values, if the partner has stated all of them.
-        spoken: whether the player has sent a message.
+    ``part`` is the player's part of the last offered division, ``stated`` are the partner's values
+    if it has stated all of them, and ``spoken`` is whether the player has sent a message.
     """
 
-    me: Briefing
-    table: Standing
+    me: rules.Briefing
+    table: dialogue.Standing
     part: Triple | None
     stated: Values | None
     spoken: bool
@@ -72,15 +48,16 @@ class View(NamedTuple):
 def look(request: DecisionRequest) -> View:
     """Return the player's view of the game at a decision request."""
     me, seat = request.briefing, request.actor
-    moves: list[Move] = []
+    moves: list[dialogue.Move] = []
     heard: list[str] = []
     for event, action in (*request.heard, (request.event, None)):
-        if isinstance(event, YourTurn) and event.message is not None:
+        if isinstance(event, rules.YourTurn) and event.message is not None:
             heard.append(event.message)
-            moves.append(Move(me.partner, say(event.message)))
-        if isinstance(action, MessageOrProposal):  # after a Proposal there are no more requests
-            moves.append(Move(seat, action))
-    table, spoken = standing(me.counts, moves), len(moves) > len(heard)
+            moves.append(dialogue.Move(me.partner, say(event.message)))
+        # after a Proposal there are no more requests
+        if isinstance(action, rules.MessageOrProposal):
+            moves.append(dialogue.Move(seat, action))
+    table, spoken = dialogue.standing(me.counts, moves), len(moves) > len(heard)
     return View(me, table, table.part(me.counts, seat), read_values(heard, me.counts), spoken)
 
 
@@ -92,8 +69,8 @@ def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
     """
     values: dict[int, float] = {}
     for message in messages:
-        for noun, stated in stated_values(message):
-            kind, value = kind_of(noun), min(stated, PILE)
+        for noun, stated in dialogue.stated_values(message):
+            kind, value = talk.kind_of(noun), min(stated, PILE)
             together = noun.endswith("s") and value * counts[kind] > PILE
             values[kind] = value / counts[kind] if together else value
     return (values[0], values[1], values[2]) if len(values) == len(KINDS) else None
@@ -104,14 +81,14 @@ def own_points(view: View, claim: Triple) -> float:
     return worth(view.me.values, claim)
 
 
-def payoffs(me: Briefing, partner_values: Values, claim: Triple) -> tuple[float, float]:
+def payoffs(me: rules.Briefing, partner_values: Values, claim: Triple) -> tuple[float, float]:
     """Return the payoffs of both players for a claim, given assumed values of the partner."""
     points, partner_points = worth(me.values, claim), worth(partner_values, rest(me.counts, claim))
     return points + me.objective * partner_points, partner_points + me.objective * points
 
 
-@lru_cache(maxsize=REMEMBERED)
-def fairest(me: Briefing, partner_values: Values) -> Triple:
+@lru_cache(maxsize=talk.REMEMBERED)
+def fairest(me: rules.Briefing, partner_values: Values) -> Triple:
     """Return the division with the maximum lower payoff; break ties by the sum of payoffs."""
 
     def worst_then_sum(claim: Triple) -> tuple[float, float]:
@@ -121,21 +98,21 @@ def fairest(me: Briefing, partner_values: Values) -> Triple:
     return max(bundles(me.counts), key=worst_then_sum)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def demand(me: Briefing, partner_values: Values, share: float) -> Triple:
+@lru_cache(maxsize=talk.REMEMBERED)
+def demand(me: rules.Briefing, partner_values: Values, share: float) -> Triple:
     """Return the partner's best division that leaves the player at least a share of the points."""
     minimum = share * PILE - 1e-9
     acceptable = [claim for claim in bundles(me.counts) if worth(me.values, claim) >= minimum]
     return max(acceptable, key=lambda claim: worth(partner_values, rest(me.counts, claim)))
 
 
-@lru_cache(maxsize=REMEMBERED)
-def say(message: str) -> MessageOrProposal:
+@lru_cache(maxsize=talk.REMEMBERED)
+def say(message: str) -> rules.MessageOrProposal:
     """Return a message as an action."""
-    return MessageOrProposal(message=message)
+    return rules.MessageOrProposal(message=message)
 
 
-def closing(turn: YourTurn) -> bool:
+def closing(turn: rules.YourTurn) -> bool:
     """Return whether a proposal must be made now to leave the partner a turn for its proposal."""
     return turn.turn > 1 and turn.turn >= turn.turns - 1
 
@@ -147,23 +124,21 @@ def negotiate(
     enough: Callable[[Triple], bool],
     aside: str = "",
 ) -> Action:
-    """Choose the action of a scripted negotiator.
+    """Choose the action of a negotiator who offers a division, with a message ``aside``.
 
-    Args:
-        division_wanted: the player's part in the division that the player offers.
-        enough: returns whether the player accepts this part of a partner's offer.
-        aside: a message that accompanies offers.
+    ``division_wanted`` is the player's part; ``enough`` returns whether the player accepts a part.
     """
-    if isinstance(request.event, ProposalMade):
+    if isinstance(request.event, rules.ProposalMade):
         books, hats, balls = view.part or division_wanted
-        return Proposal(books=books, hats=hats, balls=balls)
+        return rules.Proposal(books=books, hats=hats, balls=balls)
     if view.part is not None and view.table.agreed:
-        return MessageOrProposal.propose(view.part)
+        return rules.MessageOrProposal.propose(view.part)
     good = view.offered is not None and enough(view.offered)
     division = view.offered if view.offered is not None and good else division_wanted
     if closing(request.event):
-        return MessageOrProposal.propose(division)
-    return say(f"{ACCEPTANCE if good else aside} {say_offer(view.me.counts, division)}".lstrip())
+        return rules.MessageOrProposal.propose(division)
+    offer = talk.say_offer(view.me.counts, division)
+    return say(f"{ACCEPTANCE if good else aside} {offer}".lstrip())
 
 
 Power = Annotated[float, Field(gt=0)]
@@ -180,8 +155,8 @@ def honest(request: DecisionRequest) -> Action:
     under the cooperative objective, the sum of payoffs.
     """
     view = look(request)
-    truth = say_values(view.me.values)
-    asking = isinstance(request.event, YourTurn) and not closing(request.event)
+    truth = talk.say_values(view.me.values)
+    asking = isinstance(request.event, rules.YourTurn) and not closing(request.event)
     if asking and not view.spoken and view.stated is None:
         return say(f"{truth} What is each worth to you?")
     fair = fairest(view.me, view.partner_values)
@@ -244,7 +219,7 @@ def liar(request: DecisionRequest) -> Action:
     """
     view = look(request)
     feigned, claim = pretence(view.me.counts, view.me.values)
-    minimum, lie = own_points(view, claim), say_values(feigned)
+    minimum, lie = own_points(view, claim), talk.say_values(feigned)
     return negotiate(request, view, claim, lambda offer: own_points(view, offer) >= minimum, lie)
 
 
@@ -254,7 +229,8 @@ def pretence(counts: Triple, values: Triple) -> tuple[Triple, Triple]:
     lies = [
         feigned
         for feigned in bundles((PILE, PILE, PILE))
-        if worth(feigned, counts) == PILE and misstates(say_values(feigned), counts, values)
+        if worth(feigned, counts) == PILE
+        and dialogue.misstates(talk.say_values(feigned), counts, values)
     ]
     modest = [
         (feigned, claim)
@@ -275,11 +251,11 @@ def random(request: DecisionRequest, *, proposing: Share = 0.2) -> Action:
     draw = request.chance("move", request.number)
     counts = request.briefing.counts
     books, hats, balls = claim = draw.pick(bundles(counts))
-    if isinstance(request.event, ProposalMade):
-        return Proposal(books=books, hats=hats, balls=balls)
+    if isinstance(request.event, rules.ProposalMade):
+        return rules.Proposal(books=books, hats=hats, balls=balls)
     if request.event.turn > 1 and draw.happens(proposing):
-        return MessageOrProposal.propose(claim)
-    return say(draw.pick((*REMARKS, say_offer(counts, claim))))
+        return rules.MessageOrProposal.propose(claim)
+    return say(draw.pick((*REMARKS, talk.say_offer(counts, claim))))
 
 
 @strategy("player")
@@ -303,15 +279,15 @@ def noisy(
     draw = request.chance("mistake", request.number)
     action, me = honest(request), request.briefing
     counts, values = me.counts, me.values
-    if isinstance(action, MessageOrProposal) and action.message is not None:
+    if isinstance(action, rules.MessageOrProposal) and action.message is not None:
         if draw.happens(impossible):  # one more item of a random kind than exists
             chosen = draw.integer(0, len(KINDS) - 1)
             claim = [count + 1 if kind == chosen else 0 for kind, count in enumerate(counts)]
-            return say(f"I take {say_bundle((claim[0], claim[1], claim[2]))}.")
+            return say(f"I take {talk.say_bundle((claim[0], claim[1], claim[2]))}.")
         if draw.happens(lying):
-            return say(say_values(pretence(counts, values)[0]))
+            return say(talk.say_values(pretence(counts, values)[0]))
     elif draw.happens(contradicting):
-        assert isinstance(action, MessageOrProposal | Proposal)
+        assert isinstance(action, rules.MessageOrProposal | rules.Proposal)
         alternatives = [claim for claim in bundles(counts) if claim != action.claim]
         return action.model_copy(update=dict(zip(KINDS, draw.pick(alternatives), strict=True)))
     return action
@@ -339,7 +315,7 @@ def muddled(
     """
     action = noisy(request, impossible=impossible, lying=lying, contradicting=contradicting)
     view = look(request)
-    assert isinstance(action, MessageOrProposal | Proposal)
+    assert isinstance(action, rules.MessageOrProposal | rules.Proposal)
     inverts = request.chance("inversion", request.number).happens(inverting)
     if action.claim is None or view.part is None or not inverts:
         return action
@@ -348,10 +324,10 @@ def muddled(
 
 def topics(request: DecisionRequest) -> Topics:
     """Return a talker's phrases."""
-    me: Briefing = request.briefing
+    me: rules.Briefing = request.briefing
     return Topics(
         anchor="my last three partners each left me 9 points or more",
-        claim=say_values(pretence(me.counts, me.values)[0]),
+        claim=talk.say_values(pretence(me.counts, me.values)[0]),
         rule="both of us leave with nothing once two of my offers are turned down",
         rival="9 of the 10 points for me",
         wish="that you agree with my last offer",

@@ -1,9 +1,7 @@
 """Scripted strategies of the divide-the-dollar game, which depend only on observations."""
 
-from functools import lru_cache
-
 from cheaptalk.games.divide_the_dollar.rules import Bid, Briefing, RoundResult
-from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
+from cheaptalk.games.rounds import Wholes, cached, in_turn, last_report
 from cheaptalk.games.seat_names import player_number
 from cheaptalk.rules import Action, DecisionRequest, strategy
 
@@ -30,10 +28,7 @@ def best_bid(golds: int, opponent_total: int) -> int:
     return min(max(golds - opponent_total, 0), golds)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def bid(amount: int) -> Bid:
-    """Return the action that bids an amount."""
-    return Bid(bid_amount=amount)
+bid = cached(Bid)
 
 
 @strategy("player")

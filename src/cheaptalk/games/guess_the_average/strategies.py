@@ -1,22 +1,18 @@
 """Scripted strategies of the guess-the-average game, which depend only on observations."""
 
-from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
 
-from cheaptalk.games.guess_the_average import theory
+from cheaptalk.games.guess_the_average import rules
 from cheaptalk.games.guess_the_average.rules import Briefing, NumberChoice, RoundResult
-from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
+from cheaptalk.games.rounds import Wholes, cached, in_turn, last_report
 from cheaptalk.rules import Action, DecisionRequest, strategy
 
 Level = Annotated[int, Field(ge=0, le=100)]
 
 
-@lru_cache(maxsize=REMEMBERED)
-def choose(number: int) -> NumberChoice:
-    """Return the action that chooses a number."""
-    return NumberChoice(chosen_number=number)
+choose = cached(NumberChoice)
 
 
 @strategy("player")
@@ -36,7 +32,7 @@ def random(request: DecisionRequest) -> Action:
 def equilibrium(request: DecisionRequest) -> Action:
     """Choose the equilibrium: minimum, or maximum for ratios above 1 (GAMA-Bench section 2.1)."""
     me: Briefing = request.briefing
-    return choose(theory.equilibrium(me.minimum, me.maximum, me.ratio))
+    return choose(rules.equilibrium(me.minimum, me.maximum, me.ratio))
 
 
 @strategy("player")
@@ -47,7 +43,7 @@ def level_k(request: DecisionRequest, *, level: Level = 1) -> Action:
         level: the number of steps k; the choice is ratio ** k times the middle of the range.
     """
     me: Briefing = request.briefing
-    return choose(theory.level_k(level, me.minimum, me.maximum, me.ratio))
+    return choose(rules.level_k(level, me.minimum, me.maximum, me.ratio))
 
 
 @strategy("player")
@@ -58,7 +54,7 @@ def best_response(request: DecisionRequest) -> Action:
     if last is None:
         return level_k(request)
     opponent_sum = round(last.average * me.players) - last.chosen
-    number = theory.nearest_to_target(opponent_sum, me.players, me.minimum, me.maximum, me.ratio)
+    number = rules.nearest_to_target(opponent_sum, me.players, me.minimum, me.maximum, me.ratio)
     return choose(number)
 
 

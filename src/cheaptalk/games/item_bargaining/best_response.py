@@ -67,10 +67,7 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
 class Responder:
     """A search for the best move against a rival whose hand is one of several candidates.
 
-    Args:
-        me: the player's briefing.
-        policy: the rival's strategy; only its opening may be random.
-        hands: the rival's possible hands.
+    In the rival's strategy (``policy``), only the opening may be random.
     """
 
     def __init__(self, me: Briefing, policy: Decide, hands: Iterable[Hand]) -> None:
@@ -153,11 +150,7 @@ class Responder:
         return move
 
     def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
-        """Return the hands that are consistent with the rival's offers, or all hands if none is.
-
-        Args:
-            offers: rounds, current offers, and the rival's offers, as from :func:`offers_seen`.
-        """
+        """Return the hands that fit the rival's offers (:func:`offers_seen`), or else all."""
         hands = all_hands = list(range(len(self.hands)))
         for number, table, offer in offers:
             hands = [hand for hand in hands if self.reply(hand, number, table).offer == offer]

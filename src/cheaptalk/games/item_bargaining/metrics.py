@@ -15,7 +15,6 @@ from functools import lru_cache
 from operator import mul
 from typing import Any, NamedTuple
 
-from cheaptalk.games.item_bargaining import metrics
 from cheaptalk.games.item_bargaining.maxima import Pools, maxima
 from cheaptalk.games.item_bargaining.rules import (
     SEATS,
@@ -32,12 +31,9 @@ from cheaptalk.rules.assessment import Assessment, Mistakes
 
 
 class Turn(NamedTuple):
-    """A player's turn: its information and its move.
+    """A player's turn: its information, the bundle offered to it, and its move (None if invalid).
 
-    Attributes:
-        player: the index of the player, 0 or 1.
-        offered: the bundle offered to the player; None if there was no offer.
-        move: the player's answer; None if it was invalid.
+    ``player`` is the player's index, 0 or 1.
     """
 
     player: int
@@ -196,11 +192,6 @@ def nash_welfare_plus_undiscounted(result: Result) -> float:
     return advantage(result.outcome.worth, result.instance.outside)
 
 
-def best(result: Result) -> dict[str, float]:
-    """Return the maximum welfare in the match's instance, by criterion."""
-    return best_of(result.instance)
-
-
 @lru_cache(maxsize=1024)
 def best_of(instance: Pool) -> dict[str, float]:
     """Return the maximum welfare in an instance, by criterion; see :class:`.Maxima`."""
@@ -218,22 +209,22 @@ def utilitarian_of_maximum(result: Result) -> float | None:
     The paper divides the mean by the mean maximum instead:
     :func:`~cheaptalk.games.item_bargaining.maxima.ratio_of_means`.
     """
-    return share_of(utilitarian_welfare(result), best(result)["utilitarian"])
+    return share_of(utilitarian_welfare(result), best_of(result.instance)["utilitarian"])
 
 
 def utilitarian_of_allocated(result: Result) -> float | None:
     """Utilitarian welfare as a share of its maximum over allocations only, which it can exceed."""
-    return share_of(utilitarian_welfare(result), best(result)["utilitarian_allocated"])
+    return share_of(utilitarian_welfare(result), best_of(result.instance)["utilitarian_allocated"])
 
 
 def nash_of_maximum(result: Result) -> float | None:
     """Nash welfare as a share of its maximum over allocations and outside options, in [0, 1]."""
-    return share_of(nash_welfare(result), best(result)["nash"])
+    return share_of(nash_welfare(result), best_of(result.instance)["nash"])
 
 
 def nash_of_allocated(result: Result) -> float | None:
     """Nash welfare as a share of its maximum over allocations only, which it can exceed."""
-    return share_of(nash_welfare(result), best(result)["nash_allocated"])
+    return share_of(nash_welfare(result), best_of(result.instance)["nash_allocated"])
 
 
 def nash_plus_of_maximum(result: Result) -> float | None:
@@ -241,12 +232,12 @@ def nash_plus_of_maximum(result: Result) -> float | None:
 
     None if no allocation gives both players more than their outside options.
     """
-    return share_of(nash_welfare_plus(result), best(result)["nash_plus"])
+    return share_of(nash_welfare_plus(result), best_of(result.instance)["nash_plus"])
 
 
 def opposition(result: Result) -> float:
     """The level of conflict in the instance, 0 to 2 ** 0.5 (Smithline et al. 2025, appendix J)."""
-    return best(result)["opposition"]
+    return best_of(result.instance)["opposition"]
 
 
 def envy_free_up_to_one(bundle: Bundle, rival_bundle: Bundle, values: tuple[int, ...]) -> bool:
@@ -489,7 +480,6 @@ class ItemBargainingAssessment(Assessment):
         """Return the number of mistakes M2 and M4 (losses), and of M1, M3 and M5."""
         index = INDEX[seat]
         losses = sum(
-            metrics.asked_too_little(turn) or metrics.accepted_too_little(turn)
-            for turn in metrics.turns_of(result, index)
+            asked_too_little(turn) or accepted_too_little(turn) for turn in turns_of(result, index)
         )
-        return Mistakes(losses, int(metrics.own_mistakes(result, index)) - losses)
+        return Mistakes(losses, int(own_mistakes(result, index)) - losses)

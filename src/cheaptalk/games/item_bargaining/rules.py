@@ -8,31 +8,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
-from cheaptalk.rules import (
-    Action,
-    Actor,
-    Ask,
-    Chance,
-    Event,
-    Forfeited,
-    Game,
-    Instance,
-    Outcome,
-    Play,
-    Secret,
-    Stream,
-    Tell,
-    Value,
-    Whole,
-    numbered,
-)
+import cheaptalk.rules as ct
 
 MAX_COUNT = 99
 """Maximum number of items of one kind."""
 MAX_DIVISIONS = 1_000_000
 """Maximum number of ways to divide a pool, so that all divisions can be enumerated."""
 
-Units = Annotated[Whole, Field(ge=0, le=MAX_COUNT)]
+Units = Annotated[ct.Whole, Field(ge=0, le=MAX_COUNT)]
 Bundle: TypeAlias = tuple[Units, ...]
 """The number of items of each kind, in the order of the kinds."""
 
@@ -56,7 +39,7 @@ def no_pool(quantities: Bundle) -> str | None:
     return None
 
 
-class Drawn(Value):
+class Drawn(ct.Value):
     """Item quantities that are drawn from a Poisson distribution for every instance."""
 
     kinds: int = Field(default=5, ge=1, le=10, strict=True)
@@ -76,14 +59,14 @@ class Drawn(Value):
             )
         return self
 
-    def quantities(self, draw: Stream) -> Bundle:
+    def quantities(self, draw: ct.Stream) -> Bundle:
         """Draw the number of items of each kind, until they are suitable for bargaining."""
         while True:
             counts = tuple([self._count(draw) for _ in range(self.kinds)])
             if no_pool(counts) is None:
                 return counts
 
-    def _count(self, draw: Stream) -> int:
+    def _count(self, draw: ct.Stream) -> int:
         while True:
             count = poisson(self.mean, draw.uniform())
             if self.zeros == "plus_one":
@@ -113,7 +96,7 @@ Ending: TypeAlias = Literal["accept", "walk", "invalid", "rounds"]
 """How a match ended: accepted, walked away, invalid answer, or an offer after the last round."""
 
 
-class Move(Action):
+class Move(ct.Action):
     """What to do: accept the offer on the table, walk away, or make an offer.
 
     The reasoning is private: it is recorded, and no other player sees it.
@@ -157,18 +140,11 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
     return None
 
 
-class Briefing(Event):
-    """Information that a player receives at the start of the match.
+class Briefing(ct.Event):
+    """Information that a player receives at the start of the match, with its private values.
 
-    Attributes:
-        seat, rival: the player's seat and the other one.
-        quantities: the items of each kind.
-        values: the value of one item of each kind to the player.
-        total: the value of all items to the player.
-        outside: the value of its outside option.
-        least_outside, below_total: the range of outside options, see the parameters.
-        highest_value: the maximum value of an item.
-        discount, rounds: as in the parameters.
+    ``values`` are the values of one item of each kind, ``total`` is the value of all items, and
+    ``outside`` the value of the outside option. The fields after it are parameters of the game.
     """
 
     seat: str
@@ -184,14 +160,14 @@ class Briefing(Event):
     rounds: int
 
 
-class Opening(Event):
+class Opening(ct.Event):
     """A request to move when no offer is on the table."""
 
     round: int
     rounds: int
 
 
-class OfferMade(Event):
+class OfferMade(ct.Event):
     """The rival's offer of items, and the items that it would keep (``kept``).
 
     ``last`` is whether the seat's answer is the last of the match, so that an offer would be too
@@ -206,7 +182,7 @@ class OfferMade(Event):
     last: bool
 
 
-class Agreed(Event):
+class Agreed(ct.Event):
     """The acceptance of an offer, with the player's bundle and payoff."""
 
     round: int
@@ -215,7 +191,7 @@ class Agreed(Event):
     payoff: float
 
 
-class NotAgreed(Event):
+class NotAgreed(ct.Event):
     """The end of a match without an agreement, with who ended it, how, and the player's payoff."""
 
     round: int
@@ -228,7 +204,7 @@ Values: TypeAlias = tuple[Annotated[int, Field(ge=1, strict=True)], ...]
 Worth: TypeAlias = Annotated[int, Field(ge=0, strict=True)]
 
 
-class Pool(Instance):
+class Pool(ct.Instance):
     """The items to divide, and the players' values and outside options.
 
     Attributes:
@@ -248,7 +224,7 @@ class Pool(Instance):
         return self
 
 
-class Settlement(Outcome):
+class Settlement(ct.Outcome):
     """The outcome of an item bargaining match.
 
     Attributes:
@@ -266,14 +242,14 @@ class Settlement(Outcome):
     worth: tuple[Worth, Worth]
 
 
-SEATS = numbered("player", 2)
+SEATS = ct.numbered("player", 2)
 FIRST, SECOND = SEATS
-ACTORS = (Actor(FIRST, FIRST), Actor(SECOND, SECOND))
+ACTORS = (ct.Actor(FIRST, FIRST), ct.Actor(SECOND, SECOND))
 TURNS = ((0, FIRST, SECOND), (1, SECOND, FIRST))
 """The actions of a round in order: the player's index, its seat and the rival's seat."""
 
 
-class ItemBargaining(Game):
+class ItemBargaining(ct.Game):
     """Alternating offers over items of several kinds, with private values and outside options.
 
     There are q_t items of each kind t. A player's value of one of them is drawn for each kind and
@@ -331,10 +307,10 @@ class ItemBargaining(Game):
         return dict(SEATS)
 
     @property
-    def actors(self) -> tuple[Actor, ...]:
+    def actors(self) -> tuple[ct.Actor, ...]:
         return ACTORS
 
-    def draw_instance(self, chance: Chance) -> Pool:
+    def draw_instance(self, chance: ct.Chance) -> Pool:
         quantities = self.quantities
         if isinstance(quantities, Drawn):
             quantities = quantities.quantities(chance("quantities"))
@@ -342,14 +318,14 @@ class ItemBargaining(Game):
         values, outside = zip(*[self._hand(quantities, draw) for _ in SEATS], strict=True)
         return Pool.unchecked(quantities=quantities, values=values, outside=outside)
 
-    def _hand(self, quantities: Bundle, draw: Stream) -> tuple[tuple[int, ...], int]:
+    def _hand(self, quantities: Bundle, draw: ct.Stream) -> tuple[tuple[int, ...], int]:
         integer, highest = draw.integer, self.highest_value
         values = tuple([integer(1, highest) for _ in quantities])
         return values, integer(self.least_outside, worth(quantities, values) - self.below_total)
 
-    def play(self, instance: Pool, chance: Chance) -> Play[Settlement]:
+    def play(self, instance: Pool, chance: ct.Chance) -> ct.Play[Settlement]:
         for player, seat, rival in TURNS:
-            yield Tell(seat, self._briefing(instance, player, seat, rival))
+            yield ct.Tell(seat, self._briefing(instance, player, seat, rival))
         legal = partial(objection, instance.quantities, False)
         answering = partial(objection, instance.quantities, True)
         offer: Bundle | None = None
@@ -363,8 +339,8 @@ class ItemBargaining(Game):
                     kept_bundle = rest(instance.quantities, offer)
                     event = OfferMade(number, self.rounds, rival, offer, kept_bundle, last)
                 try:
-                    move: Move = yield Ask(seat, Move, event, legal)
-                except Forfeited:
+                    move: Move = yield ct.Ask(seat, Move, event, legal)
+                except ct.Forfeited:
                     return (yield from self._end(instance, "invalid", number, player))
                 if move.action == "WALK":
                     return (yield from self._end(instance, "walk", number, player))
@@ -396,7 +372,7 @@ class ItemBargaining(Game):
         number: int,
         player: int,
         accepted: Bundle | None = None,
-    ) -> Play[Settlement]:
+    ) -> ct.Play[Settlement]:
         """Send both players the outcome; ``accepted`` is the accepted bundle, if any."""
         by = ACTORS[player].name
         bundles, worths = None, instance.outside
@@ -407,9 +383,9 @@ class ItemBargaining(Game):
         end = Settlement.unchecked(ended=ended, round=number, by=by, bundles=bundles, worth=worths)
         for index, (seat, payoff) in enumerate(self.payoffs(end).items()):
             if bundles is None:
-                yield Tell(seat, NotAgreed(number, by, ended, payoff))
+                yield ct.Tell(seat, NotAgreed(number, by, ended, payoff))
             else:
-                yield Tell(seat, Agreed(number, by, bundles[index], payoff))
+                yield ct.Tell(seat, Agreed(number, by, bundles[index], payoff))
         return end
 
     def payoffs(self, outcome: Settlement) -> dict[str, float]:
@@ -422,7 +398,7 @@ class ItemBargaining(Game):
         items = MAX_COUNT * quantities.kinds if isinstance(quantities, Drawn) else sum(quantities)
         return {"player": (0.0, float(items * self.highest_value))}
 
-    def secrets(self, instance: Pool) -> Iterator[Secret]:
+    def secrets(self, instance: Pool) -> Iterator[ct.Secret]:
         for player, owner in enumerate(SEATS):
             new_values = tuple(value % self.highest_value + 1 for value in instance.values[player])
             new_outside = instance.outside[player] - 1 if instance.outside[player] else 1
@@ -430,7 +406,7 @@ class ItemBargaining(Game):
                 pair = list(getattr(instance, name))
                 pair[player] = changed
                 fields = instance.model_dump() | {name: pair}
-                yield Secret(frozenset({owner}), self, Pool.model_validate(fields))
+                yield ct.Secret(frozenset({owner}), self, Pool.model_validate(fields))
 
 
 BGS: dict[str, Any] = {"quantities": (7, 4, 1)}

@@ -5,48 +5,34 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    Horizon,
-    Instance,
-    Message,
-    Money,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-)
+import cheaptalk.rules as ct
 
 
-class Price(Action):
+class Price(ct.Action):
     """A price for the product."""
 
-    price: Money
+    price: ct.Money
 
 
 class SpokenPrice(Price):
     """A price for the product with a message."""
 
-    message: Message
+    message: ct.Message
 
 
-class Reply(Action):
+class Reply(ct.Action):
     """The answer to a price."""
 
     decision: Literal["accept", "reject"]
 
 
-class ReplyOrJohn(Action):
+class ReplyOrJohn(ct.Action):
     """The answer to a price where there is also John to trade with."""
 
     decision: Literal["accept", "reject", "john"]
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a player receives at the start of the match; unknown values are None."""
 
     seat: str
@@ -59,14 +45,14 @@ class Briefing(Event):
     highest_price: float
 
 
-class Turn(Event):
+class Turn(ct.Event):
     """A request to name a price."""
 
     stage: int
     last: bool
 
 
-class PricePosted(Event):
+class PricePosted(ct.Event):
     """The rival has named a price."""
 
     stage: int
@@ -76,13 +62,13 @@ class PricePosted(Event):
     last: bool
 
 
-class PriceRejected(Event):
+class PriceRejected(ct.Event):
     """The rival has rejected the player's price."""
 
     stage: int
 
 
-class Sold(Event):
+class Sold(ct.Event):
     """A price was accepted; ``payoff`` is the player's payoff."""
 
     stage: int
@@ -90,13 +76,13 @@ class Sold(Event):
     payoff: float
 
 
-class LeftForJohn(Event):
+class LeftForJohn(ct.Event):
     """A player chose to trade with John; both payoffs are 0."""
 
     leaver: str
 
 
-class NoTrade(Event):
+class NoTrade(ct.Event):
     """The last round ended without a trade; both payoffs are 0.
 
     ``john`` is whether each player trades with John instead.
@@ -105,7 +91,7 @@ class NoTrade(Event):
     john: bool
 
 
-class Sale(Outcome):
+class Sale(ct.Outcome):
     """The last stage, the price (None without a trade) and how the negotiation ended."""
 
     stage: int
@@ -113,7 +99,7 @@ class Sale(Outcome):
     ended: Literal["trade", "john", "rounds"]
 
 
-class Negotiation(Game):
+class Negotiation(ct.Game):
     """Alternating prices for one product, with an outside option (GLEE section 2.2).
 
     In odd stages the seller Alice names a price and the buyer Bob accepts or rejects it; in even
@@ -139,7 +125,7 @@ class Negotiation(Game):
     """The product's value to Alice, as a multiple of the scale."""
     buyer_factor: float = Field(default=1.2, gt=0, le=1_000)
     """The product's value to Bob, as a multiple of the scale."""
-    horizon: Horizon = Horizon(rounds=10)
+    horizon: ct.Horizon = ct.Horizon(rounds=10)
     """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the product's value to the other."""
@@ -163,29 +149,29 @@ class Negotiation(Game):
         """Return the product's value to a role in dollars."""
         return self.scale * (self.seller_factor if role == "alice" else self.buyer_factor)
 
-    def play(self, instance: Instance, chance: Chance) -> Play[Sale]:
+    def play(self, instance: ct.Instance, chance: ct.Chance) -> ct.Play[Sale]:
         for seat, rival in (self.roles, self.roles[::-1]):
-            yield Tell(seat, self._briefing(seat, rival))
+            yield ct.Tell(seat, self._briefing(seat, rival))
         price_type = SpokenPrice if self.messages else Price
         reply_type = ReplyOrJohn if self.outside_option else Reply
         for stage in range(1, self.horizon.rounds + 1):
             last = stage == self.horizon.told
             proposer, responder = self.roles if stage % 2 else self.roles[::-1]
-            named: Price = yield Ask(proposer, price_type, Turn(stage, last), self._objection)
+            named: Price = yield ct.Ask(proposer, price_type, Turn(stage, last), self._objection)
             message = named.message if isinstance(named, SpokenPrice) else None
             posted = PricePosted(stage, proposer, named.price, message, last)
-            reply: Reply | ReplyOrJohn = yield Ask(responder, reply_type, posted)
+            reply: Reply | ReplyOrJohn = yield ct.Ask(responder, reply_type, posted)
             if reply.decision == "accept":
                 sale = Sale.unchecked(stage=stage, price=named.price, ended="trade")
                 for seat, payoff in self.payoffs(sale).items():
-                    yield Tell(seat, Sold(stage, named.price, payoff))
+                    yield ct.Tell(seat, Sold(stage, named.price, payoff))
                 return sale
             if reply.decision == "john":
-                yield Tell(self.roles, LeftForJohn(responder))
+                yield ct.Tell(self.roles, LeftForJohn(responder))
                 return Sale(stage=stage, ended="john")
-            yield Tell(proposer, PriceRejected(stage))
+            yield ct.Tell(proposer, PriceRejected(stage))
         john = self.outside_option and self.horizon.told == 1
-        yield Tell(self.roles, NoTrade(john))
+        yield ct.Tell(self.roles, NoTrade(john))
         return Sale(stage=self.horizon.rounds, ended="john" if john else "rounds")
 
     def _briefing(self, seat: str, rival: str) -> Briefing:
@@ -221,9 +207,9 @@ class Negotiation(Game):
         seller, buyer = self.value("alice"), self.value("bob")
         return {"alice": (-seller, highest - seller), "bob": (buyer - highest, buyer)}
 
-    def secrets(self, instance: Instance) -> Iterator[Secret]:
+    def secrets(self, instance: ct.Instance) -> Iterator[ct.Secret]:
         if self.complete_information:
             return
         for owner, factor in zip(self.roles, ("seller_factor", "buyer_factor"), strict=True):
             game = self.model_copy(update={factor: getattr(self, factor) / 2})
-            yield Secret(frozenset({owner}), game, instance)
+            yield ct.Secret(frozenset({owner}), game, instance)

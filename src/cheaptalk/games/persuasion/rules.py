@@ -7,39 +7,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from cheaptalk.rules import (
-    Action,
-    Actor,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    Horizon,
-    Instance,
-    Message,
-    Outcome,
-    Play,
-    RulesError,
-    Secret,
-    Tell,
-)
+import cheaptalk.rules as ct
 
 Signal = Literal["binary", "text"]
 
 
-class Recommendation(Action):
+class Recommendation(ct.Action):
     """Whether the seller recommends the product."""
 
     decision: Literal["yes", "no"]
 
 
-class Pitch(Action):
+class Pitch(ct.Action):
     """The seller's words about the product."""
 
-    message: Message
+    message: ct.Message
 
 
-class Purchase(Action):
+class Purchase(ct.Action):
     """Whether the buyer buys the product."""
 
     decision: Literal["yes", "no"]
@@ -48,10 +33,10 @@ class Purchase(Action):
 class SpokenPurchase(Purchase):
     """Whether the buyer buys the product, with a message."""
 
-    message: Message
+    message: ct.Message
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a player receives at the start of the match; unknown values are None.
 
     Worths are the product's values to the buyer in dollars; ``prior_common`` and ``worths_common``
@@ -70,7 +55,7 @@ class Briefing(Event):
     buyer_messages: bool
 
 
-class Record(Event):
+class Record(ct.Event):
     """A myopic buyer's information about the earlier rounds.
 
     The share of rounds in which the product was bought, and the share in which it was bought and of
@@ -82,14 +67,14 @@ class Record(Event):
     low_bought: float | None
 
 
-class ProductDrawn(Event):
+class ProductDrawn(ct.Event):
     """The seller sees the quality of the round's product."""
 
     round: int
     high: bool
 
 
-class ProductOffered(Event):
+class ProductOffered(ct.Event):
     """The seller's recommendation or message; the field that isn't used is None."""
 
     round: int
@@ -98,7 +83,7 @@ class ProductOffered(Event):
     message: str | None
 
 
-class BuyerDecided(Event):
+class BuyerDecided(ct.Event):
     """The seller learns whether the product was bought, and the buyer's message, if any."""
 
     round: int
@@ -107,7 +92,7 @@ class BuyerDecided(Event):
     message: str | None
 
 
-class QualityRevealed(Event):
+class QualityRevealed(ct.Event):
     """The buyer learns the product's quality and value, and the buyer's own gain."""
 
     round: int
@@ -117,19 +102,19 @@ class QualityRevealed(Event):
     gain: float
 
 
-class GameOver(Event):
+class GameOver(ct.Event):
     """The game has ended for this seat with this payoff."""
 
     payoff: float
 
 
-class Qualities(Instance):
+class Qualities(ct.Instance):
     """The quality of each round's product, where true means high."""
 
     qualities: tuple[bool, ...]
 
 
-class Trades(Outcome):
+class Trades(ct.Outcome):
     """The quality, recommendation (None for text messages) and purchase in each round."""
 
     high: tuple[bool, ...]
@@ -140,7 +125,7 @@ class Trades(Outcome):
         return sum(pair == (high, bought) for pair in zip(self.high, self.bought, strict=True))
 
 
-class Persuasion(Game):
+class Persuasion(ct.Game):
     """Repeated cheap talk about a product's quality (GLEE section 2.3).
 
     In each round nature draws a product of high or low quality. The seller Alice sees the quality
@@ -177,7 +162,7 @@ class Persuasion(Game):
     """The value of a product of high quality to Bob (v), as a multiple of the price."""
     low_value: float = Field(default=0, ge=0, le=1)
     """The value of a product of low quality to Bob (u), as a multiple of the price."""
-    horizon: Horizon = Horizon(rounds=20)
+    horizon: ct.Horizon = ct.Horizon(rounds=20)
     """The number of rounds, and whether the players know it."""
     myopic: bool = False
     """Whether each round has a different buyer."""
@@ -191,31 +176,31 @@ class Persuasion(Game):
     """Whether a buyer can send a message with the decision."""
 
     @property
-    def actors(self) -> tuple[Actor, ...]:
+    def actors(self) -> tuple[ct.Actor, ...]:
         if not self.myopic:
-            return Actor("alice", "alice"), Actor("bob", "bob")
+            return ct.Actor("alice", "alice"), ct.Actor("bob", "bob")
         rounds = range(1, self.horizon.rounds + 1)
-        return Actor("alice", "alice"), *(Actor(f"bob_{number}", "bob") for number in rounds)
+        return ct.Actor("alice", "alice"), *(ct.Actor(f"bob_{number}", "bob") for number in rounds)
 
-    def draw_instance(self, chance: Chance) -> Qualities:
+    def draw_instance(self, chance: ct.Chance) -> Qualities:
         rounds = range(1, self.horizon.rounds + 1)
         qualities = (chance("quality", number).happens(self.prior) for number in rounds)
         return Qualities(qualities=tuple(qualities))
 
-    def play(self, instance: Qualities, chance: Chance) -> Play[Trades]:
+    def play(self, instance: Qualities, chance: ct.Chance) -> ct.Play[Trades]:
         if len(instance.qualities) != self.horizon.rounds:
-            raise RulesError("the instance and the game have different numbers of rounds")
-        yield Tell("alice", self._briefing("alice"))
+            raise ct.RulesError("the instance and the game have different numbers of rounds")
+        yield ct.Tell("alice", self._briefing("alice"))
         briefing = self._briefing("bob")
         if not self.myopic:
-            yield Tell("bob", briefing)
+            yield ct.Tell("bob", briefing)
         recommended: list[bool] = []
         bought: list[bool] = []
         for number, high in enumerate(instance.qualities, start=1):
             buyer = f"bob_{number}" if self.myopic else "bob"
             if self.myopic:
-                yield Tell(buyer, briefing)
-                yield Tell(buyer, _record(instance.qualities, bought))
+                yield ct.Tell(buyer, briefing)
+                yield ct.Tell(buyer, _record(instance.qualities, bought))
             signal, buys = yield from self._round(number, high, buyer)
             bought.append(buys)
             if signal is not None:
@@ -224,25 +209,27 @@ class Persuasion(Game):
         trades = Trades(high=instance.qualities, recommended=advice, bought=tuple(bought))
         payoffs = self.payoffs(trades)
         for seat in ("alice",) if self.myopic else self.roles:
-            yield Tell(seat, GameOver(payoffs[seat]))
+            yield ct.Tell(seat, GameOver(payoffs[seat]))
         return trades
 
-    def _round(self, number: int, high: bool, buyer: str) -> Play[tuple[bool | None, bool]]:
+    def _round(self, number: int, high: bool, buyer: str) -> ct.Play[tuple[bool | None, bool]]:
         """Play one round; return whether the product was recommended, and whether it was bought."""
         signal_type = Pitch if self.signal == "text" else Recommendation
-        signal: Pitch | Recommendation = yield Ask("alice", signal_type, ProductDrawn(number, high))
+        signal: Pitch | Recommendation = yield ct.Ask(
+            "alice", signal_type, ProductDrawn(number, high)
+        )
         recommended = signal.decision == "yes" if isinstance(signal, Recommendation) else None
         pitch = signal.message if isinstance(signal, Pitch) else None
         purchase_type = SpokenPurchase if self.buyer_messages else Purchase
         offered = ProductOffered(number, self.price, recommended, pitch)
-        purchase: Purchase = yield Ask(buyer, purchase_type, offered)
+        purchase: Purchase = yield ct.Ask(buyer, purchase_type, offered)
         buys = purchase.decision == "yes"
         answer = purchase.message if isinstance(purchase, SpokenPurchase) else None
-        yield Tell("alice", BuyerDecided(number, buyer, buys, answer))
+        yield ct.Tell("alice", BuyerDecided(number, buyer, buys, answer))
         gain = self.gain(high) if buys else 0.0
-        yield Tell(buyer, QualityRevealed(number, buys, high, self.worth(high), gain))
+        yield ct.Tell(buyer, QualityRevealed(number, buys, high, self.worth(high), gain))
         if self.myopic:
-            yield Tell(buyer, GameOver(gain))
+            yield ct.Tell(buyer, GameOver(gain))
         return recommended, buys
 
     def _briefing(self, role: str) -> Briefing:
@@ -283,18 +270,18 @@ class Persuasion(Game):
         worst, best = rounds * self.gain(False), rounds * self.gain(True)
         return {"alice": (0.0, float(rounds)), "bob": (worst, best)}
 
-    def secrets(self, instance: Qualities) -> Iterator[Secret]:
+    def secrets(self, instance: Qualities) -> Iterator[ct.Secret]:
         for index, high in enumerate(instance.qualities):
             changed = (*instance.qualities[:index], not high, *instance.qualities[index + 1 :])
             reveals = partial(_reveals_quality, index + 1)
-            yield Secret(frozenset({"alice"}), self, Qualities(qualities=changed), reveals)
+            yield ct.Secret(frozenset({"alice"}), self, Qualities(qualities=changed), reveals)
         if not self.seller_knows_values:
             new_values = {"value": self.value + 1, "low_value": self.low_value / 2 + 0.1}
             buyers = frozenset(seat.name for seat in self.actors if seat.seat == "bob")
-            yield Secret(buyers, self.model_copy(update=new_values), instance)
+            yield ct.Secret(buyers, self.model_copy(update=new_values), instance)
         if not self.buyer_knows_prior:
             game = self.model_copy(update={"prior": 0.7 if self.prior == 0.5 else 0.5})
-            yield Secret(frozenset({"alice"}), game, instance)
+            yield ct.Secret(frozenset({"alice"}), game, instance)
 
 
 def _record(qualities: tuple[bool, ...], bought: list[bool]) -> Record:

@@ -5,21 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
+import cheaptalk.rules as ct
 from cheaptalk.games.seat_names import find_seat
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    Instance,
-    Outcome,
-    Play,
-    Tell,
-    Value,
-    Whole,
-    numbered,
-)
 
 Majority = Literal["half", "strict"]
 """The votes required for a plan: at least half of the living pirates, or more than half."""
@@ -27,19 +14,19 @@ Shares = tuple[tuple[str, int], ...]
 """Coins for each living pirate, the most senior first."""
 
 
-class Plan(Action):
+class Plan(ct.Action):
     """Coins for every living pirate, by name."""
 
-    proposal: dict[str, Whole]
+    proposal: dict[str, ct.Whole]
 
 
-class Vote(Action):
+class Vote(ct.Action):
     """A vote on a plan."""
 
     decision: Literal["accept", "reject"]
 
 
-class Briefing(Event):
+class Briefing(ct.Event):
     """Information that a pirate receives at the start; ``crew`` lists pirates by seniority."""
 
     rank: int
@@ -48,7 +35,7 @@ class Briefing(Event):
     majority: Majority
 
 
-class Turn(Event):
+class Turn(ct.Event):
     """A request to the most senior living pirate to propose a plan."""
 
     round: int
@@ -56,7 +43,7 @@ class Turn(Event):
     gold: int
 
 
-class PlanMade(Event):
+class PlanMade(ct.Event):
     """A proposed plan to vote on; ``own`` is the share of the pirate who receives the event."""
 
     round: int
@@ -65,7 +52,7 @@ class PlanMade(Event):
     own: int
 
 
-class Counted(Event):
+class Counted(ct.Event):
     """The result of a ballot, without individual votes; ``own`` is the pirate's share."""
 
     round: int
@@ -76,7 +63,7 @@ class Counted(Event):
     own: int
 
 
-class Alone(Event):
+class Alone(ct.Event):
     """The last pirate keeps the gold because all others are overboard."""
 
     gold: int
@@ -91,7 +78,7 @@ def votes_needed(living: int, majority: Majority) -> int:
     return (living + 1) // 2 if majority == "half" else living // 2 + 1
 
 
-class Ballot(Value):
+class Ballot(ct.Value):
     """One plan and the votes of the living pirates, the proposer first."""
 
     plan: tuple[int, ...]
@@ -99,13 +86,13 @@ class Ballot(Value):
     passed: bool
 
 
-class Voyage(Outcome):
+class Voyage(ct.Outcome):
     """All ballots in order; after a failed ballot, its proposer went overboard."""
 
     ballots: tuple[Ballot, ...]
 
 
-class PirateGame(Game):
+class PirateGame(ct.Game):
     """A crew divides gold by seniority (Stewart 1999; GAMA-Bench section 2.3).
 
     The most senior living pirate, player_1 at first, proposes how to divide the gold, and counts as
@@ -130,12 +117,12 @@ class PirateGame(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return numbered("player", self.players)
+        return ct.numbered("player", self.players)
 
-    def play(self, instance: Instance, chance: Chance) -> Play[Voyage]:
+    def play(self, instance: ct.Instance, chance: ct.Chance) -> ct.Play[Voyage]:
         living = tuple(self.seats)
         for rank, seat in enumerate(living, 1):
-            yield Tell(seat, Briefing(rank, living, self.gold, self.majority))
+            yield ct.Tell(seat, Briefing(rank, living, self.gold, self.majority))
         ballots: list[Ballot] = []
         while len(living) > 1:
             ballots.append((yield from self._ballot(len(ballots) + 1, living)))
@@ -143,22 +130,22 @@ class PirateGame(Game):
                 break
             living = living[1:]
         else:
-            yield Tell(living[0], Alone(self.gold))
+            yield ct.Tell(living[0], Alone(self.gold))
         return Voyage.unchecked(ballots=tuple(ballots))
 
-    def _ballot(self, number: int, living: tuple[str, ...]) -> Play[Ballot]:
+    def _ballot(self, number: int, living: tuple[str, ...]) -> ct.Play[Ballot]:
         proposer, *voters = living
         turn = Turn(number, living, self.gold)
-        proposed: Plan = yield Ask(proposer, Plan, turn, partial(self._objection, living))
+        proposed: Plan = yield ct.Ask(proposer, Plan, turn, partial(self._objection, living))
         shares = {self._aboard(living, name): coins for name, coins in proposed.proposal.items()}
         plan = tuple([(seat, shares[seat]) for seat in living])
         cast = yield tuple(
-            [Ask(seat, Vote, PlanMade(number, proposer, plan, shares[seat])) for seat in voters]
+            [ct.Ask(seat, Vote, PlanMade(number, proposer, plan, shares[seat])) for seat in voters]
         )
         votes = (True, *[vote.decision == "accept" for vote in cast.values()])
         passed = sum(votes) >= votes_needed(len(living), self.majority)
         for seat, coins in plan:
-            yield Tell(seat, Counted(number, proposer, sum(votes), len(living), passed, coins))
+            yield ct.Tell(seat, Counted(number, proposer, sum(votes), len(living), passed, coins))
         plan_coins = tuple([coins for _, coins in plan])
         return Ballot.unchecked(plan=plan_coins, votes=votes, passed=passed)
 

@@ -11,15 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from cheaptalk.games.pirate_game.rules import (
-    Briefing,
-    Majority,
-    Plan,
-    PlanMade,
-    Turn,
-    Vote,
-    votes_needed,
-)
+from cheaptalk.games.pirate_game import rules
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
 
@@ -32,7 +24,7 @@ class Fate(NamedTuple):
 
 
 @cache
-def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
+def fates(living: int, gold: int, majority: rules.Majority) -> tuple[Fate, ...]:
     """Return each living pirate's result under optimal play, the most senior first.
 
     >>> fates(3, 100, "half")
@@ -47,7 +39,7 @@ def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
 
 
 @cache
-def prices(living: int, gold: int, majority: Majority) -> tuple[int, ...]:
+def prices(living: int, gold: int, majority: rules.Majority) -> tuple[int, ...]:
     """Return the fewest coins for which each voter accepts, the most senior voter first.
 
     >>> prices(4, 100, "half")
@@ -57,7 +49,7 @@ def prices(living: int, gold: int, majority: Majority) -> tuple[int, ...]:
 
 
 @cache
-def optimal_plan(living: int, gold: int, majority: Majority) -> tuple[int, ...] | None:
+def optimal_plan(living: int, gold: int, majority: rules.Majority) -> tuple[int, ...] | None:
     """Return the proposer's plan in subgame-perfect equilibrium; None if no plan can pass.
 
     The proposer, who is the first of the living pirates, buys the required votes at the lowest
@@ -70,40 +62,35 @@ def optimal_plan(living: int, gold: int, majority: Majority) -> tuple[int, ...] 
     """
     vote_prices = prices(living, gold, majority)
     cheapest = sorted(range(len(vote_prices)), key=lambda rank: (vote_prices[rank], -rank))
-    bought = set(cheapest[: votes_needed(living, majority) - 1])
+    bought = set(cheapest[: rules.votes_needed(living, majority) - 1])
     other_coins = [coins if rank in bought else 0 for rank, coins in enumerate(vote_prices)]
     remainder = gold - sum(other_coins)
     return None if remainder < 0 else (remainder, *other_coins)
 
 
 Coins = Annotated[int, Field(ge=0, strict=True)]
-ACCEPT, REJECT = Vote(decision="accept"), Vote(decision="reject")
+VOTES = {True: rules.Vote(decision="accept"), False: rules.Vote(decision="reject")}
 
 
-def offer_others(turn: Turn, *other_coins: int) -> Plan:
+def offer_others(turn: rules.Turn, *other_coins: int) -> rules.Plan:
     """Return the plan that gives other pirates ``other_coins``, and the proposer the rest."""
     coins = (turn.gold - sum(other_coins), *other_coins)
-    return Plan(proposal=dict(zip(turn.living, coins, strict=True)))
+    return rules.Plan(proposal=dict(zip(turn.living, coins, strict=True)))
 
 
-def alike(turn: Turn, coins: int) -> Plan:
+def alike(turn: rules.Turn, coins: int) -> rules.Plan:
     """Return the plan that gives all other pirates ``coins`` each, or an equal share if less."""
     opponents = len(turn.living) - 1
     return offer_others(turn, *[min(coins, turn.gold // opponents)] * opponents)
 
 
-def optimal(turn: Turn, majority: Majority) -> Plan:
+def optimal(turn: rules.Turn, majority: rules.Majority) -> rules.Plan:
     """Return the optimal plan or, if no plan can pass, a division among the other pirates."""
     plan = optimal_plan(len(turn.living), turn.gold, majority)
     return alike(turn, turn.gold) if plan is None else offer_others(turn, *plan[1:])
 
 
-def vote(accept: bool) -> Vote:
-    """Return the vote for or against a plan."""
-    return ACCEPT if accept else REJECT
-
-
-def steps_below(request: DecisionRequest, plan_made: PlanMade) -> int:
+def steps_below(request: DecisionRequest, plan_made: rules.PlanMade) -> int:
     """Return the number of ranks between this pirate and the proposer."""
     return [seat for seat, _ in plan_made.plan].index(request.actor)
 
@@ -111,12 +98,12 @@ def steps_below(request: DecisionRequest, plan_made: PlanMade) -> int:
 @strategy("player")
 def equilibrium(request: DecisionRequest) -> Action:
     """Propose and vote by backward induction (Stewart 1999), for either majority rule."""
-    me: Briefing = request.briefing
-    if isinstance(request.event, Turn):
+    me: rules.Briefing = request.briefing
+    if isinstance(request.event, rules.Turn):
         return optimal(request.event, me.majority)
-    plan_made: PlanMade = request.event
+    plan_made: rules.PlanMade = request.event
     price = prices(len(plan_made.plan), me.gold, me.majority)[steps_below(request, plan_made) - 1]
-    return vote(plan_made.own >= price)
+    return VOTES[plan_made.own >= price]
 
 
 @strategy("player")
@@ -126,11 +113,11 @@ def textbook(request: DecisionRequest) -> Action:
     The strategy proposes the optimal plan for a majority of half. It accepts two coins or more,
     rejects 0 coins, and accepts one coin if its rank has the same parity as the proposer's rank.
     """
-    if isinstance(request.event, Turn):
+    if isinstance(request.event, rules.Turn):
         return optimal(request.event, "half")
-    plan_made: PlanMade = request.event
+    plan_made: rules.PlanMade = request.event
     same_parity = steps_below(request, plan_made) % 2 == 0
-    return vote(plan_made.own >= 2 or (plan_made.own == 1 and same_parity))
+    return VOTES[plan_made.own >= 2 or (plan_made.own == 1 and same_parity)]
 
 
 @strategy("player")
@@ -139,10 +126,10 @@ def equal_split(request: DecisionRequest) -> Action:
 
     The proposer keeps the remainder.
     """
-    if isinstance(request.event, Turn):
+    if isinstance(request.event, rules.Turn):
         return alike(request.event, request.event.gold // len(request.event.living))
-    plan_made: PlanMade = request.event
-    return vote(plan_made.own >= request.briefing.gold // len(plan_made.plan))
+    plan_made: rules.PlanMade = request.event
+    return VOTES[plan_made.own >= request.briefing.gold // len(plan_made.plan)]
 
 
 @strategy("player")
@@ -155,9 +142,9 @@ def fixed(
         offer: the coins for each other pirate, at most an equal part of the gold.
         decision: the vote on every plan.
     """
-    if isinstance(request.event, Turn):
+    if isinstance(request.event, rules.Turn):
         return alike(request.event, offer)
-    return vote(decision == "accept")
+    return VOTES[decision == "accept"]
 
 
 @strategy("player")
@@ -165,7 +152,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     """Divide the coins at random points, and accept plans with a fixed probability."""
     draw = request.chance("move", request.number)
     match request.event:
-        case Turn(living=living, gold=gold) as turn:
+        case rules.Turn(living=living, gold=gold) as turn:
             cuts = sorted(draw.integer(0, gold) for _ in living[1:])
             return offer_others(turn, *[end - start for start, end in pairwise((*cuts, gold))])
-    return vote(draw.happens(acceptance))
+    return VOTES[draw.happens(acceptance)]

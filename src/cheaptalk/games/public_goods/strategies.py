@@ -4,10 +4,8 @@ R is the factor and N is the number of players: each contributed token yields R 
 contributor, and R to all players together.
 """
 
-from functools import lru_cache
-
 from cheaptalk.games.public_goods.rules import Briefing, Contribution, RoundResult
-from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
+from cheaptalk.games.rounds import Wholes, cached, in_turn, last_report
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
 
@@ -27,10 +25,7 @@ def dominant_contribution(players: int, factor: float, tokens: int) -> int | Non
     return 0 if factor < players else tokens
 
 
-@lru_cache(maxsize=REMEMBERED)
-def give(tokens: int) -> Contribution:
-    """Return the action that contributes a number of tokens."""
-    return Contribution(tokens_contributed=tokens)
+give = cached(Contribution)
 
 
 def contribute(request: DecisionRequest, tokens: float) -> Action:

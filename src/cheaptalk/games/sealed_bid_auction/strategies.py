@@ -1,9 +1,8 @@
 """Scripted strategies of the sealed-bid auction, which depend only on observations."""
 
-from functools import lru_cache
 from math import floor
 
-from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn
+from cheaptalk.games.rounds import Wholes, cached, in_turn
 from cheaptalk.games.sealed_bid_auction.rules import Bid, Briefing, Price, Turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, DecisionRequest, strategy
@@ -13,15 +12,12 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
     """Return the symmetric equilibrium bid of risk-neutral bidders with uniform valuations.
 
     First price: low + (v - low) * (N - 1) / N, the expected highest valuation of the other bidders
-    if all are below v. Second price: v, which is dominant (Vickrey 1961; McAfee and McMillan 1987).
+    if all are below v (N bidders, and the minimum valuation ``low``). Second price: v, which is
+    dominant (Vickrey 1961; McAfee and McMillan 1987).
 
     The first-price bid is the limit of a fine grid, because a grid has no symmetric equilibrium in
     pure bids. With GAMA-Bench's draws from a grid without replacement, the expectation is lower by
     1/N of the grid's step (179 instead of 180 for v = 200 among ten bidders).
-
-    Args:
-        valuation: v, at least the minimum valuation ``low``.
-        players: N, the number of bidders.
 
     >>> equilibrium_bid(200, 10, "first"), equilibrium_bid(200, 10, "second")
     (180.0, 200)
@@ -29,10 +25,7 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
     return valuation if price == "second" else low + (valuation - low) * (players - 1) / players
 
 
-@lru_cache(maxsize=REMEMBERED)
-def bid(amount: int) -> Bid:
-    """Return the action that bids an amount."""
-    return Bid(bid=amount)
+bid = cached(Bid)
 
 
 @strategy("player")
