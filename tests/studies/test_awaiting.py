@@ -80,11 +80,6 @@ def test_stop_event_ends_scripted_run_after_current_chunk(tmp_path: Path) -> Non
         assert ct.run(spec, store).before == first.done
 
 
-def test_awaiting_a_failed_run_raises_its_error(tmp_path: Path) -> None:
-    with pytest.raises(ct.StudyError, match="no study file or preset"):
-        asyncio.run(ct.run_async("nothing", tmp_path / "a.sqlite"))
-
-
 def test_cancelled_judge_stops_and_can_be_resumed(tmp_path: Path) -> None:
     with ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
         play(store, instances=4)

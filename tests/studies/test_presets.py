@@ -52,11 +52,13 @@ def test_presets_are_found_by_name() -> None:
     assert all(preset_study(name).name == name for name in preset_names())
 
 
-def test_preset_text_parses_to_the_preset() -> None:
+def test_presets_round_trip_as_text_and_data() -> None:
     for name in preset_names():
         text = preset_text(name)
         assert text.startswith(f'# The preset "{name}": change the name in your copy.\n')
-        assert ct.studies.parse_study(yaml.safe_load(text), name) == preset_study(name)
+        preset = preset_study(name)
+        assert ct.studies.parse_study(yaml.safe_load(text), name) == preset
+        assert ct.studies.parse_study(preset.written(), name) == preset
 
 
 def test_glee_covers_every_configuration_with_80100_matches() -> None:
