@@ -67,7 +67,7 @@ def test_cancelled_run_records_calls_in_flight_and_can_be_resumed(tmp_path: Path
 
 def test_stop_event_ends_scripted_run_after_current_chunk(tmp_path: Path) -> None:
     stop = Event()
-    spec = study(instances=2_000, seed=5)
+    spec = study(instances=600, seed=5)
 
     def tell(progress: ct.Progress) -> None:
         if progress.done:

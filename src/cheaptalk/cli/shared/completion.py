@@ -90,25 +90,25 @@ rubrics = names(lambda: listed("cheaptalk.rubrics", lambda: ct.judges.rubric_nam
 
 
 @completer
-def styles(given: Mapping[str, Any], _: str) -> Iterable[str]:
+def styles(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Complete the prompt styles of the given game."""
     return ct.get_game(given["game"]).styles
 
 
 @completer
-def seats(given: Mapping[str, Any], _: str) -> Iterable[str]:
+def seats(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Complete the seats of the given game."""
     return ct.get_game(given["game"]).rules().seats
 
 
 @completer
-def players(given: Mapping[str, Any], _: str) -> Iterable[str]:
+def players(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Complete the strategies of the given game, and the model providers."""
     return _players([given["game"]])
 
 
 @completer
-def labelled_players(_: Mapping[str, Any], word: str) -> Iterator[str]:
+def labelled_players(_given: Mapping[str, Any], word: str) -> Iterator[str]:
     """Complete ``LABEL=`` with the strategies of all games and the model providers."""
     label, equals, _ = word.partition("=")
     if equals:
@@ -121,7 +121,7 @@ def _players(of_games: Iterable[str]) -> list[str]:
 
 
 @completer
-def rosters(_: Mapping[str, Any], word: str) -> Iterator[str]:
+def rosters(_given: Mapping[str, Any], word: str) -> Iterator[str]:
     """Complete the names of rosters or, after ``NAME:``, the labels of that roster's players."""
     name, colon, labels = word.partition(":")
     if not colon:
@@ -134,7 +134,7 @@ def rosters(_: Mapping[str, Any], word: str) -> Iterator[str]:
 
 
 @completer
-def stored_studies(given: Mapping[str, Any], _: str) -> Iterable[str]:
+def stored_studies(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Suggest names of studies in the store."""
     return _stored(given["store"])
 
