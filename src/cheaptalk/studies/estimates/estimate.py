@@ -52,7 +52,7 @@ Lineup: TypeAlias = tuple[Asking, ...]
 """The models in a match."""
 LONGER = 3
 """Assumed ratio of the longest match of a run to the average match."""
-NULL_OBSERVER: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
+NONE_BEGUN: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 BATCH = (3_600, 86_400)
 """Typical and maximum seconds until a provider's batch ends."""
 REHEARSALS = 40
@@ -144,7 +144,7 @@ def estimate(
     plan: Plan,
     prices: Prices | None = None,
     settled: Container[str] = (),
-    begun: Mapping[str, Mapping[str, Cost]] = NULL_OBSERVER,
+    begun: Mapping[str, Mapping[str, Cost]] = NONE_BEGUN,
     *,
     history: UsageHistories = NONE,
     batch: bool = False,
