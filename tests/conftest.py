@@ -1,13 +1,14 @@
 """Shared fixtures: a store, toy games, and the command line."""
 
 import importlib
+import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -112,6 +113,17 @@ class Done(NamedTuple):
         """The error on one line, without wrapping."""
         return " ".join(self.err.split())
 
+    @property
+    def rejection(self) -> str:
+        """The error of a command that rejects its arguments or input, on one line."""
+        assert self.status == 2, self
+        return self.said
+
+    @property
+    def json(self) -> Any:
+        """The output of a command with the option ``--json``."""
+        return json.loads(self.out)
+
 
 Command = Callable[..., Done]
 
@@ -120,13 +132,16 @@ Command = Callable[..., Done]
 def cheaptalk(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Command:
-    """Runs a command in a temporary folder: ``cheaptalk("plan", "quickstart")``."""
+    """Runs a command in a temporary folder, as in ``cheaptalk("plan quickstart --store", path)``.
+
+    Only the first argument is split into words.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHEAPTALK_STORE", raising=False)
     monkeypatch.delenv("CHEAPTALK_CACHE", raising=False)
 
-    def command(*arguments: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["cheaptalk", *arguments])
+    def command(line: str = "", *arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["cheaptalk", *line.split(), *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as exit_info:
             main()

@@ -118,8 +118,7 @@ def test_lock_files_contain_hashes_and_no_index(lock: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lock", "extra"),
-    [("report", "report"), ("test", "test"), ("dev", "dev"), ("lm", "tune")],
+    ("lock", "extra"), [("report", "report"), ("test", "test"), ("dev", "dev"), ("lm", "tune")]
 )
 def test_lock_files_satisfy_declared_dependencies(lock: str, extra: str) -> None:
     versions = pinned_versions(f"{lock}.txt")

@@ -51,7 +51,7 @@ def write_entry_points(folder: Path) -> None:
 def test_starter_passes_its_tests(cheaptalk: Command, tmp_path: Path) -> None:
     for written in WRITTEN:
         kind, *options = written
-        done = cheaptalk("game", "new", kind, "my_own", *options)
+        done = cheaptalk("game new", kind, "my_own", *options)
         folder = tmp_path / "my-own"
         assert (done.status, done.err) == (0, "")
         files = {tmp_path / line for line in done.out.splitlines()[:-2]}
@@ -70,7 +70,7 @@ def starter_files(folder: Path) -> list[Path]:
 
 def test_installed_starter_is_registered(cheaptalk: Command, tmp_path: Path) -> None:
     for kind in SHOWN:
-        assert cheaptalk("game", "new", kind, "my_own").status == 0
+        assert cheaptalk("game new", kind, "my_own").status == 0
         folder = tmp_path / "my-own"
         write_entry_points(folder)
         shown = run(folder, "cheaptalk", *SHOWN[kind])
@@ -81,7 +81,7 @@ def test_installed_starter_is_registered(cheaptalk: Command, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_starters_pass_mypy(cheaptalk: Command, tmp_path: Path) -> None:
     for kind in SHOWN:
-        cheaptalk("game", "new", kind, f"my_{kind}")
+        cheaptalk("game new", kind, f"my_{kind}")
     for kind in SHOWN:
         strictly = ("mypy", "--strict", "--cache-dir", str(tmp_path / "types"), ".")
         assert "Success" in run(tmp_path / f"my-{kind}", *strictly)
@@ -100,18 +100,18 @@ def test_invalid_starters_are_rejected(cheaptalk: Command, tmp_path: Path) -> No
         (("style", "plain"), 'bargaining already has a style named "plain"'),
         (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),
     ]:
-        done = cheaptalk("game", "new", *arguments)
+        done = cheaptalk("game new", *arguments)
         assert (done.status, expected in done.said, list(tmp_path.iterdir())) == (2, True, [])
 
 
 def test_unwritable_folder_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
-    done = cheaptalk("game", "new", "game", "mine", "--out", "no/such/folder")
+    done = cheaptalk("game new game mine --out no/such/folder")
     assert (done.status, list(tmp_path.iterdir())) == (1, [])
     assert "No such file or directory" in done.said
 
 
 def test_guide_example_equals_the_starter(cheaptalk: Command, tmp_path: Path) -> None:
-    assert cheaptalk("game", "new", "game", "ultimatum").status == 0
+    assert cheaptalk("game new game ultimatum").status == 0
     guide = ROOT / "examples" / "ultimatum"
     for path in starter_files(tmp_path / "ultimatum"):
         example = guide / path.relative_to(tmp_path / "ultimatum")

@@ -132,25 +132,22 @@ def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameSpec:
     return boxed(Bidding, strategies={"random": random}, metrics={}, **words)
 
 
-@breaks("check_forfeits", "a forfeit by left in request 0 failed: play() of Brittle: the game")
-def forfeit_that_crashes(_: Path) -> GameSpec:
-    class Brittle(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            try:
-                yield Ask("left", Guess, GuessNow(1))
-            except Forfeited as failure:
-                raise RuntimeError("forfeits are not supported") from failure
-
-    return boxed(Brittle)
+@breaks(
+    "check_forfeits",
+    "a forfeit by left in request 0 failed: play() of ForfeitThatCrashes: the game",
+)
+class ForfeitThatCrashes(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        try:
+            yield Ask("left", Guess, GuessNow(1))
+        except Forfeited as failure:
+            raise RuntimeError("forfeits are not supported") from failure
 
 
 @breaks("check_forfeits", "the match has no outcome and is not forfeited")
-def forfeit_of_another_seat(_: Path) -> GameSpec:
-    class Unjust(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            try:
-                yield Ask("left", Guess, GuessNow(1))
-            except Forfeited as failure:
-                raise Forfeited(frozenset({"right"})) from failure
-
-    return boxed(Unjust)
+class ForfeitOfAnotherSeat(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        try:
+            yield Ask("left", Guess, GuessNow(1))
+        except Forfeited as failure:
+            raise Forfeited(frozenset({"right"})) from failure

@@ -33,74 +33,56 @@ from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCar
 
 
 @breaks("check_seats", "two actors are named left")
-def duplicate_actor_names(_: Path) -> GameSpec:
-    class Twins(Guessing):
-        @property
-        def actors(self) -> tuple[Actor, ...]:
-            return Actor("left", "left"), Actor("left", "right")
-
-    return boxed(Twins)
+class DuplicateActorNames(Guessing):
+    @property
+    def actors(self) -> tuple[Actor, ...]:
+        return Actor("left", "left"), Actor("left", "right")
 
 
 @breaks("check_seats", 'the seat "umpire" of actor "up" is not declared')
-def undeclared_seat(_: Path) -> GameSpec:
-    class Umpired(Guessing):
-        @property
-        def actors(self) -> tuple[Actor, ...]:
-            return *super().actors, Actor("up", "umpire")
-
-    return boxed(Umpired)
+class UndeclaredSeat(Guessing):
+    @property
+    def actors(self) -> tuple[Actor, ...]:
+        return *super().actors, Actor("up", "umpire")
 
 
 @breaks("check_seats", 'the seat "right" has no actor')
-def seat_without_an_actor(_: Path) -> GameSpec:
-    class Alone(Guessing):
-        @property
-        def actors(self) -> tuple[Actor, ...]:
-            return (Actor("left", "left"),)
-
-    return boxed(Alone)
+class SeatWithoutAnActor(Guessing):
+    @property
+    def actors(self) -> tuple[Actor, ...]:
+        return (Actor("left", "left"),)
 
 
 @breaks("check_seats", 'the role "umpire" of seat "up" is not declared')
-def undeclared_role(_: Path) -> GameSpec:
-    class Umpired(Guessing):
-        @property
-        def seats(self) -> dict[str, str]:
-            return {**super().seats, "up": "umpire"}
-
-    return boxed(Umpired)
+class UndeclaredRole(Guessing):
+    @property
+    def seats(self) -> dict[str, str]:
+        return {**super().seats, "up": "umpire"}
 
 
 @breaks("check_seats", 'the role "right" has no seat')
-def role_without_a_seat(_: Path) -> GameSpec:
-    class Onesided(Guessing):
-        @property
-        def seats(self) -> dict[str, str]:
-            return numbered("left", 2)
-
-    return boxed(Onesided)
-
-
-@breaks("check_seats", 'play() of Odd: the game asks "middle" (GuessNow), which is not an actor')
-def request_to_unknown_actor(_: Path) -> GameSpec:
-    class Odd(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            yield Ask("middle", Guess, GuessNow(1))
-
-    return boxed(Odd)
+class RoleWithoutASeat(Guessing):
+    @property
+    def seats(self) -> dict[str, str]:
+        return numbered("left", 2)
 
 
 @breaks(
     "check_seats",
-    'play() of Odd: the game tells "middle" (GuessNow), which is not an actor',
+    'play() of RequestToUnknownActor: the game asks "middle" (GuessNow), which is not an actor',
 )
-def event_for_unknown_actor(_: Path) -> GameSpec:
-    class Odd(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            yield Tell("middle", GuessNow(1))
+class RequestToUnknownActor(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        yield Ask("middle", Guess, GuessNow(1))
 
-    return boxed(Odd)
+
+@breaks(
+    "check_seats",
+    'play() of EventForUnknownActor: the game tells "middle" (GuessNow), which is not an actor',
+)
+class EventForUnknownActor(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        yield Tell("middle", GuessNow(1))
 
 
 @breaks("check_seats", "a match does not end within 10,000 requests; let the rules end it")
@@ -114,12 +96,9 @@ def rules_without_an_end(_: Path) -> GameSpec:
 
 
 @breaks("check_seats", 'payoffs() returns nan for "left", which is not a finite number')
-def payoff_that_is_not_a_number(_: Path) -> GameSpec:
-    class Dividing(Guessing):
-        def payoffs(self, outcome: Score) -> dict[str, float]:
-            return {"left": math.nan, "right": 0.0}
-
-    return boxed(Dividing)
+class PayoffThatIsNotANumber(Guessing):
+    def payoffs(self, outcome: Score) -> dict[str, float]:
+        return {"left": math.nan, "right": 0.0}
 
 
 class Mean(Outcome):
@@ -129,18 +108,15 @@ class Mean(Outcome):
 
 
 @breaks("check_seats", 'the outcome has inf as "mean"; matches are stored as JSON,')
-def outcome_with_infinite_number(_: Path) -> GameSpec:
-    class Averaging(Short):
-        outcome_type: ClassVar[type[Outcome]] = Mean
+class OutcomeWithInfiniteNumber(Short):
+    outcome_type: ClassVar[type[Outcome]] = Mean
 
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(instance, chance)
-            return Mean(mean=math.inf)
+    def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+        yield from super().play(instance, chance)
+        return Mean(mean=math.inf)
 
-        def payoffs(self, outcome: Any) -> dict[str, float]:
-            return {"left": 0.0, "right": 0.0}
-
-    return boxed(Averaging)
+    def payoffs(self, outcome: Any) -> dict[str, float]:
+        return {"left": 0.0, "right": 0.0}
 
 
 @breaks("check_seats", '"left" gets a request before its first event')
@@ -194,19 +170,13 @@ def empty_template_block(folder: Path) -> GameSpec:
 
 
 @breaks("check_words", '"left" observes or takes Reveal, which is not declared')
-def undeclared_event(_: Path) -> GameSpec:
-    class Forgetful(Guessing):
-        events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses)
-
-    return boxed(Forgetful)
+class UndeclaredEvent(Guessing):
+    events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses)
 
 
 @breaks("check_words", "observes or takes SpokenGuess, which is not declared")
-def undeclared_action(_: Path) -> GameSpec:
-    class Forgetful(Guessing):
-        actions: ClassVar[tuple[type[Action], ...]] = (Guess,)
-
-    return boxed(Forgetful)
+class UndeclaredAction(Guessing):
+    actions: ClassVar[tuple[type[Action], ...]] = (Guess,)
 
 
 @breaks("check_words", "two events or actions share the block guess_now")
@@ -220,13 +190,10 @@ def duplicate_template_block(_: Path) -> GameSpec:
 
 
 @breaks("check_words", "which must be immutable, failed: TypeError: unhash")
-def event_with_a_list(_: Path) -> GameSpec:
-    class Listing(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            guesses: Any = [("left", 1, "")]
-            yield Tell("left", Guesses(1, guesses))
-
-    return boxed(Listing)
+class EventWithAList(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        guesses: Any = [("left", 1, "")]
+        yield Tell("left", Guesses(1, guesses))
 
 
 @breaks("check_words", "hashing Note(), which must be immutable")
@@ -253,79 +220,55 @@ def unbounded_payoffs(_: Path) -> GameSpec:
 
 
 @breaks("check_payoffs", 'payoff_bounds() has no bounds for the role "right"')
-def missing_bounds(_: Path) -> GameSpec:
-    class Silent(Guessing):
-        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-            return {"left": (0.0, 2.0)}
-
-    return boxed(Silent)
+class MissingBounds(Guessing):
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"left": (0.0, 2.0)}
 
 
 @breaks("check_payoffs", "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by")
-def bounds_without_roles(_: Path) -> GameSpec:
-    class Scalar(Guessing):
-        def payoff_bounds(self) -> Any:
-            return 0.0, 2.0
-
-    return boxed(Scalar)
+class BoundsWithoutRoles(Guessing):
+    def payoff_bounds(self) -> Any:
+        return 0.0, 2.0
 
 
 @breaks("check_payoffs", "(0, 1, 2)}; return the minimum and maximum by role, as in {")
-def three_numbers_as_bounds(_: Path) -> GameSpec:
-    class Threefold(Guessing):
-        def payoff_bounds(self) -> Any:
-            return dict.fromkeys(self.roles, (0, 1, 2))
-
-    return boxed(Threefold)
+class ThreeNumbersAsBounds(Guessing):
+    def payoff_bounds(self) -> Any:
+        return dict.fromkeys(self.roles, (0, 1, 2))
 
 
 @breaks("check_payoffs", 'total_bounds() has no bounds for the role "left"')
-def missing_total_bounds(_: Path) -> GameSpec:
-    class Silent(Guessing):
-        def total_bounds(self) -> dict[str, tuple[float, float]]:
-            return {"right": (0.0, 2.0)}
-
-    return boxed(Silent)
+class MissingTotalBounds(Guessing):
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"right": (0.0, 2.0)}
 
 
 @breaks("check_payoffs", "0.0 to inf, are invalid")
-def infinite_bounds(_: Path) -> GameSpec:
-    class Boundless(Guessing):
-        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-            return dict.fromkeys(self.roles, (0.0, math.inf))
-
-    return boxed(Boundless)
+class InfiniteBounds(Guessing):
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return dict.fromkeys(self.roles, (0.0, math.inf))
 
 
 @breaks("check_seats", 'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}')
-def payoffs_returning_none(_: Path) -> GameSpec:
-    class Forgetful(Guessing):
-        def payoffs(self, outcome: Score) -> Any:
-            """Return nothing."""
-
-    return boxed(Forgetful)
+class PayoffsReturningNone(Guessing):
+    def payoffs(self, outcome: Score) -> Any:
+        """Return nothing."""
 
 
 @breaks("check_payoffs", "payoffs() pays left, but the actors are left, right")
-def seat_without_a_payoff(_: Path) -> GameSpec:
-    class Stingy(Guessing):
-        def payoffs(self, outcome: Score) -> dict[str, float]:
-            return {"left": 0.0}
-
-    return boxed(Stingy)
+class SeatWithoutAPayoff(Guessing):
+    def payoffs(self, outcome: Score) -> dict[str, float]:
+        return {"left": 0.0}
 
 
 @breaks("check_seats", "but outcome_type is Score; return an object")
-def undeclared_outcome_type(_: Path) -> GameSpec:
-    class Confused(Short):
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(instance, chance)
-            return Outcome()
+class UndeclaredOutcomeType(Short):
+    def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+        yield from super().play(instance, chance)
+        return Outcome()
 
-        def payoffs(self, outcome: Any) -> dict[str, float]:
-            return {"left": 0.0, "right": 0.0}
-
-    return boxed(Confused)
+    def payoffs(self, outcome: Any) -> dict[str, float]:
+        return {"left": 0.0, "right": 0.0}
 
 
 def with_metrics(*metrics: Metric) -> GameSpec:
@@ -432,15 +375,12 @@ class Noted(Score):
 
 
 @breaks("check_json", "is read back from JSON as Noted(left=0, right=0, note=0)")
-def outcome_changed_by_json(_: Path) -> GameSpec:
-    class Noting(Short):
-        outcome_type: ClassVar[type[Outcome]] = Noted
+class OutcomeChangedByJson(Short):
+    outcome_type: ClassVar[type[Outcome]] = Noted
 
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(instance, chance)
-            return Noted(left=0, right=0, note=1)
-
-    return boxed(Noting)
+    def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+        yield from super().play(instance, chance)
+        return Noted(left=0, right=0, note=1)
 
 
 @breaks("check_talk", 'reads a message of another player without the filter "quoted"')

@@ -26,18 +26,23 @@ from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, Score, YourCard
 class Broken(NamedTuple):
     """A game that must fail one check; ``make`` may write templates into the given folder."""
 
+    name: str
     make: Callable[[Path], GameSpec]
     check: str
     saying: str
 
-    @property
-    def name(self) -> str:
-        return self.make.__name__
 
+def breaks(check: str, saying: str) -> Callable[[Any], Broken]:
+    """Declare which check must reject a game, and part of the expected message.
 
-def breaks(check: str, saying: str) -> Callable[[Callable[[Path], GameSpec]], Broken]:
-    """Declare which check must reject a function's game, and part of the expected message."""
-    return lambda make: Broken(make, check, saying)
+    The game is that of a function of a folder for templates, or the toy game with other rules.
+    """
+
+    def declare(game: Any) -> Broken:
+        make = (lambda _: boxed(game)) if isinstance(game, type) else game
+        return Broken(game.__name__, make, check, saying)
+
+    return declare
 
 
 def boxed(rules: type[Game], *more: Strategy, **changes: Any) -> GameSpec:

@@ -64,22 +64,16 @@ def first_come_first_served(_: Path) -> GameSpec:
 
 
 @breaks("check_secrets", '"right" observes Reveal(target=')
-def secret_in_an_event(_: Path) -> GameSpec:
-    class Leaky(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            yield Tell("right", Reveal(instance.left))
+class SecretInAnEvent(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        yield Tell("right", Reveal(instance.left))
 
-        def secrets(self, instance: Cards) -> Iterator[Secret]:
-            for secret in super().secrets(instance):
-                yield replace(secret, revealed=lambda event: False)
-
-    return boxed(Leaky)
+    def secrets(self, instance: Cards) -> Iterator[Secret]:
+        for secret in super().secrets(instance):
+            yield replace(secret, revealed=lambda event: False)
 
 
-@breaks(
-    "check_secrets",
-    'the text of GuessNow(round=1) for "right" changes with private informat',
-)
+@breaks("check_secrets", 'the text of GuessNow(round=1) for "right" changes with private informat')
 def secret_in_text_only(folder: Path) -> GameSpec:
     class Renamed(Guessing):
         def secrets(self, instance: Cards) -> Iterator[Secret]:
@@ -112,49 +106,34 @@ def secret_in_a_refusal(_: Path) -> GameSpec:
     "check_secrets",
     "but no further observation if private information of left changes: left from 1 to 2",
 )
-def secret_in_the_number_of_events(_: Path) -> GameSpec:
-    class Hasty(Short):
-        def rest(self, instance: Cards) -> Iterator[Any]:
-            if instance.left == 1:
-                yield Tell("right", GuessNow(1))
+class SecretInTheNumberOfEvents(Short):
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        if instance.left == 1:
+            yield Tell("right", GuessNow(1))
 
-        def draw_instance(self, chance: Chance) -> Cards:
-            return Cards(left=1, right=0)
-
-    return boxed(Hasty)
+    def draw_instance(self, chance: Chance) -> Cards:
+        return Cards(left=1, right=0)
 
 
 @breaks("check_secrets", "a secret of left changes neither instance nor game; change one")
-def secret_that_changes_nothing(_: Path) -> GameSpec:
-    class Vain(Guessing):
-        def secrets(self, instance: Cards) -> Iterator[Secret]:
-            yield Secret(frozenset({"left"}), self, instance)
-
-    return boxed(Vain)
+class SecretThatChangesNothing(Guessing):
+    def secrets(self, instance: Cards) -> Iterator[Secret]:
+        yield Secret(frozenset({"left"}), self, instance)
 
 
 @breaks("check_secrets", "secrets() returns None; yield a ct.Secret for each, or omit the method")
-def secrets_returning_none(_: Path) -> GameSpec:
-    class Empty(Guessing):
-        def secrets(self, instance: Cards) -> Any:
-            """Yield nothing."""
-
-    return boxed(Empty)
+class SecretsReturningNone(Guessing):
+    def secrets(self, instance: Cards) -> Any:
+        """Yield nothing."""
 
 
 @breaks("check_secrets", "a secret has the unknown owner umpire; the actors are left, right")
-def secret_of_unknown_owner(_: Path) -> GameSpec:
-    class Strange(Guessing):
-        def secrets(self, instance: Cards) -> Iterator[Secret]:
-            yield Secret(frozenset({"umpire"}), self, Cards(left=2, right=2))
-
-    return boxed(Strange)
+class SecretOfUnknownOwner(Guessing):
+    def secrets(self, instance: Cards) -> Iterator[Secret]:
+        yield Secret(frozenset({"umpire"}), self, Cards(left=2, right=2))
 
 
 @breaks("check_secrets", "a secret of left doesn't change their observations: lenient from False")
-def secret_unknown_to_its_owner(_: Path) -> GameSpec:
-    class Vain(Guessing):
-        def secrets(self, instance: Cards) -> Iterator[Secret]:
-            yield Secret(frozenset({"left"}), self.model_copy(update={"lenient": True}), instance)
-
-    return boxed(Vain)
+class SecretUnknownToItsOwner(Guessing):
+    def secrets(self, instance: Cards) -> Iterator[Secret]:
+        yield Secret(frozenset({"left"}), self.model_copy(update={"lenient": True}), instance)

@@ -11,10 +11,7 @@ from tests.broken.kit import Paying, boxed, breaks
 from tests.toys import Guess, Guessing
 
 
-@breaks(
-    "check_strategies",
-    'playing strategy "wild" as left failed: "left" failed in requ',
-)
+@breaks("check_strategies", 'playing strategy "wild" as left failed: "left" failed in requ')
 def strategy_that_fails(_: Path) -> GameSpec:
     @strategy("left")
     def wild(request: DecisionRequest) -> Action:

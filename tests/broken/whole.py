@@ -22,17 +22,14 @@ def event_that_never_occurs(folder: Path) -> GameSpec:
     return boxed(Promising, **reworded(folder, never="Never."))
 
 
-@breaks("check_parameters", "rounds: 0 is a legal setting, and playing it failed: play() of Divid")
-def parameter_without_bounds(_: Path) -> GameSpec:
-    class Dividing(Guessing):
-        rounds: int = 2
+@breaks("check_parameters", "rounds: 0 is a legal setting, and playing it failed: play() of Param")
+class ParameterWithoutBounds(Guessing):
+    rounds: int = 2
 
-        def play(self, instance: Cards, chance: Any) -> Play[Any]:
-            share = 1 / self.rounds
-            assert share
-            return (yield from super().play(instance, chance))
-
-    return boxed(Dividing)
+    def play(self, instance: Cards, chance: Any) -> Play[Any]:
+        share = 1 / self.rounds
+        assert share
+        return (yield from super().play(instance, chance))
 
 
 class Hashing(Guessing):

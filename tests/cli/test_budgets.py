@@ -1,6 +1,5 @@
 """Budgets on the command line: estimates, refusals and advice on how to continue."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -19,16 +18,6 @@ def write_study(folder: Path, url: str | None = None, **changes: object) -> None
     (folder / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(url) | changes)))
 
 
-def test_caps_are_parsed() -> None:
-    for caps, expected in [
-        (["calls=500"], {"calls": 500}),
-        (["calls=5,dollars=2.5", " tokens = 1e6 "], {"calls": 5, "dollars": 2.5, "tokens": 10**6}),
-        (["tokens=none"], {"tokens": None}),
-        ([], {}),
-    ]:
-        assert cap_of(caps).model_dump(exclude_unset=True) == expected
-
-
 def test_invalid_caps_raise_error() -> None:
     for caps, message in CASES["invalid_caps_raise_error"]:
         with pytest.raises(typer.BadParameter) as caught:
@@ -39,44 +28,41 @@ def test_invalid_caps_raise_error() -> None:
 def test_invalid_amount_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
     for option, message in CASES["invalid_amount_prints_error"]:
         write_study(tmp_path)
-        done = cheaptalk("run", "small.yaml", *STORE, *option)
-        assert done.status == 2
-        assert f"--max-{option[0][6:]}" in done.said
+        done = cheaptalk("run small.yaml", *STORE, *option)
+        assert f"--max-{option[0][6:]}" in done.rejection
         assert message in done.said
         assert not (tmp_path / "s.sqlite").exists()
 
 
 def test_plan_shows_budget_and_warns_if_it_is_too_small(cheaptalk: Command, tmp_path: Path) -> None:
     write_study(tmp_path, budget={"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}})
-    shown = " ".join(cheaptalk("plan", "small.yaml", *STORE).out.split())
+    shown = " ".join(cheaptalk("plan small.yaml", *STORE).out.split())
     assert "Budget: 5 calls, 1,000,000,000 tokens; per match: 1 call" in shown
     assert "- budget.calls allows 5 calls, but the study needs at least 6 calls: the run" in shown
     assert "- budget.per_match.calls allows 1 call, but a match may use up to " in shown
     assert "budget.tokens" not in shown
-    data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
+    data = cheaptalk("plan small.yaml", *STORE, "--json").json
     assert data["budget"] == {"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}}
     assert len(data["doubts"]) == 2
     write_study(tmp_path)
-    assert "Budget" not in cheaptalk("plan", "small.yaml", *STORE).out
+    assert "Budget" not in cheaptalk("plan small.yaml", *STORE).out
 
 
 def test_plan_shows_cost_so_far_and_estimates_the_rest(cheaptalk: Command, tmp_path: Path) -> None:
     with Server() as server:
         write_study(tmp_path, server.url)
-        full_estimate = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)[
-            "estimate"
-        ]
-        cheaptalk("run", "small.yaml", *STORE, "--max-calls", "4", "--concurrency", "6")
-        shown = cheaptalk("plan", "small.yaml", *STORE).out
-        data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
+        full_estimate = cheaptalk("plan small.yaml", *STORE, "--json").json["estimate"]
+        cheaptalk("run small.yaml", *STORE, "--max-calls", "4", "--concurrency", "6")
+        shown = cheaptalk("plan small.yaml", *STORE).out
+        data = cheaptalk("plan small.yaml", *STORE, "--json").json
         assert "\ncost so far: 4 calls, " in shown
         assert "\nEstimate for the remaining matches: " in shown
         assert data["spent"]["calls"] == 4
         low, high = data["estimate"]["calls"]
         assert low <= full_estimate["calls"][0] - 4
-        cheaptalk("resume", "small", *STORE)
+        cheaptalk("resume small", *STORE)
         assert low <= len(server.calls) - 4 <= high
-        shown = cheaptalk("plan", "small.yaml", *STORE).out
+        shown = cheaptalk("plan small.yaml", *STORE).out
     assert f"cost so far: {len(server.calls)} calls, " in shown
     assert "Estimate" not in shown
 
@@ -101,19 +87,17 @@ def test_matches_at_their_cap_are_resumed_with_a_higher_cap(
         games = [{"game": "bargaining", "fixed": {"horizon": 6}}]
         changes = {"games": games, "pairing": [["tiny", "tiny"]], "instances": 6}
         write_study(tmp_path, server.url, budget={"per_match": {"calls": 1}}, **changes)
-        done = cheaptalk("run", "small.yaml", *STORE)
+        done = cheaptalk("run small.yaml", *STORE)
         assert (
             "6 remaining; increase budget.per_match in the study file, then run: cheaptalk run"
             in done.out
         )
         assert done.status == 1
         assert done.out.startswith("small: 0 of 6 matches ended; 6 failed (0 before, 0 now in ")
-        assert "increase budget.per_match" in cheaptalk("resume", "small", *STORE).out
-        stopped = cheaptalk(
-            "run", "small.yaml", "--store", "t.sqlite", "--max-calls", "1", "--concurrency", "1"
-        )
+        assert "increase budget.per_match" in cheaptalk("resume small", *STORE).out
+        stopped = cheaptalk("run small.yaml --store t.sqlite --max-calls 1 --concurrency 1")
         assert (
             "6 remaining, of which 1 need a larger budget.per_match; continue with: " in stopped.out
         )
         write_study(tmp_path, server.url, budget={"per_match": {"calls": 50}}, **changes)
-        assert "write a report with: " in cheaptalk("run", "small.yaml", *STORE).out
+        assert "write a report with: " in cheaptalk("run small.yaml", *STORE).out

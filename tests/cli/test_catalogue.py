@@ -1,8 +1,6 @@
 """Games, players and presets listed on the command line."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -49,8 +47,7 @@ def test_group_help_lists_its_commands(cheaptalk: Command) -> None:
 def test_renamed_command_error_gives_the_new_name(cheaptalk: Command) -> None:
     for old in RENAMED:
         done = cheaptalk(old, "quickstart")
-        assert done.status == 2
-        assert f'cheaptalk {RENAMED[old]}"' in done.said
+        assert f'cheaptalk {RENAMED[old]}"' in done.rejection
         assert any(f"{name} ".startswith(f"{RENAMED[old]} ") for name in full_names())
 
 
@@ -82,18 +79,18 @@ def test_command_help_fits_80_columns_without_splitting_words(
 
 
 def test_games_are_listed_with_roles_and_seat_counts(cheaptalk: Command) -> None:
-    done = cheaptalk("game", "list")
+    done = cheaptalk("game list")
     for name, game_spec in known_games().items():
         (line,) = (line for line in done.out.splitlines() if line.startswith(f"{name} "))
         assert f" {', '.join(game_spec.rules.roles)}  " in line
         assert f" {len(game_spec.rules().seats)}  " in line
-    assert list(json.loads(cheaptalk("game", "list", "--json").out)) == list(known_games())
+    assert list(cheaptalk("game list --json").json) == list(known_games())
 
 
 def test_game_parameters_can_be_copied_to_a_study(cheaptalk: Command) -> None:
     for name in known_games():
         game_spec = known_games()[name]
-        done = cheaptalk("game", "list", name)
+        done = cheaptalk("game list", name)
         assert done.status == 0
         assert "Undefined" not in done.out
         defaults = {
@@ -105,7 +102,7 @@ def test_game_parameters_can_be_copied_to_a_study(cheaptalk: Command) -> None:
             assert any(line.startswith(f"{key} ") for line in done.out.splitlines()), metric
         seats = game_spec.rules().seats
         assert f"Seats (default parameters): {', '.join(seats)}" in done.out.splitlines()
-        data = json.loads(cheaptalk("game", "list", name, "--json").out)
+        data = cheaptalk("game list", name, "--json").json
         assert data["seats"] == seats
         assert list(data["parameters"]["properties"]) == list(game_spec.rules.model_fields)
         assert data["strategies"] == list(strategies(name))
@@ -116,20 +113,13 @@ def test_game_parameters_can_be_copied_to_a_study(cheaptalk: Command) -> None:
 
 
 def test_game_shows_parameter_ranges_and_payoff_bounds(cheaptalk: Command) -> None:
-    shown = " ".join(cheaptalk("game", "list", "bargaining").out.split())
+    shown = " ".join(cheaptalk("game list bargaining").out.split())
     assert " 2 times number > 0 " in shown
     assert "true or false" in shown
     assert "Payoffs per seat (default parameters) role min max unit alice 0 10,000 dollars" in shown
     assert "0 without an agreement." in shown
-
-
-def test_parameter_defaults_are_printed_as_yaml(cheaptalk: Command) -> None:
-    lines = cheaptalk("game", "list", "bargaining").out.splitlines()
-    defaults = {line.split("  ")[0]: line for line in lines}
-    assert " 12 " in defaults["horizon"]
-    assert " [0.9, 0.9] " in defaults["discounts"]
-    assert " true " in defaults["messages"]
-    assert " {} " in defaults["names"]
+    for default in (" horizon 12 ", " discounts [0.9, 0.9] ", " messages true ", " names {} "):
+        assert default in shown
 
 
 def test_values_round_trip_as_single_line_yaml() -> None:
@@ -146,26 +136,23 @@ def test_values_round_trip_as_single_line_yaml() -> None:
 
 
 def test_strategies_are_listed_with_settings(cheaptalk: Command) -> None:
-    out = cheaptalk("game", "strategies", "negotiation").out
+    out = cheaptalk("game strategies negotiation").out
     assert set(strategies("negotiation")) <= {line.split(" ")[0] for line in out.splitlines()}
     assert "bargaining" not in out.splitlines()
-    everything = json.loads(cheaptalk("game", "strategies", "--json").out)
+    everything = cheaptalk("game strategies --json").json
     assert {game: set(names) for game, names in everything.items()} == {
         game: set(strategies(game)) for game in known_games()
     }
     assert everything["bargaining"]["fixed_demand"]["settings"]["share"]["default"] == 0.6
-    assert "Model providers: openai" in cheaptalk("game", "strategies").out
+    assert "Model providers: openai" in cheaptalk("game strategies").out
 
 
-def test_presets_are_listed_and_printed_as_studies(cheaptalk: Command, tmp_path: Path) -> None:
-    about = json.loads(cheaptalk("study", "presets", "--json").out)
+def test_presets_are_listed_and_printed_as_studies(cheaptalk: Command) -> None:
+    about = cheaptalk("study presets --json").json
     assert list(about) == ct.studies.preset_names()
     assert all(about.values())
-    listed = cheaptalk("study", "presets").out
+    listed = cheaptalk("study presets").out
     assert all(f"{name} " in listed for name in about)
-    for name in about:
-        file = tmp_path / f"{name}.yaml"
-        file.write_text(cheaptalk("study", "presets", name).out)
-        assert ct.load_study(file) == ct.preset(name)
-        data = json.loads(cheaptalk("study", "presets", name, "--json").out)
-        assert ct.studies.parse_study(data, name) == ct.preset(name)
+    assert cheaptalk("study presets quickstart").out == ct.studies.preset_text("quickstart")
+    data = cheaptalk("study presets quickstart --json").json
+    assert ct.studies.parse_study(data, "quickstart") == ct.preset("quickstart")

@@ -1,6 +1,5 @@
 """Damaged stores: every command reports them in one sentence; the doctor locates the damage."""
 
-import json
 import shutil
 import sqlite3
 import zlib
@@ -153,7 +152,13 @@ def damaged_copy(intact: Path, to: Path, damage: Damage) -> tuple[Path, str]:
     return path, id_
 
 
-@pytest.mark.usefixtures("importable")
+@pytest.fixture
+def only_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the doctor examine only the store, because examining the installation takes longer."""
+    monkeypatch.setattr(ct.doctor, "examine_installation", lambda **_: [])
+
+
+@pytest.mark.usefixtures("only_store")
 def test_doctor_and_commands_report_damage(
     intact: Path, tmp_path: Path, cheaptalk: Command
 ) -> None:
@@ -168,8 +173,8 @@ def test_doctor_and_commands_report_damage(
             "export": ("store", "export", "hurt", "--out", f"{folder}/x"),
             "resume": ("resume", "hurt"),
         }
-        done = cheaptalk("store", "doctor", "--deep", "--json", "--store", str(path))
-        failed = {(row["what"], row["detail"]) for row in json.loads(done.out) if not row["ok"]}
+        done = cheaptalk("store doctor --deep --json", "--store", str(path))
+        failed = {(row["what"], row["detail"]) for row in done.json if not row["ok"]}
         where = (damage.where or "match :id").replace(":id", id_)
         details = [detail for what, detail in failed if what == where]
         assert any(damage.detail in detail for detail in details), (name, failed)
@@ -181,7 +186,7 @@ def test_doctor_and_commands_report_damage(
         assert not (folder / "x").exists(), name
 
 
-@pytest.mark.usefixtures("importable")
+@pytest.mark.usefixtures("only_store")
 def test_intact_store_is_reported_with_counts(intact: Path, cheaptalk: Command) -> None:
-    last = cheaptalk("store", "doctor", "--deep", "--store", str(intact)).out.splitlines()[-1]
+    last = cheaptalk("store doctor --deep", "--store", str(intact)).out.splitlines()[-1]
     assert "is intact: 3 matches and 4 open calls read, 2 matches replayed in" in last, last

@@ -44,21 +44,21 @@ def test_study_is_judged_reported_and_exported(cli: Command, tmp_path: Path) -> 
     done = cli(*JUDGE, "--sample", "2")
     assert done.status == 0
     assert "in 2 of 2 matches" in done.out
-    result = json.loads(cli(*JUDGE, "--json").out)
+    result = cli(*JUDGE, "--json").json
     assert (result["matches"], result["done"], result["halted"]) == (6, 6, None)
     assert result["before"] > 0
     assert sum(result["verdicts"].values()) == result["judged"] == result["cost"]["calls"]
-    table = cli("judge", "run", "talk", "--results-only").out
+    table = cli("judge run talk --results-only").out
     assert "hallucination by script/legal" in table
     assert "Cohen's kappa" in table
-    (section,) = json.loads(cli("judge", "run", "talk", "--results-only", "--json").out)["judges"]
+    (section,) = cli("judge run talk --results-only --json").json["judges"]
     assert section["players"][-1]["items"] == result["judged"] + result["before"]
     assert section["agreements"][0]["reference"] == "exact check"
-    assert "judgements written to out" in cli("store", "export", "talk", "--out", "out").out
+    assert "judgements written to out" in cli("store export talk --out out").out
     rows = (tmp_path / "out" / "judgements.csv").read_text().splitlines()
     assert len(rows) == 1 + result["judged"] + result["before"]
     assert "judgements" in (tmp_path / "out" / "codebook.md").read_text()
-    cli("store", "export", "talk", "--out", "lines", "--format", "jsonl")
+    cli("store export talk --out lines --format jsonl")
     lines = (tmp_path / "lines" / "matches.jsonl").read_text().splitlines()
     judgements = [judgement for line in lines for judgement in json.loads(line)["judgements"]]
     assert len(judgements) == result["judged"] + result["before"]
@@ -66,10 +66,10 @@ def test_study_is_judged_reported_and_exported(cli: Command, tmp_path: Path) -> 
 
 
 def test_report_includes_judges(cli: Command, tmp_path: Path) -> None:
-    assert cli("report", "talk", "--out", "before.html").status == 0
+    assert cli("report talk --out before.html").status == 0
     assert 'id="judges"' not in (tmp_path / "before.html").read_text()
     cli(*JUDGE)
-    assert cli("report", "talk", "--out", "after.html").status == 0
+    assert cli("report talk --out after.html").status == 0
     page = (tmp_path / "after.html").read_text()
     assert 'id="judges"' in page
     assert "Cohen&#39;s kappa" in page
@@ -85,28 +85,28 @@ def test_judge_without_comparison_explains_why(cli: Command, tmp_path: Path) -> 
     judge = ("judge", "run", "talk", "--rubric", "warmth.yaml", "--model")
     cli(*judge, "script/legal")
     why = "no comparison with others: these games have no exact check for its rubric"
-    assert why in " ".join(cli("judge", "run", "talk", "--results-only").out.split())
-    cli("report", "talk", "--out", "alone.html")
+    assert why in " ".join(cli("judge run talk --results-only").out.split())
+    cli("report talk --out alone.html")
     assert why.capitalize() in (tmp_path / "alone.html").read_text()
     cli(*judge, "{model: script/legal, seed: 2}")
-    output = " ".join(cli("judge", "run", "talk", "--results-only").out.split())
+    output = " ".join(cli("judge run talk --results-only").out.split())
     assert why not in output
     assert "compared with this judge below: warmth by script/legal (" in output
 
 
 def test_judging_cost_is_listed_separately_from_players(cli: Command, tmp_path: Path) -> None:
     assert "judges" not in cli("status").out
-    cost = json.loads(cli(*JUDGE, "--json").out)["cost"]
-    (study,) = json.loads(cli("status", "--json").out)["studies"]
+    cost = cli(*JUDGE, "--json").json["cost"]
+    (study,) = cli("status --json").json["studies"]
     assert study["judging"] == cost
     assert study["cost"]["calls"] == 0
     assert f"talk: cost of judging: {cost['calls']} calls, " in cli("status").out
-    cli("report", "talk", "--out", "page.html")
+    cli("report talk --out page.html")
     text = Page((tmp_path / "page.html").read_text()).text
     assert f"Calls to judges{cost['calls']}in addition" in text
     with ct.Store.open("cheaptalk.sqlite") as store, store.transaction() as connection:
         connection.execute(sa.update(schema.members).values(current=False))
-    (study,) = json.loads(cli("status", "--json").out)["studies"]
+    (study,) = cli("status --json").json["studies"]
     assert study["judging"] == cost, "superseded matches were paid for too"
 
 
@@ -189,13 +189,13 @@ def test_dry_run_prints_an_estimate_without_calls(
     assert "To judge, run: cheaptalk judge run talk --rubric hallucination --model openai/gpt" in (
         shown.out
     )
-    estimate = json.loads(cli(*dear, "--json").out)
+    estimate = cli(*dear, "--json").json
     assert estimate["items"] == estimate["calls"][0]
     assert estimate["dollars"][0] < estimate["dollars"][1]
     assert estimate["doubts"] == []
     short = cli(*dear, "--budget", "calls=5").out
     assert "--budget calls allows 5 calls, but the judge needs at least " in short
-    assert "has not been judged" in cli("judge", "run", "talk", "--results-only").out
+    assert "has not been judged" in cli("judge run talk --results-only").out
     cli(*JUDGE)
     assert "nothing to judge: everything was judged before" in cli(*JUDGE, "--dry-run").out
     assert "nothing to judge: everything was judged before" in cli(*JUDGE).out
@@ -234,7 +234,7 @@ def test_items_without_verdict_are_retried_only_on_request(cli: Command) -> None
     )
     assert nothing in before.out
     assert f"0 judged earlier, {count} without a valid verdict\n{nothing}{advice}\n" in preview
-    result = json.loads(again.out)
+    result = again.json
     assert (again.status, result["no_verdict"], result["no_verdict_before"]) == (1, count, 0)
 
 
@@ -245,25 +245,13 @@ async def refusing(request: web.Request, body: dict[str, Any]) -> web.StreamResp
     return web.json_response(data)
 
 
-def test_cached_replies_are_reused_in_another_store(cli: Command, tmp_path: Path) -> None:
-    cli(*JUDGE, "--cache-file", "replies.sqlite")
-    with ct.Store.open(tmp_path / "other.sqlite", create=True) as store:
-        play(store, instances=6)
-    again = (*JUDGE, "--cache-file", "replies.sqlite", "--store", "other.sqlite", "--json")
-    result = json.loads(cli(*again).out)
-    assert result["judged"] > 20
-    assert result["cost"]["calls"] == 0
-
-
 def test_first_prompt_is_shown_without_a_model(cli: Command) -> None:
-    shown = cli("judge", "run", "talk", "--rubric", "hallucination", "--show-prompt").out
+    shown = cli("judge run talk --rubric hallucination --show-prompt").out
     assert shown.startswith("system\nYou are an impartial judge")
     assert "> You are Player " in shown
-    prompt = json.loads(
-        cli("judge", "run", "talk", "--rubric", "hallucination", "--show-prompt", "--json").out
-    )
+    prompt = cli("judge run talk --rubric hallucination --show-prompt --json").json
     assert [message["role"] for message in prompt["messages"]] == ["system", "user"]
-    assert "no verdict" not in cli("judge", "run", "talk", "--results-only").out
+    assert "no verdict" not in cli("judge run talk --results-only").out
 
 
 def test_invalid_judge_commands_print_errors(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,6 +266,5 @@ def test_invalid_judge_commands_print_errors(cli: Command, monkeypatch: pytest.M
     ]:
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         monkeypatch.setenv("TOGETHER_API_KEY", "a key")
-        done = cli("judge", "run", *arguments)
-        assert done.status == 2
-        assert message in done.said
+        done = cli("judge run", *arguments)
+        assert message in done.rejection

@@ -30,7 +30,7 @@ def locked_store(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
     (tmp_path / "games").mkdir()
     with Server() as server:
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
-        assert cheaptalk("run", "small.yaml", "--max-matches", "1").status == 0
+        assert cheaptalk("run small.yaml --max-matches 1").status == 0
         changed = spec(**with_model(server.url), seed=1)
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(changed))
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, store.writing():
@@ -72,7 +72,7 @@ def test_scripted_run_locks_the_store_from_the_start(
         return original(matches)
 
     monkeypatch.setattr(scripted, "play_chunk", play_chunk)
-    assert cheaptalk("run", "quickstart", "--max-matches", "1").status == 0
+    assert cheaptalk("run quickstart --max-matches 1").status == 0
     assert [f'process {os.getpid()} is running "quickstart"' in text for text in errors] == [True]
 
 

@@ -1,6 +1,5 @@
 """Listing and filtering recorded matches from the command line."""
 
-import json
 from typing import Any
 
 import pytest
@@ -25,13 +24,13 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def matches(cheaptalk: Command, store_path: str) -> Command:
     """Return a function that lists its matches: ``matches("small", "--limit", "1")``."""
-    return lambda *options: cheaptalk("match", "list", *options, "--store", store_path)
+    return lambda *options: cheaptalk("match list", *options, "--store", store_path)
 
 
 def list_matches(matches: Command, *options: str) -> list[dict[str, Any]]:
     done = matches(*options, "--json")
     assert done.status == 0
-    rows: list[dict[str, Any]] = json.loads(done.out)
+    rows: list[dict[str, Any]] = done.json
     return rows
 
 
@@ -47,7 +46,7 @@ def test_matches_are_listed_one_per_line_with_their_ids(
     assert line.split("  ", 1)[1].startswith("bargaining   finished   alice fair 50, bob fair 50")
     (muted, *_) = (line for line in lines if "mute" in line)
     assert muted.endswith("forfeited  alice fair, bob mute: forfeited by mute as bob: unparsable")
-    shown = cheaptalk("match", "show", lines[0][:12], "--store", store_path)
+    shown = cheaptalk("match show", lines[0][:12], "--store", store_path)
     assert (shown.status, records[0].id in shown.out) == (0, True)
 
 

@@ -1,7 +1,6 @@
 """The terminal output, the JSON and the page of metagame show the same cautions."""
 
 import html
-import json
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def outputs(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[s
     arguments = ("metagame", "few", "--store", str(store), "--draws", "50", *options)
     text = cheaptalk(*arguments, "--out", str(page))
     assert text.status == 0, text.err
-    [game] = json.loads(cheaptalk(*arguments, "--json").out)
+    [game] = cheaptalk(*arguments, "--json").json
     return " ".join(text.out.split()), game, html.unescape(" ".join(page.read_text().split()))
 
 

@@ -26,28 +26,27 @@ def test_partial_run_reports_the_rest_and_resume_plays_it(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     write_study(tmp_path, **GAMES)
-    done = cheaptalk("run", "small.yaml", "--max-matches", "2", "--max-calls", "50")
+    done = cheaptalk("run small.yaml --max-matches 2 --max-calls 50")
     assert done.status == 0
     assert "small: 2 of 2 matches ended (0 before, 2 now" in done.out
     again = "cheaptalk resume small --store cheaptalk.sqlite --max-calls 50"
     assert done.out.splitlines()[-1] == f"6 matches left in the study; to play them, run: {again}"
-    (known,) = json.loads(cheaptalk("status", "--json").out)["studies"]
+    (known,) = cheaptalk("status --json").json["studies"]
     assert (known["planned"], known["matches"], known["halted"]) == (8, {"finished": 2}, None)
-    done = cheaptalk("resume", "small", "--game", "bargaining")
+    done = cheaptalk("resume small --game bargaining")
     assert "small: 4 of 4 matches ended (1 before, 3 now" in done.out
     done = cheaptalk(*again.split()[1:], "--json")
-    assert (json.loads(done.out)["before"], json.loads(done.out)["rest"]) == (5, 0)
-    done = cheaptalk("run", "small.yaml", "--max-matches", "2")
+    assert (done.json["before"], done.json["rest"]) == (5, 0)
+    done = cheaptalk("run small.yaml --max-matches 2")
     assert (done.status, "write a report with" in done.out) == (0, True)
 
 
 def test_unknown_game_prints_error(cheaptalk: Command, tmp_path: Path) -> None:
     for command in [("run", "small.yaml"), ("resume", "small")]:
         write_study(tmp_path, **GAMES)
-        cheaptalk("run", "small.yaml", "--max-matches", "1")
+        cheaptalk("run small.yaml --max-matches 1")
         done = cheaptalk(*command, "--game", "bargain")
-        assert done.status == 2
-        assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.said
+        assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.rejection
 
 
 def test_estimate_covers_only_matches_to_be_played(cheaptalk: Command, tmp_path: Path) -> None:
@@ -63,53 +62,25 @@ def test_estimate_covers_only_matches_to_be_played(cheaptalk: Command, tmp_path:
     assert 2 * few == more, "two matches, and then the other four"
 
 
-def test_halted_part_continues_as_a_part(cheaptalk: Command, tmp_path: Path) -> None:
-    with Server() as server:
-        write_study(tmp_path, **with_model(server.url), budget={"calls": 1})
-        done = cheaptalk("run", "small.yaml", "--max-matches", "2", "--game", "bargaining")
-    assert done.status == 1
-    where = "cheaptalk run FILE --store cheaptalk.sqlite --game bargaining --max-matches 1"
-    assert done.out.splitlines()[-1].endswith(where)
-
-
 def test_interrupted_part_continues_as_a_part(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def interrupted(*_: Any, progress: Callable[[ct.Progress], None], **__: Any) -> None:
+        for state in reports:
+            progress(state)
+        raise KeyboardInterrupt
+
+    reports: list[ct.Progress] = []
+    write_study(tmp_path, **GAMES)
+    monkeypatch.setattr(ct, "run", interrupted)
+    done = cheaptalk("run small.yaml")
+    assert (done.status, done.err) == (130, "stopped; no match was played\n")
+    reports.append(ct.Progress(2, 0))
     for part in ["--max-matches 2", "--game bargaining", "--game bargaining --max-matches 2"]:
-
-        def interrupted(*_: Any, progress: Callable[[ct.Progress], None], **__: Any) -> None:
-            progress(ct.Progress(2, 0))
-            raise KeyboardInterrupt
-
-        write_study(tmp_path, **GAMES)
-        monkeypatch.setattr(ct, "run", interrupted)
-        done = cheaptalk("run", "small.yaml", *part.split())
+        done = cheaptalk(f"run small.yaml {part}")
         again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
         assert done.status == 130
         assert done.err.splitlines()[-1] == f"stopped; continue with: {again}"
-
-
-def test_run_interrupted_before_it_starts_writes_nothing(
-    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    write_study(tmp_path, **GAMES)
-    monkeypatch.setattr(ct, "run", interrupted)
-    done = cheaptalk("run", "small.yaml")
-    assert (done.status, done.err) == (130, "stopped; no match was played\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
-
-
-def test_part_of_a_changed_study_requires_confirmation(cheaptalk: Command, tmp_path: Path) -> None:
-    write_study(tmp_path)
-    cheaptalk("run", "small.yaml")
-    write_study(tmp_path, seed=1)
-    refused = cheaptalk("run", "small.yaml", "--max-matches", "1")
-    assert (refused.status, "would be superseded" in refused.said) == (2, True)
-    done = cheaptalk("run", "small.yaml", "--max-matches", "1", "--yes")
-    assert "1 match left in the study" in done.out
 
 
 def test_part_in_batches_is_collected_separately(
@@ -121,10 +92,10 @@ def test_part_in_batches_is_collected_separately(
         study = spec(**with_model())
         study["players"]["tiny"] = {"model": f"openai/gpt-4o@{server.url}"}
         (tmp_path / "small.yaml").write_text(json.dumps(study))
-        waiting = cheaptalk("run", "small.yaml", *quick, "--no-wait", "--max-matches", "2")
+        waiting = cheaptalk("run small.yaml", *quick, "--no-wait", "--max-matches", "2")
         assert (waiting.status, server.sizes) == (3, [2])
         assert waiting.out.splitlines()[-1].endswith("sqlite --batch --max-matches 2")
-        done = cheaptalk("resume", "small", *quick, "--max-matches", "2")
+        done = cheaptalk("resume small", *quick, "--max-matches", "2")
         assert (done.status, "2 of 2 matches ended" in done.out) == (0, True)
-        done = cheaptalk("resume", "small", *quick)
+        done = cheaptalk("resume small", *quick)
         assert "small: 6 of 6 matches ended (2 before" in done.out

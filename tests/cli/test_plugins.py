@@ -1,6 +1,5 @@
 """Plug-ins of other packages: working importers and broken entry points."""
 
-import json
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
@@ -49,14 +48,14 @@ def registered_importer() -> Iterator[None]:
 
 @pytest.mark.usefixtures("registered_importer")
 def test_registered_importer_becomes_a_command(cheaptalk: Command) -> None:
-    assert "Import games of theirs." in cheaptalk("store", "import", "--help").out
-    assert "PATH..." in cheaptalk("store", "import", "theirs", "--help").out
-    done = cheaptalk("store", "import", "theirs", "a.txt", "b.txt", "--json")
-    taken = json.loads(done.out)
+    assert "Import games of theirs." in cheaptalk("store import --help").out
+    assert "PATH..." in cheaptalk("store import theirs --help").out
+    done = cheaptalk("store import theirs a.txt b.txt --json")
+    taken = done.json
     assert (taken["study"], taken["imported"]) == ("theirs-import", 2)
-    again = cheaptalk("store", "import", "theirs", "a.txt", "--study", "theirs-import")
+    again = cheaptalk("store import theirs a.txt --study theirs-import")
     assert "0 games imported, 1 already in the store" in again.out
-    assert cheaptalk("store", "import", "other", "a.txt").status == 2
+    assert cheaptalk("store import other a.txt").status == 2
 
 
 def test_folder_importer_rejects_several_folders() -> None:
@@ -84,7 +83,7 @@ def broken_plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("broken_plugin")
 def test_broken_plugin_prints_one_warning(cheaptalk: Command) -> None:
-    done = cheaptalk("game", "list")
+    done = cheaptalk("game list")
     assert done.status == 0
     assert "bargaining" in done.out
     assert done.err == f"warning: {MESSAGE}\n"
@@ -93,7 +92,7 @@ def test_broken_plugin_prints_one_warning(cheaptalk: Command) -> None:
 @pytest.mark.usefixtures("importable")
 @pytest.mark.usefixtures("broken_plugin")
 def test_doctor_lists_broken_plugins(cheaptalk: Command) -> None:
-    done = cheaptalk("store", "doctor")
+    done = cheaptalk("store doctor")
     assert f"--  plug-in: {MESSAGE}" in done.out.splitlines()
     assert "ok  store: " in done.out
     assert (done.status, done.err) == (0, "")
@@ -108,4 +107,4 @@ def test_other_warnings_are_not_intercepted(
 
     monkeypatch.setattr(ct.studies, "preset_names", warn)
     with pytest.warns(FutureWarning, match="an old name"):
-        assert cheaptalk("study", "presets").status == 0
+        assert cheaptalk("study presets").status == 0

@@ -67,15 +67,15 @@ def test_invalid_panel_player_is_rejected(profile: RunProfile, tmp_path: Path) -
     panel = {"fair": {"meaning": "errs", "player": {"strategies": {"barganing": "equal_split"}}}}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"panel": panel}))
     done = profile("linear")
-    assert done.status == 2
-    assert 'unknown game "barganing" (did you mean "bargaining"?)' in done.said
+    assert 'unknown game "barganing" (did you mean "bargaining"?)' in done.rejection
 
 
 def test_halted_profile_continues_with_the_same_command(
     profile: RunProfile, tmp_path: Path
 ) -> None:
-    done = profile("script/legal", "--max-calls", "3")
-    assert done.status == 4
+    options = ("--max-calls", "3", "--require", "earned >= 2", "--allow-failures")
+    done = profile("script/legal", *options)
+    assert done.status == 4, "unplayed matches override a failing gate"
     assert "halted: this run's limit of 3 calls is exhausted" in done.out
     assert f"{KEPT}script/legal --label me" in " ".join(done.out.split())
     output = " ".join(done.said.split())
@@ -88,14 +88,6 @@ def test_halted_profile_continues_with_the_same_command(
     calls = call_count(tmp_path)
     assert profile("script/legal", "--max-calls", "1").status == 0, "no request is repeated"
     assert call_count(tmp_path) == calls
-
-
-@pytest.mark.parametrize("gate", ["earned >= 2", "earned >= 0.25", "earned >= -1"])
-def test_unplayed_matches_override_every_gate(profile: RunProfile, gate: str) -> None:
-    """Regression: a dead agent had the status of an open gate, which a CI job may accept."""
-    done = profile("script/legal", "--max-calls", "3", "--require", gate, "--allow-failures")
-    assert "2 matches of the study not played" in " ".join(done.said.split())
-    assert done.status == 4
 
 
 @pytest.mark.parametrize(
@@ -210,26 +202,16 @@ def crashing(request: dict[str, Any]) -> dict[str, Any] | None:
     return half(request) if request["seat"] == "bob" else {"crash": 1 // 0}
 
 
-def closing(request: dict[str, Any]) -> dict[str, Any] | None:
-    """Close the connection on Alice's requests and answer Bob's."""
-    return half(request) if request["seat"] == "bob" else None
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"), [(crashing, "status 500"), (closing, "without a response")]
-)
 def test_partly_crashing_agent_gets_a_page_of_completed_matches(
-    profile: RunProfile, tmp_path: Path, no_waits: None, answer: Answer, reason: str
+    profile: RunProfile, tmp_path: Path, no_waits: None
 ) -> None:
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
-    with agent_server(answer) as url:
+    with agent_server(crashing) as url:
         done = profile(f"agent/me@{url}")
         assert done.status == 4
-        assert profile(f"agent/me@{url}", "--allow-failures").status == 0
     assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
     text = " ".join(done.said.split())
-    assert "16 matches failed: 16 x " in text
-    assert reason in text
+    assert "16 matches failed: 16 x status 500" in text
     assert "all metrics cover the 16 matches of me that ended; to play them, run: cheaptalk" in text
     data = json.loads((tmp_path / "me-profile.json").read_text())
     assert sum(data["failed_matches"].values()) == 16
@@ -336,16 +318,6 @@ def test_unplayed_profile_does_not_claim_stored_matches(profile: RunProfile) -> 
         assert "already in the store" not in done.said
 
 
-def test_player_that_forfeits_all_matches_fails(profile: RunProfile, tmp_path: Path) -> None:
-    done = profile("script/refuse", "--require", "earned >= 0.4")
-    assert done.status == 1
-    assert (
-        "me forfeited 4 of 4 matches; all other metrics exclude these matches; show the reasons"
-        in done.said
-    )
-    assert file_names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
-
-
 def test_gate_on_an_unavailable_metric_stays_open(profile: RunProfile, tmp_path: Path) -> None:
     done = profile("linear", "--require", "tokens <= 900", "--junit", "gates/me.xml")
     assert done.status == 3
@@ -362,8 +334,7 @@ def test_gate_on_an_unavailable_metric_stays_open(profile: RunProfile, tmp_path:
 def test_another_player_under_the_same_label_is_rejected(profile: RunProfile) -> None:
     assert profile("linear").status == 0
     done = profile("script/legal", "--json-file", "other.json")
-    assert done.status == 2
-    assert "would be superseded; confirm with --yes, or set another --label" in done.said
+    assert "would be superseded; confirm with --yes, or set another --label" in done.rejection
 
 
 def test_profiles_of_other_players_or_sizes_are_not_overwritten(
@@ -373,22 +344,14 @@ def test_profiles_of_other_players_or_sizes_are_not_overwritten(
     assert profile("linear").status == 0
     before = (tmp_path / "me-profile.json").read_bytes()
     done = profile("script/legal", "--store", "other.sqlite")
-    assert done.status == 2
-    assert "me-profile.json is the profile of another player with the label me" in done.said
+    assert "me-profile.json is the profile of another player with the label me" in done.rejection
     assert not (tmp_path / "other.sqlite").exists()
+    done = profile("linear", "--compare-to", "me-profile.json")
+    assert "--compare-to me-profile.json would be overwritten; set another" in done.rejection
     assert profile("linear", "--size", "big").status == 0
     assert (tmp_path / "me-profile.json").read_bytes() == before
     assert json.loads((tmp_path / "me-big-profile.json").read_text())["size"] == "big"
     assert profile("script/legal", "--store", "other.sqlite", "--yes").status == 0
-
-
-def test_compared_profile_is_not_overwritten(profile: RunProfile, tmp_path: Path) -> None:
-    assert profile("linear").status == 0
-    before = (tmp_path / "me-profile.json").read_bytes()
-    done = profile("linear", "--compare-to", "me-profile.json")
-    assert done.status == 2
-    assert "--compare-to me-profile.json would be overwritten; set another --json-file" in done.said
-    assert (tmp_path / "me-profile.json").read_bytes() == before
 
 
 def test_excluded_games_do_not_count_as_unplayed(profile: RunProfile, tmp_path: Path) -> None:

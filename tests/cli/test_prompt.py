@@ -1,8 +1,6 @@
 """Rosters and prompts can be inspected before any call is paid for."""
 
-import json
 import re
-from pathlib import Path
 
 import yaml
 
@@ -12,20 +10,20 @@ from tests.conftest import Command
 
 
 def test_rosters_are_listed(cheaptalk: Command) -> None:
-    done = cheaptalk("model", "rosters")
+    done = cheaptalk("model rosters")
     assert done.status == 0
     for name in roster_names():
         count = len(roster(name).players)
         assert any(re.match(rf"{name} +{count} ", line) for line in done.out.splitlines())
-    assert list(json.loads(cheaptalk("model", "rosters", "--json").out)) == roster_names()
+    assert list(cheaptalk("model rosters --json").json) == roster_names()
 
 
 def test_roster_is_shown_with_settings_and_notes(cheaptalk: Command) -> None:
-    done = cheaptalk("model", "rosters", "chip-trading", "--json")
-    shown = json.loads(done.out)
+    done = cheaptalk("model rosters chip-trading --json")
+    shown = done.json
     assert shown["players"]["gpt-4o-refined"]["refine"] == {"candidates": 3}
     assert "shut down" in shown["notes"]["gpt-4o"]
-    lines = cheaptalk("model", "rosters", "chip-trading").out.splitlines()
+    lines = cheaptalk("model rosters chip-trading").out.splitlines()
     (line,) = (line for line in lines if line.startswith("gpt-4o: "))
     entry, note = line.removeprefix("gpt-4o: ").split(" # ")
     assert yaml.safe_load(entry) == shown["players"]["gpt-4o"]
@@ -33,26 +31,13 @@ def test_roster_is_shown_with_settings_and_notes(cheaptalk: Command) -> None:
 
 
 def test_roster_option_adds_players_to_a_study(cheaptalk: Command) -> None:
-    plain = json.loads(cheaptalk("plan", "chip-trading", "--json").out)["matches"]
-    done = cheaptalk("plan", "chip-trading", "--roster", "chip-trading:gpt-4o,gemini", "--json")
-    assert json.loads(done.out)["matches"] == plain // 4 * 6
-
-
-def test_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("players: {legal: {model: script/legal}}\n")
-    study = {
-        "name": "tiny",
-        "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
-        "players": {"fair": {"strategy": "equal_split"}},
-    }
-    (tmp_path / "tiny.yaml").write_text(json.dumps(study))
-    done = cheaptalk("run", str(tmp_path / "tiny.yaml"), "--roster", str(tmp_path / "mine.yaml"))
-    assert done.status == 0
-    assert "tiny: 4 of 4 matches ended" in done.out
+    plain = cheaptalk("plan chip-trading --no-estimate --json").json["matches"]
+    done = cheaptalk("plan chip-trading --no-estimate --json --roster chip-trading:gpt-4o,gemini")
+    assert done.json["matches"] == plain // 4 * 6
 
 
 def test_prompt_prints_the_messages_of_the_first_request(cheaptalk: Command) -> None:
-    done = cheaptalk("model", "prompt", "bargaining", "--set", "money=500", "--seat", "bob")
+    done = cheaptalk("model prompt bargaining --set money=500 --seat bob")
     assert done.status == 0
     assert done.out.startswith("--- system\nYou are Bob. You and Alice have $500 to divide")
     assert "\n--- user\nRound 1." in done.out
@@ -63,26 +48,26 @@ def test_prompt_prints_the_messages_of_the_first_request(cheaptalk: Command) -> 
 def test_prompt_shows_the_settings_of_the_model(cheaptalk: Command) -> None:
     entry = "{model: openai/o3, reasoning: low, max_tokens: 500, history: {last: 3}, tries: 5}"
     *_, model, sent, treatment, _ = cheaptalk(
-        "model", "prompt", "bargaining", "--model", entry
+        "model prompt bargaining", "--model", entry
     ).out.splitlines()
     assert model == "--- model openai/o3, output format schema, else tool, else text"
     assert sent == "--- settings sent: {max_completion_tokens: 500, reasoning_effort: low}"
     assert treatment.startswith(
         "--- tries 5, reask reason, refusals again, history {last: 3}, past_answers canonical"
     )
-    shown = json.loads(cheaptalk("model", "prompt", "bargaining", "--model", entry, "--json").out)
+    shown = cheaptalk("model prompt bargaining", "--model", entry, "--json").json
     assert shown["sent"] == {"max_completion_tokens": 500, "reasoning_effort": "low"}
     assert shown["routes"] == ["schema", "tool", "text"]
     assert (shown["history"], shown["tries"]) == ({"last": 3}, 5)
 
 
 def test_styles_without_json_request_text(cheaptalk: Command) -> None:
-    done = cheaptalk("model", "prompt", "deal_or_no_deal", "--prompt-style", "tagged", "--json")
-    assert json.loads(done.out)["routes"] == ["text"]
+    done = cheaptalk("model prompt deal_or_no_deal --prompt-style tagged --json")
+    assert done.json["routes"] == ["text"]
 
 
 def test_model_without_provider_gets_a_suggestion(cheaptalk: Command) -> None:
-    done = cheaptalk("model", "prompt", "bargaining", "--model", "gpt-4o")
+    done = cheaptalk("model prompt bargaining --model gpt-4o")
     assert done.status == 2
     assert "for the model write openai/gpt-4o" in done.err
 
@@ -98,29 +83,19 @@ def test_prompt_is_reproducible_and_complete_in_json(cheaptalk: Command) -> None
         "3",
         "--json",
     )
-    shown = json.loads(cheaptalk(*arguments).out)
-    assert json.loads(cheaptalk(*arguments).out) == shown
+    shown = cheaptalk(*arguments).json
+    assert cheaptalk(*arguments).json == shown
     assert (shown["seat"], shown["turn"], shown["style"]) == ("player_1", 3, "plain")
     assert {call["model"] for call in shown["calls"]} == {"openai/gpt-4o-2024-05-13"}
     assert shown["calls"][0]["settings"] == {"temperature": 0.5}
 
 
 def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
-    refined = cheaptalk(
-        "model", "prompt", "chip_trading", "--model", "{refine: {candidates: 4}}"
-    ).out
+    refined = cheaptalk("model prompt chip_trading", "--model", "{refine: {candidates: 4}}").out
     assert "call 1 of 2" in refined
     assert "First write down 4 different candidates" in refined
     assert "call 2 of 2" in refined
     summarized = cheaptalk(
-        "model", "prompt", "bargaining", "--model", "{history: summary}", "--turn", "2"
+        "model prompt bargaining", "--model", "{history: summary}", "--turn", "2"
     ).out
     assert summarized.index("sum up for yourself") < summarized.index("call 2 of 2")
-
-
-def test_prompt_style_option_selects_a_style(cheaptalk: Command) -> None:
-    plain = cheaptalk("model", "prompt", "guess_the_average").out
-    done = cheaptalk("model", "prompt", "guess_the_average", "--prompt-style", "v3")
-    assert done.status == 0
-    assert "--- prompt style v3, digest" in done.out
-    assert done.out != plain

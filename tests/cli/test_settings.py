@@ -35,12 +35,12 @@ def test_options_override_environment_dotenv_and_settings(
     message = "no store at {}"
     settings.write_text('store = "~/settings.sqlite"\n')
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert message.format(tmp_path / "home" / "settings.sqlite") in cheaptalk("resume", "x").said
+    assert message.format(tmp_path / "home" / "settings.sqlite") in cheaptalk("resume x").said
     (tmp_path / ".env").write_text("CHEAPTALK_STORE=dotenv.sqlite\n")
-    assert message.format("dotenv.sqlite") in cheaptalk("resume", "x").said
+    assert message.format("dotenv.sqlite") in cheaptalk("resume x").said
     monkeypatch.setenv("CHEAPTALK_STORE", "environment.sqlite")
-    assert message.format("environment.sqlite") in cheaptalk("resume", "x").said
-    assert message.format("o.sqlite") in cheaptalk("resume", "x", "--store", "o.sqlite").said
+    assert message.format("environment.sqlite") in cheaptalk("resume x").said
+    assert message.format("o.sqlite") in cheaptalk("resume x --store o.sqlite").said
 
 
 def test_settings_are_defaults_of_options(
@@ -53,10 +53,10 @@ def test_settings_are_defaults_of_options(
     )
     with Server() as server:
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
-        assert "halted" in cheaptalk("run", "small.yaml").out
+        assert "halted" in cheaptalk("run small.yaml").out
         assert len(server.calls) == 1
         assert (tmp_path / "kept.sqlite").exists()
-        assert cheaptalk("run", "small.yaml", "--max-calls", "1000").status == 0
+        assert cheaptalk("run small.yaml --max-calls 1000").status == 0
 
 
 def test_invalid_settings_are_reported_by_line_without_values(
@@ -75,10 +75,9 @@ def test_invalid_settings_are_reported_by_line_without_values(
     ]:
         settings.write_text(content)
         done = cheaptalk("status")
-        assert done.status == 2
-        assert f"error: {settings}: {message}" in done.said
+        assert f"error: {settings}: {message}" in done.rejection
         assert KEY not in done.said
-        assert cheaptalk("status", "--help").status == 0
+        assert cheaptalk("status --help").status == 0
 
 
 def test_dotenv_values_are_parsed(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_invalid_dotenv_is_reported_by_line_without_values(
         (f"A=1\nA={KEY}", "line 2: duplicate variable A; remove one of them"),
     ]:
         (tmp_path / ".env").write_text(content)
-        done = cheaptalk("game", "list")
+        done = cheaptalk("game list")
         assert (done.status, done.said) == (2, f"error: .env: {message}")
 
 
@@ -126,14 +125,14 @@ def test_dotenv_cannot_redirect_keys_of_the_environment(
     (tmp_path / ".env").write_text(
         f"LAB_KEY={KEY}\nLAB_HOST=theirs.example\nCHEAPTALK_PROVIDERS=other.yaml\nLAB_PROXY=x\n"
     )
-    done = cheaptalk("store", "doctor")
+    done = cheaptalk("store doctor")
     assert ".env sets: LAB_KEY, LAB_HOST; " in done.out
     assert "overridden by the environment: CHEAPTALK_PROVIDERS; ignored: LAB_PROXY" in done.out
     assert "ok  lab: LAB_KEY is set" in done.out
     assert KEY not in done.out + done.err
     assert "LAB_KEY" not in os.environ
     monkeypatch.setenv("LAB_KEY", "my own key")
-    done = cheaptalk("store", "doctor")
+    done = cheaptalk("store doctor")
     assert "--  lab: set the environment variable LAB_HOST" in done.out
     assert "overridden by the environment: LAB_KEY, CHEAPTALK_PROVIDERS; ignored: LAB_HOST" in (
         done.out
@@ -154,11 +153,9 @@ def test_dotenv_key_is_sent_and_removed_from_records(
         lab(server.url)
         study = spec(players={"fair": {"model": "lab/x"}, "firm": {"strategy": "fixed_demand"}})
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
-        cheaptalk("run", "small.yaml")
+        cheaptalk("run small.yaml")
         assert server.headers["Authorization"] == f"Bearer {KEY}"
-    assert (
-        cheaptalk("store", "export", "small", "--format", "jsonl", "--out", "records").status == 0
-    )
+    assert cheaptalk("store export small --format jsonl --out records").status == 0
     text = "".join(path.read_text() for path in (tmp_path / "records").iterdir())
     assert "I heard Bearer [key]." in text
     assert KEY not in text
@@ -168,5 +165,5 @@ def test_dotenv_key_is_sent_and_removed_from_records(
 def test_doctor_lists_the_settings(cheaptalk: Command, settings: Path) -> None:
     settings.write_text('store = "postgresql://me:word@host/x"\nconcurrency = 3\n')
     assert f"ok  settings: {settings} sets: store = set, concurrency = 3" in (
-        cheaptalk("store", "doctor", "--store", "no.sqlite").out
+        cheaptalk("store doctor --store no.sqlite").out
     )

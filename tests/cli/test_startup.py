@@ -12,39 +12,43 @@ HEAVY = set(CASES["heavy_modules"])
 PROGRAM = """
 import contextlib, io, os, sys
 from cheaptalk.cli import main
-for line in {lines!r}:
-    sys.argv = ["cheaptalk", *line]
-    os.environ |= {variables!r}
+for words, expected, variables in {commands!r}:
+    sys.argv = ["cheaptalk", *words]
+    os.environ |= variables
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as output:
         main()
-    assert {expected!r} in output.getvalue(), output.getvalue()
+    assert expected in output.getvalue(), output.getvalue()
 print(*sys.modules)
 """
 
 
-def loaded_modules(lines: list[list[str]], expected: str, **variables: str) -> set[str]:
-    """Run commands in a process, check their output, and return the loaded modules."""
-    code = PROGRAM.format(lines=lines, variables=variables, expected=expected)
+def loaded_modules(*commands: tuple[list[str], str, dict[str, str]]) -> set[str]:
+    """Run commands in a process with environment variables, and return the loaded modules.
+
+    The second item of each command is a part of its expected output.
+    """
+    code = PROGRAM.format(commands=commands)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 
 def test_top_level_help_loads_no_command() -> None:
-    modules = loaded_modules([["--help"], ["--help-all"], ["game", "--help"]], "Commands")
+    lines = (["--help"], ["--help-all"], ["game", "--help"])
+    modules = loaded_modules(*((line, "Commands", {}) for line in lines))
     packages = ("cheaptalk.cli.catalogue", "cheaptalk.cli.results", "cheaptalk.cli.studies")
     assert [name for name in modules if name.startswith(packages)] == []
     assert modules & HEAVY == set()
 
 
 def test_command_help_loads_no_heavy_modules() -> None:
-    lines = [[*name.split(), "--help"] for name in full_names()]
-    lines += [["model", "cache", "stats", "--help"], ["store", "import", "glee", "--help"]]
-    assert loaded_modules(lines, "Usage: cheaptalk ") & HEAVY == set()
+    lines = ([*name.split(), "--help"] for name in full_names())
+    assert loaded_modules(*((line, "Usage: cheaptalk ", {}) for line in lines)) & HEAVY == set()
 
 
 def test_completion_loads_no_heavy_modules() -> None:
-    for typed, expected in CASES["completion_loads_no_heavy_modules"]:
-        for shell in ["bash", "zsh", "fish"]:
+    for shell in ["bash", "zsh", "fish"]:
+        commands: list[tuple[list[str], str, dict[str, str]]] = []
+        for typed, expected in CASES["completion_loads_no_heavy_modules"]:
             line = f"cheaptalk {typed}"
             variables = {
                 "_CHEAPTALK_COMPLETE": f"complete_{shell}",
@@ -53,11 +57,14 @@ def test_completion_loads_no_heavy_modules() -> None:
                 "_TYPER_COMPLETE_ARGS": line,
                 "_TYPER_COMPLETE_FISH_ACTION": "get-args",
             }
-            allowed = set() if shell == "bash" else {"rich"}  # Typer renders descriptions with rich
-            assert loaded_modules([[]], expected, **variables) & HEAVY <= allowed
+            commands.append(([], expected, variables))
+        allowed = set() if shell == "bash" else {"rich"}  # Typer renders descriptions with rich
+        assert loaded_modules(*commands) & HEAVY <= allowed
 
 
 def test_scripted_run_loads_no_http_client(tmp_path: Path) -> None:
     store = tmp_path / "scripted.sqlite"
     line = ["run", "quickstart", "--max-matches", "2", "--store", str(store)]
-    assert loaded_modules([line], "2 of 2 matches ended") & {"aiohttp", "numpy", "polars"} == set()
+    assert (
+        loaded_modules((line, "2 of 2 matches ended", {})) & {"aiohttp", "numpy", "polars"} == set()
+    )

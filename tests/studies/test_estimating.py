@@ -218,11 +218,11 @@ def test_summaries_and_candidates_count_as_calls() -> None:
 
 def test_large_study_is_estimated_from_a_few_rehearsals() -> None:
     grid = [{"game": "bargaining", "grid": {"money": [100, 1_000], "messages": [True, False]}}]
-    planned = ct.studies.plan(build(games=grid, instances=25_000))
+    planned = ct.studies.plan(build(games=grid, instances=2_500))
     forecast = estimate(planned, PRICES)
-    assert forecast.matches == 100_000
+    assert forecast.matches == 10_000
     assert forecast.rehearsed <= 40
-    assert forecast.total.calls.low >= 200_000
+    assert forecast.total.calls.low >= 20_000
 
 
 def test_game_without_a_strategy_is_listed(toys: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,19 +57,6 @@ def test_all_pairings_play_instances_of_earlier_study(store: Store) -> None:
     assert all(after.count(instance) == 4 for instance in before)
 
 
-def test_instances_of_human_matches_are_reused(store: Store) -> None:
-    people = {
-        "players": {"ann": {"person": "terminal"}, "plain": PLAIN},
-        "pairing": [["plain", "ann"]],
-        "games": [{"game": "persuasion", "fixed": {"horizon": 6, "signal": "binary"}}],
-    }
-    played = run_earlier(store, **people)
-    assert {record.seats["bob"]["spec"]["person"] for record in played} == {"terminal"}
-    ct.run(plan_later(store, pairing="self"), store)
-    again = [planned_instance(record) for record in store.records("later", bodies=True)]
-    assert sorted(again) == sorted([planned_instance(record) for record in played] * 2)
-
-
 def test_repeats_of_earlier_study_keep_their_seeds(store: Store) -> None:
     seeds = {record.body["seed"] for record in run_earlier(store, instances=1, repeats=3)}
     planned = plan_later(store, pairing="self")

@@ -49,18 +49,6 @@ def numbers(record: ct.MatchRecord) -> list[str]:
     ]
 
 
-def test_calls_are_sent_once_under_unique_numbers(store: Store) -> None:
-    models = Canned()
-    progress = ct.run(study(**with_model()), store, models=models)
-    assert progress.counts == {Status.FINISHED: 6}
-    recorded = [number for record in records(store) for number in numbers(record)]
-    assert sorted(recorded) == sorted(models.numbers)
-    assert max(Counter(recorded).values()) == 1
-    assert all(number.endswith("/1") for number in recorded)
-    assert not store.unresolved()
-    assert all(not store.open_calls(record.id) for record in records(store))
-
-
 def test_records_contain_calls_replies_and_counts(store: Store) -> None:
     models = Canned(tokens=10)
     ct.run(study(**with_model(temperature=0.5)), store, models=models)
@@ -73,13 +61,6 @@ def test_records_contain_calls_replies_and_counts(store: Store) -> None:
     sent = {json.dumps(call.model_dump(mode="json", exclude_none=True)) for call in models.calls}
     recorded = {json.dumps(c["call"]) for r in records(store) for a in r.answers for c in a.calls}
     assert recorded == sent
-
-
-def test_second_run_makes_no_calls(store: Store) -> None:
-    ct.run(study(**with_model()), store, models=Canned())
-    models = Canned()
-    assert ct.run(study(**with_model()), store, models=models).before == 6
-    assert models.calls == []
 
 
 def test_repaired_answers_are_counted(store: Store) -> None:

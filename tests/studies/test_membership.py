@@ -44,12 +44,6 @@ def test_matches_under_old_settings_are_superseded(store: Store) -> None:
     assert scored(store) == [match.id for match in old.matches]
 
 
-def test_reducing_instances_supersedes_matches(store: Store) -> None:
-    ct.run(demanding(0.5, instances=6), store)
-    assert ct.run(demanding(0.5, instances=2), store).set_aside == 4
-    assert len(scored(store)) == 2
-
-
 def test_partial_plan_supersedes_nothing(store: Store) -> None:
     planned = ct.plan(demanding(0.5, instances=6))
     for matches in (planned.matches[:2], planned.matches[2:]):

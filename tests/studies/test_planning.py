@@ -33,10 +33,6 @@ def test_pairing_all_seats_every_pair_in_both_orders() -> None:
     assert seatings(planned) == [(label, other) for label in ROSTER for other in ROSTER]
 
 
-def test_pairing_self_seats_each_player_with_itself() -> None:
-    assert seatings(small(players=ROSTER, pairing="self")) == [(label, label) for label in ROSTER]
-
-
 def test_listed_seatings_keep_order_unless_swapped() -> None:
     listed = {"players": ROSTER, "pairing": [["fair", "luck"], ["luck", "firm"]]}
     assert seatings(small(**listed)) == [("fair", "luck"), ("luck", "firm")]
@@ -265,11 +261,6 @@ def test_listed_seating_is_skipped_in_games_it_does_not_fit() -> None:
 def test_swap_seats_the_possible_order() -> None:
     planned = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
     assert seatings(planned) == [("h", "t")]
-
-
-def test_strategy_is_a_separate_player_in_each_game() -> None:
-    planned = small(games=FAMILIES, players={"luck": {"strategy": "random"}}, pairing="self")
-    assert [player.label for player in planned.players().values()] == ["luck"] * 3
 
 
 def huge(**changes: Any) -> ct.studies.Plan:

@@ -12,7 +12,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.reports.study.facts import UnansweredKind, exclusions
-from cheaptalk.studies import PlannedInstance, lay_out
+from cheaptalk.studies import lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
 
 KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
@@ -64,14 +64,6 @@ def test_invalid_policy_raises_error() -> None:
     for changes, message in cases:
         with pytest.raises(ct.StudyError, match=message):
             study(**changes)
-
-
-def test_replacement_instances_are_distinct_and_deterministic() -> None:
-    first = PlannedInstance("3", "0/abc/3")
-    again = [first.replacement(), first.replacement().replacement()]
-    assert [instance.key for instance in again] == ["3+1", "3+2"]
-    assert [instance.seed for instance in again] == ["0/abc/3+1", "0/abc/3+2"]
-    assert [instance.replacements for instance in (first, *again)] == [0, 1, 2]
 
 
 def run_six(
@@ -162,11 +154,6 @@ def test_later_policy_replaces_earlier_refusals(tmp_path: Path) -> None:
     assert {number.partition("/")[0] for number in models.numbers} == {
         record.id for record in records if "+" in record.instance_key
     }
-
-
-def test_policy_for_another_kind_replaces_nothing(tmp_path: Path) -> None:
-    progress, _ = run_six(tmp_path / "s.sqlite", Refusing(2), illegal="replace")
-    assert progress.planned == 6
 
 
 FINISHES = {

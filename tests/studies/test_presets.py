@@ -17,7 +17,7 @@ from cheaptalk.papers.glee.human_study import (
 )
 from cheaptalk.records import digest_key
 from cheaptalk.rules import get_game
-from cheaptalk.studies import plan, preset_names, preset_text
+from cheaptalk.studies import Plan, plan, preset_names, preset_text
 
 GLEE = {"bargaining": 384, "negotiation": 576, "persuasion": 360}
 """Configurations in GLEE's Table 1."""
@@ -27,6 +27,13 @@ def preset_study(name: str) -> ct.Study:
     preset = ct.preset(name)
     assert preset is not None
     return preset
+
+
+def matches_by_configuration(planned: Plan) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for group in planned.matches.groups():
+        counts[group.configuration.digest] += group.matches
+    return counts
 
 
 def test_presets_are_found_by_name() -> None:
@@ -52,11 +59,13 @@ def test_presets_are_found_by_name() -> None:
     assert all(preset_study(name).name == name for name in preset_names())
 
 
-def test_preset_text_parses_to_the_preset() -> None:
+def test_presets_round_trip_as_text_and_data() -> None:
     for name in preset_names():
         text = preset_text(name)
         assert text.startswith(f'# The preset "{name}": change the name in your copy.\n')
-        assert ct.studies.parse_study(yaml.safe_load(text), name) == preset_study(name)
+        preset = preset_study(name)
+        assert ct.studies.parse_study(yaml.safe_load(text), name) == preset
+        assert ct.studies.parse_study(preset.written(), name) == preset
 
 
 def test_glee_covers_every_configuration_with_80100_matches() -> None:
@@ -66,17 +75,16 @@ def test_glee_covers_every_configuration_with_80100_matches() -> None:
     assert Counter(game.name for game in configurations) == GLEE
     assert len(keys) == len(configurations) == 1_320
     planned = plan(study)
-    assert len(planned.matches) == len({match.id for match in planned.matches}) == 80_100
+    assert len(planned.matches) == len({*planned.matches.ids()}) == 80_100
     assert planned.configurations() == GLEE
-    counts = Counter(match.configuration.digest for match in planned.matches).values()
+    counts = matches_by_configuration(planned).values()
     assert max(counts) - min(counts) <= 1
 
 
 def test_glee_small_plays_each_configuration_three_times() -> None:
-    planned, full = plan(preset_study("glee-small")), plan(preset_study("glee"))
-    counts = Counter(match.configuration.digest for match in planned.matches)
+    counts = matches_by_configuration(plan(preset_study("glee-small")))
     assert set(counts.values()) == {3}
-    assert counts.keys() == {match.configuration.digest for match in full.matches}
+    assert counts.keys() == matches_by_configuration(plan(preset_study("glee"))).keys()
 
 
 GAMA = {

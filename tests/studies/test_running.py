@@ -62,14 +62,6 @@ def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
     return list(store.records(name, bodies=True))
 
 
-def test_run_stores_every_match_of_the_plan(store: Store) -> None:
-    planned = lay_out(study(instances=3), store)
-    progress = ct.run(planned, store)
-    assert (progress.planned, progress.before, progress.done, progress.left) == (6, 0, 6, 0)
-    assert progress.counts == {Status.FINISHED: 6}
-    assert [record.id for record in records(store)] == [match.id for match in planned.matches]
-
-
 def test_records_describe_their_matches(store: Store) -> None:
     planned = lay_out(study(repeats=2), store)
     ct.run(planned, store)
@@ -92,12 +84,6 @@ def test_second_run_changes_nothing(store: Store) -> None:
     progress = ct.run(study(instances=3), store)
     assert (progress.before, progress.done, sum(progress.counts.values())) == (6, 6, 0)
     assert [record.as_json() for record in records(store)] == before
-
-
-def test_extended_study_plays_only_new_matches(store: Store) -> None:
-    ct.run(study(instances=2), store)
-    progress = ct.run(study(instances=5), store)
-    assert (progress.planned, progress.before, progress.counts[Status.FINISHED]) == (10, 4, 6)
 
 
 def test_studies_share_identical_matches(store: Store) -> None:

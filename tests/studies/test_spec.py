@@ -194,24 +194,6 @@ def test_unreadable_file_raises_error(tmp_path: Path) -> None:
         ct.load_study(binary)
 
 
-def test_yaml_anchors_and_merges_are_supported(tmp_path: Path) -> None:
-    path = tmp_path / "merged.yaml"
-    path.write_text(
-        """
-        name: merged
-        games:
-          - {game: bargaining, fixed: &usual {money: 100, horizon: 3}}
-          - {game: bargaining, fixed: {<<: *usual, money: 200}}
-        players: {fair: {strategy: equal_split}}
-        """
-    )
-    games = [grid.configurations()[0] for grid in ct.load_study(path).games]
-    assert [game.model_dump(include={"money", "horizon"}) for game in games] == [
-        {"money": 100, "horizon": {"rounds": 3, "hidden": False}},
-        {"money": 200, "horizon": {"rounds": 3, "hidden": False}},
-    ]
-
-
 def test_labels_can_be_numbers() -> None:
     made = study(players={1: {"strategy": "equal_split"}}, pairing=[[1, 1]])
     assert list(made.players) == ["1"]
@@ -235,13 +217,6 @@ def test_grid_combines_cases_and_values_in_order() -> None:
     assert [config["money"] for config in made] == [1] * 4 + [2] * 4
     assert [config["horizon"]["rounds"] for config in made] == [1, 1, 2, 2] * 2
     assert [config.get("reminders", True) for config in made] == [True, False] * 4
-
-
-def test_written_studies_round_trip() -> None:
-    for name in ct.studies.preset_names():
-        made = ct.preset(name)
-        assert made is not None
-        assert ct.studies.parse_study(made.written(), name) == made
 
 
 def test_unknown_strategy_error_is_the_same_in_python_and_yaml() -> None:

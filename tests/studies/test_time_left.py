@@ -75,14 +75,6 @@ def test_estimates_change_smoothly() -> None:
     assert max(steps) < 0.05 * max(after_a_while)
 
 
-def test_no_estimate_before_first_match_ends() -> None:
-    time_left = TimeLeft()
-    time_left.plan("game", 10)
-    assert time_left.after(100.0) is None
-    time_left.end("game", 1.0)
-    assert time_left.after(101.0) is not None
-
-
 def test_shared_time_is_split_by_expected_work() -> None:
     time_left = TimeLeft()
     time_left.plan("quick", 100)

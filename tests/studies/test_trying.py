@@ -1,6 +1,5 @@
 """Checks and previews before a run: illegal settings, missing API keys and participants."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +32,6 @@ def test_strategy_among_models_is_tried_with_substitutes() -> None:
         try_strategies(ct.plan(made))
 
 
-def test_legal_strategies_pass() -> None:
-    try_strategies(ct.plan(study()))
-    try_strategies(ct.plan(study(**with_model())))
-
-
-def test_plan_and_run_reject_illegal_settings(cheaptalk: Command, tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study(**FIFTY).written()))
-    for command in ("plan", "run"):
-        done = cheaptalk(command, "bad.yaml")
-        assert done.status == 2
-        assert "trial match of guess_the_average by " in done.said
-    assert cheaptalk("status").said.startswith("error: no store at")
-
-
 def test_plan_lists_what_players_lack_but_does_not_fail(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,12 +39,12 @@ def test_plan_lists_what_players_lack_but_does_not_fail(
     with_key = study(**with_model(model="openai/gpt-4o"))
     (tmp_path / "model.yaml").write_text(yaml.safe_dump(with_key.written()))
     need = "players.tiny: set the environment variable OPENAI_API_KEY"
-    done = cheaptalk("plan", "model.yaml")
+    done = cheaptalk("plan model.yaml")
     assert done.status == 0
     assert done.out.rstrip().endswith(f"Before a run:\n- {need}")
-    assert json.loads(cheaptalk("plan", "model.yaml", "--json").out)["missing"] == [need]
+    assert cheaptalk("plan model.yaml --json").json["missing"] == [need]
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    assert "Before a run" not in cheaptalk("plan", "model.yaml").out
+    assert "Before a run" not in cheaptalk("plan model.yaml").out
 
 
 def test_plan_shows_steps_cost_and_obstacles_of_participants(
@@ -77,10 +62,10 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
         people=people,
     )
     (tmp_path / "human.yaml").write_text(yaml.safe_dump(human.written()))
-    preview = json.loads(cheaptalk("plan", "human.yaml", "--json").out)["participants"]
+    preview = cheaptalk("plan human.yaml --json").json["participants"]
     assert (preview["places"], preview["steps"]) == (4, ["consent", "games"])
     assert preview["without_deadline"] == ["human"]
-    lines = cheaptalk("plan", "human.yaml").out.splitlines()
+    lines = cheaptalk("plan human.yaml").out.splitlines()
     assert lines[lines.index("Participants: up to 4 (source: prolific)") :] == [
         "Participants: up to 4 (source: prolific)",
         "Steps: consent, games",

@@ -21,7 +21,7 @@ from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.records import Ended, Status
 from cheaptalk.studies import PlannedMatch, RunObserver
-from cheaptalk.studies.runs.observer import End
+from cheaptalk.studies.runs.host import End
 
 Attributes: TypeAlias = dict[str, Any]
 PROVIDERS: Mapping[str, str] = {

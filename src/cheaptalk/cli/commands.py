@@ -10,10 +10,8 @@ from typing import NamedTuple
 class Entry(NamedTuple):
     """A command that is imported when it is first used, or a group of commands.
 
-    Attributes:
-        location: module below ``cheaptalk.cli``, and its function or class; empty for most groups.
-        summary: first sentence of the help.
-        commands: a group's commands by name.
+    The location is a module below ``cheaptalk.cli`` with a function or class. It is empty for most
+    groups.
     """
 
     location: str

@@ -20,17 +20,17 @@ from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import (
     UNITS,
     Estimate,
+    Forecast,
     budget_text,
     doubts,
     estimate,
+    forecast,
     shortfalls,
 )
-from cheaptalk.studies.estimates.forecast import Forecast, forecast
 from cheaptalk.studies.estimates.participants import ParticipantPreview, preview_participants
 from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
 from cheaptalk.studies.lookup import stored_study, with_players
 from cheaptalk.studies.people.steps import QUIZZES
-from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import (
     Configuration,
     PlannedInstance,
@@ -38,7 +38,7 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatches,
 )
 from cheaptalk.studies.plans.parts import part
-from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
+from cheaptalk.studies.plans.plan import Plan, StudyChanges, changes, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.presets import preset, preset_names, preset_text, study_of
 from cheaptalk.studies.runs.checks import (
@@ -49,8 +49,7 @@ from cheaptalk.studies.runs.checks import (
     missing,
     try_strategies,
 )
-from cheaptalk.studies.runs.host import Host, open_host
-from cheaptalk.studies.runs.observer import RunObserver
+from cheaptalk.studies.runs.host import Host, RunObserver, open_host
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run, run_async
 from cheaptalk.studies.status import StudyStatus, statuses, study_status

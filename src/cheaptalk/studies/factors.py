@@ -37,12 +37,7 @@ FactorTable: TypeAlias = dict[str, dict[str, str]]
 
 
 class Crossing(NamedTuple):
-    """The players and factor levels that a study's crossed factors produce.
-
-    Attributes:
-        players: entries by label, without ``cross``.
-        factors: the levels of the players that were created.
-    """
+    """Players without ``cross``, and the factor levels and labels that crossed factors produce."""
 
     players: dict[Any, Any]
     factors: FactorTable
@@ -50,12 +45,9 @@ class Crossing(NamedTuple):
 
 
 class CrossedEntry(NamedTuple):
-    """A player entry with crossed factors, and the players generated from it.
+    """A player entry with crossed factors: their levels, and the labels of the created players.
 
-    Attributes:
-        label: label of the entry; empty for players with levels listed under ``factors``.
-        levels: the levels of each factor, in the order of the study.
-        players: the labels of the created players.
+    The label of the entry is empty for players with levels listed under ``factors``.
     """
 
     label: str
@@ -152,11 +144,7 @@ def _crossing_text(lists: Mapping[Any, Sequence[Any]]) -> str:
 
 
 def cross_players(players: Mapping[Any, Any]) -> Crossing:
-    """Replace each entry that has ``cross`` with one player per combination of factor levels.
-
-    Raises:
-        ValueError: the factors are malformed, or a generated label is taken.
-    """
+    """Replace each entry that has ``cross`` with one player per combination of factor levels."""
     crossing = Crossing({}, {}, {})
     plain = {str(label) for label, entry in players.items() if not _is_crossed(entry)}
     for label, entry in players.items():
@@ -196,11 +184,7 @@ def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
 
 
 def with_crossed(factors: object, crossed: FactorTable) -> object:
-    """Return a study's factors with the factor levels of generated players added.
-
-    Raises:
-        ValueError: the study lists other levels for such a player.
-    """
+    """Return a study's factors with the factor levels of generated players added."""
     if not isinstance(factors, Mapping):
         return factors
     for label, levels in crossed.items():
@@ -212,11 +196,7 @@ def with_crossed(factors: object, crossed: FactorTable) -> object:
 
 
 def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str, Any]) -> None:
-    """Check that factors belong to players of the study and have valid names.
-
-    Raises:
-        ValueError: a factor belongs to no player, or has an invalid name.
-    """
+    """Check that factors belong to players of the study and have valid names."""
     for label, levels in factors.items():
         if label not in players:
             raise LocatedError(f'"{label}" is not a player of this study; remove it', "factors")
@@ -225,11 +205,7 @@ def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str
 
 
 def check_factor_name(name: object) -> None:
-    """Check that a factor's name is valid, because it becomes part of a column name.
-
-    Raises:
-        ValueError: the name is invalid.
-    """
+    """Check that a factor's name is valid, because it becomes part of a column name."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w{0,39}", name):
         raise ValueError(
             f"{shown(name)} is not a valid name of a factor; use up to 40 letters, digits and "

@@ -20,11 +20,7 @@ R = TypeVar("R")
 
 
 def name_of(study: Named) -> str:
-    """Return the name of a study.
-
-    Raises:
-        StudyError: the argument is not a study, a name or a study file.
-    """
+    """Return the name of a study."""
     if isinstance(study, str) and not study.endswith(FILES):
         return study
     return study_of(study).name
@@ -62,10 +58,7 @@ def with_players(
 
 
 def reads_study(function: Callable[Concatenate[Store, str, P], R]) -> "Reading[P, R]":
-    """Decorate a function to accept a store's path or URL, and a study object or file.
-
-    A store that the function opens is closed at the end.
-    """
+    """Decorate a function to accept a store, path or URL, and a study, its file or its name."""
 
     @wraps(function)
     def reading(store: Place, study: Named, /, *args: P.args, **kwargs: P.kwargs) -> R:

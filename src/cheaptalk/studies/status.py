@@ -47,14 +47,9 @@ class Stage(StrEnum):
 
 
 class Turnout(NamedTuple):
-    """Participant counts and unpaid amounts of a study.
+    """Participants admitted, active and completed, of ``places``, and unpaid amounts of a study.
 
-    Attributes:
-        admitted: number of participants who entered the study.
-        active: number of participants who have not ended their visit.
-        completed: number of participants who have completed the study at least once.
-        places: maximum of ``completed``, or None.
-        owed: unpaid amounts in cents that are in no payout.
+    ``owed`` contains the cents that are in no payout.
     """
 
     admitted: int

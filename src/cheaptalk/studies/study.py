@@ -48,10 +48,6 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
 
     A listed player has precedence over a roster's player with the same label. The settings of a
     player have precedence over shared settings.
-
-    Raises:
-        ValueError: a roster or setting does not exist, or a model does not support a setting; the
-            message starts with the key.
     """
     study = dict(data)
     rosters = study.pop("roster", None)
@@ -477,11 +473,7 @@ def load_study(source: Path | str) -> Study:
 
 
 def read_yaml(source: Path) -> object:
-    """Read a YAML file.
-
-    Raises:
-        StudyError: the file cannot be read or is not valid YAML; the message starts with its name.
-    """
+    """Read a YAML file."""
     try:
         return read_file(source)
     except ValueError as error:

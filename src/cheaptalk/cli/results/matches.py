@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import islice
+from itertools import islice, takewhile
 from json import dumps
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -303,14 +303,9 @@ def _print_action(line: ct.records.Line, colour: str, calls: bool, failed: Waiti
         if calls or attempt.state != "answered":
             _print_attempt(attempt)
         if calls:
-            shared = 0 if before is None else _shared_prefix(before.messages, attempt.messages)
+            pairs = zip(before.messages, attempt.messages, strict=False) if before else ()
+            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             _print_call(attempt, shared)
-
-
-def _shared_prefix(before: list[tuple[str, str]], now: list[tuple[str, str]]) -> int:
-    """Return the number of equal messages at the start of two calls."""
-    equal = [first == second for first, second in zip(before, now, strict=False)]
-    return equal.index(False) if False in equal else len(equal)
 
 
 def _print_attempt(attempt: ct.reports.Exchange) -> None:

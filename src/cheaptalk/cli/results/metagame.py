@@ -295,11 +295,7 @@ def _check_grouping(texts: Sequence[str], analyses: Sequence[ct.equilibrium.Anal
 
 @contextmanager
 def advising_options() -> Iterator[None]:
-    """Reword errors that recommend Python arguments: recommend command-line options instead.
-
-    Raises:
-        CheaptalkError: the reworded error.
-    """
+    """Reword errors that recommend Python arguments: recommend command-line options instead."""
     try:
         yield
     except ct.CheaptalkError as error:

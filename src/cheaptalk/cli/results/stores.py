@@ -150,12 +150,7 @@ def export(
             )
         warn_about_names(opened, study)
     if json:
-        data = {
-            "study": study,
-            "to": str(result.path),
-            "format": format_,
-            "rows": result.rows,
-        }
+        data = {"study": study, "to": str(result.path), "format": format_, "rows": result.rows}
         print_json(data)
         return
     singular = {"matches": "match"}

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, redirect_stdout
 from importlib.metadata import entry_points
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import typer
@@ -27,46 +27,32 @@ def completing() -> bool:
     return VARIABLE in os.environ
 
 
-class Typed(NamedTuple):
-    """The part of a command line that was typed before TAB was pressed.
-
-    Attributes:
-        given: values of the arguments and options so far, by name.
-        word: beginning of the value to complete.
-    """
-
-    given: Mapping[str, Any]
-    word: str
-
-
 Completer: TypeAlias = Callable[[typer.Context, str], list[str]]
 """A function that Typer calls for completions; Typer drops values that do not match the word."""
 
 
-def completer(complete: Callable[[Typed], Iterable[str]]) -> Completer:
-    """Return a completer that suggests no values if the completion function fails."""
+def completer(complete: Callable[[Mapping[str, Any], str], Iterable[str]]) -> Completer:
+    """Return a completer that suggests no values if the completion function fails.
+
+    The function gets the values of arguments and options so far, by name, and the typed beginning
+    of the value to complete.
+    """
 
     def completions(context: typer.Context, incomplete: str) -> list[str]:
+        parameters = context.command.params
+        arguments = [item.name for item in parameters if item.param_type_name == "argument"]
+        unparsed = dict(zip(arguments, context.args, strict=False))
         try:
-            return list(complete(Typed(_given(context), incomplete)))
+            return list(complete(context.params | unparsed, incomplete))
         except Exception:  # noqa: BLE001 - the command itself reports the error
             return []
 
     return completions
 
 
-def _given(context: typer.Context) -> dict[str, Any]:
-    """Return the argument and option values so far, including arguments not parsed yet."""
-    parameters = context.command.params
-    arguments = [
-        parameter.name for parameter in parameters if parameter.param_type_name == "argument"
-    ]
-    return context.params | dict(zip(arguments, context.args, strict=False))
-
-
 def names(values: Callable[[], Iterable[str]]) -> Completer:
     """Return a completer of values that do not depend on the command line."""
-    return completer(lambda _: values())
+    return completer(lambda _given, _word: values())
 
 
 def registered(group: str) -> Completer:
@@ -104,27 +90,27 @@ rubrics = names(lambda: listed("cheaptalk.rubrics", lambda: ct.judges.rubric_nam
 
 
 @completer
-def styles(typed: Typed) -> Iterable[str]:
+def styles(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Complete the prompt styles of the given game."""
-    return ct.get_game(typed.given["game"]).styles
+    return ct.get_game(given["game"]).styles
 
 
 @completer
-def seats(typed: Typed) -> Iterable[str]:
+def seats(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Complete the seats of the given game."""
-    return ct.get_game(typed.given["game"]).rules().seats
+    return ct.get_game(given["game"]).rules().seats
 
 
 @completer
-def players(typed: Typed) -> Iterable[str]:
+def players(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Complete the strategies of the given game, and the model providers."""
-    return _players([typed.given["game"]])
+    return _players([given["game"]])
 
 
 @completer
-def labelled_players(typed: Typed) -> Iterator[str]:
+def labelled_players(_given: Mapping[str, Any], word: str) -> Iterator[str]:
     """Complete ``LABEL=`` with the strategies of all games and the model providers."""
-    label, equals, _ = typed.word.partition("=")
+    label, equals, _ = word.partition("=")
     if equals:
         yield from (f"{label}={player}" for player in _players(ct.rules.games()))
 
@@ -135,9 +121,9 @@ def _players(of_games: Iterable[str]) -> list[str]:
 
 
 @completer
-def rosters(typed: Typed) -> Iterator[str]:
+def rosters(_given: Mapping[str, Any], word: str) -> Iterator[str]:
     """Complete the names of rosters or, after ``NAME:``, the labels of that roster's players."""
-    name, colon, labels = typed.word.partition(":")
+    name, colon, labels = word.partition(":")
     if not colon:
         yield from listed("cheaptalk.rosters", lambda: ct.players.roster_names())
         return
@@ -148,18 +134,18 @@ def rosters(typed: Typed) -> Iterator[str]:
 
 
 @completer
-def stored_studies(typed: Typed) -> Iterable[str]:
+def stored_studies(given: Mapping[str, Any], _word: str) -> Iterable[str]:
     """Suggest names of studies in the store."""
-    return _stored(typed.given["store"])
+    return _stored(given["store"])
 
 
 @completer
-def studies(typed: Typed) -> Iterator[str]:
+def studies(given: Mapping[str, Any], word: str) -> Iterator[str]:
     """Complete study files, the studies in the store, and presets."""
-    folder = typed.word[: typed.word.rfind("/") + 1]
+    folder = word[: word.rfind("/") + 1]
     for ending in ("yaml", "yml"):
         yield from (f"{folder}{path.name}" for path in sorted(Path(folder).glob(f"*.{ending}")))
-    yield from _stored(typed.given["store"])
+    yield from _stored(given["store"])
     yield from listed("cheaptalk.presets", lambda: ct.studies.preset_names())
 
 

@@ -22,9 +22,7 @@ OUTPUTS = {"stdout": "standard output", "stderr": "standard error"}
 class Outside:
     """Interruptions of a command by signals and output errors, and the resulting exit status.
 
-    Attributes:
-        signal: the last signal that was received, except SIGINT.
-        lost: errors of outputs, by name of the output.
+    ``signal`` is the last signal except SIGINT; ``lost`` has the errors by name of the output.
     """
 
     def __init__(self) -> None:

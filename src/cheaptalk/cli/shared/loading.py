@@ -271,8 +271,7 @@ def _without_conversion(parameters: list[Any], context: typer.Context) -> list[A
 def help_page(command: Any, context: Any, *, full: bool = False) -> str:
     """Return the help of a command or group.
 
-    Args:
-        full: whether to include expert options and the commands of groups in the group.
+    The full help includes expert options and the commands of groups in the group.
     """
     usage = f"Usage: {context.command_path} {' '.join(command.collect_usage_pieces(context))}"
     lines = _wrapped(usage, "", "    ")

@@ -49,12 +49,7 @@ def find_study(
 ) -> ct.Study:
     """Return a study from a file, a preset or the store, looked up in this order.
 
-    Args:
-        players: players to add or replace, as LABEL=SPEC.
-        rosters: rosters whose players are added, as NAME_OR_FILE or NAME_OR_FILE:LABEL,...
-
-    Raises:
-        StudyError: the study does not exist, or is invalid.
+    Players LABEL=SPEC are added or replaced, and those of rosters NAME_OR_FILE:LABEL,... added.
     """
     study = _study_named(name, store)
     if not players and not rosters:
@@ -64,11 +59,7 @@ def find_study(
 
 
 def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
-    """Check that planned matches include each given player, and a player of each roster.
-
-    Raises:
-        StudyError: a player is in no match.
-    """
+    """Check that planned matches include each given player, and a player of each roster."""
     study, unseated = planned.study, planned.unseated
     seated = [label for label in study.players if label not in unseated]
     advice = "use the label of a player in a pairing, or add pairings to the study file"

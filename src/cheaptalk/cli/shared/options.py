@@ -34,11 +34,7 @@ LIFTED = "none"
 
 
 def file_to_write(path: Path | None) -> Path | None:
-    """Return the output file that an option names.
-
-    Raises:
-        BadParameter: the path is ``-``, or an existing store.
-    """
+    """Return the output file that an option names."""
     if path == Path("-"):
         raise typer.BadParameter('cannot write to standard output ("-"); choose a file')
     if path is not None and is_store(path):
@@ -47,11 +43,7 @@ def file_to_write(path: Path | None) -> Path | None:
 
 
 def check_writable(*paths: Path) -> None:
-    """Create missing parent folders, and check that files can be written.
-
-    Raises:
-        CheaptalkError: a file cannot be written.
-    """
+    """Create missing parent folders, and check that files can be written."""
     for path in paths:
         if path.exists() and not path.is_file() and not path.is_dir():
             continue  # a pipe or a device
@@ -66,22 +58,14 @@ def check_writable(*paths: Path) -> None:
 
 
 def page_to_write(path: Path | None) -> Path | None:
-    """Return the output page that an option names.
-
-    Raises:
-        BadParameter: the path is ``-``, an existing store or an existing YAML file.
-    """
+    """Return the output page that an option names."""
     if path is not None and path.suffix in (".yaml", ".yml") and path.is_file():
         raise typer.BadParameter(f"{path} is an existing YAML file; choose another file name")
     return file_to_write(path)
 
 
 def folder_to_write(path: Path | None) -> Path | None:
-    """Return the output folder that an option names.
-
-    Raises:
-        BadParameter: the path is ``-`` or a file.
-    """
+    """Return the output folder that an option names."""
     if path is not None and path.is_file():
         raise typer.BadParameter(f"{path} is a file; choose a folder")
     return file_to_write(path)
@@ -219,9 +203,6 @@ SPEED, EXPERT = (Settings(rich_help_panel=title) for title in ("Speed and retrie
 class PlayOptions:
     """The options of commands that run a study.
 
-    Raises:
-        BadParameter: options are incompatible, or a value is out of range.
-
     Scope:
         max_matches: Play at most N matches now, spread over games and pairings.
         game: Only play this game of the study. Repeatable.
@@ -316,15 +297,9 @@ def retyped(context: typer.Context, *more: str, without: Collection[str] = ("jso
 def pair(
     text: str, form: str, option: str, *, last: bool = False, empty: bool = False
 ) -> tuple[str, str]:
-    """Split an option's value at an equals sign.
+    """Split an option's value at the first or last equals sign; ``form`` is the expected format.
 
-    Args:
-        form: expected format for the error message, e.g. NAME=VALUE.
-        last: whether to split at the last equals sign instead of the first.
-        empty: whether the right side may be empty.
-
-    Raises:
-        BadParameter: the value does not have this format.
+    The right side may be empty only if ``empty`` is true.
     """
     parts = text.rpartition("=") if last else text.partition("=")
     name, equals, value = (part.strip() for part in parts)
@@ -340,11 +315,7 @@ def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
 
 
 def configured_game(name: str, settings: Sequence[str]) -> ct.Game:
-    """Return a game with the parameters of the option ``--set``.
-
-    Raises:
-        CheaptalkError: there is no such game, or a parameter is invalid.
-    """
+    """Return a game with the parameters of the option ``--set``."""
     rules = ct.get_game(name).rules
     try:
         return ct.rules.errors.legal(rules, parameters(settings))
@@ -353,11 +324,7 @@ def configured_game(name: str, settings: Sequence[str]) -> ct.Game:
 
 
 def roster_players(text: str) -> dict[str, Any]:
-    """Return the roster entries that ROSTER:LABEL,... selects; an empty dictionary for other texts.
-
-    Raises:
-        ValueError: the roster has no such player.
-    """
+    """Return the roster entries that ROSTER:LABEL,... selects; none for other texts."""
     name, colon, _ = text.partition(":")
     if colon and (name in ct.players.roster_names() or Path(name).suffix in (".yaml", ".yml")):
         return ct.players.rosters.chosen(text)
@@ -371,9 +338,6 @@ def player_entry(text: str) -> Any:
     ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
     >>> player_entry("{strategy: linear, start: 0.9}")
     {'strategy': 'linear', 'start': 0.9}
-
-    Raises:
-        StudyError: the text is invalid YAML.
     """
     return ct.players.seats.entry_of(_yaml(text))
 
@@ -394,9 +358,6 @@ def cap_of(texts: Sequence[str]) -> ct.studies.Cap:
 
     >>> cap_of(["calls=500,dollars=2.5", "tokens=none"]).model_dump(exclude_unset=True)
     {'calls': 500, 'tokens': None, 'dollars': 2.5}
-
-    Raises:
-        BadParameter: a cap is malformed, unknown or duplicated.
     """
     caps: dict[str, float | None] = {}
     for item in (part for text in texts for part in text.split(",")):

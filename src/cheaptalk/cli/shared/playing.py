@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import typer
 
@@ -73,17 +74,9 @@ def play_study(
 ) -> ct.Progress:
     """Play the remaining matches of a study; print the cost estimate, progress and summary.
 
-    Args:
-        name: source of the study, for error messages.
-        path: the store.
-        players, rosters: players from the command line, which pairings must include.
-        again: the command that continues, if it is not ``cheaptalk resume``. The caller then
-            reports the result: a complete run prints no summary, and :class:`typer.Exit` is not
-            raised.
-
-    Raises:
-        CheaptalkError: the study cannot be played.
-        Exit: matches remain.
+    Pairings must include the players and rosters from the command line. If ``again`` is the command
+    that continues, instead of ``cheaptalk resume``, the caller reports the result: a complete run
+    prints no summary, and :class:`typer.Exit` is not raised.
     """
     check_free(path)
     prices = ct.models.load_prices(options.prices)
@@ -109,39 +102,31 @@ def play_study(
         changes = None if earlier is None else ct.studies.changes(complete, earlier)
     for line in sentences.change_lines(changes):
         say(line, to=err, whole=True)
-    _print_absences(planned, players)
+    matches = counted(len(planned.matches), "match")
+    for label in absent_players(planned, players):
+        note = f"note: {label} does not play in this run of {matches}"
+        say(f"{note}; to include more matches, change --max-matches or --game", to=err, whole=True)
     expected = {} if options.no_estimate else _print_estimate(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
         _confirm(changes, path, again)
-    started = time.monotonic()
+    run, started = _Run(study, path, options, again), time.monotonic()
     latest: list[ct.Progress] = []
     try:
         with _accept_agents(server):
             progress = _run(checked, path, options, expected, latest, server)
     except KeyboardInterrupt:
         for progress in latest:
-            _summarize(study, path, progress, time.monotonic() - started, options, again)
-        if latest:
-            command = again or _resume(study, path, _options(options, latest[0].left))
-            advice = f"continue with: {command}"
-        else:
-            advice = "no match was played"
+            run.summarize(progress, time.monotonic() - started)
+        left = latest[0].left if latest else None
+        advice = f"continue with: {run.command(left)}" if latest else "no match was played"
         say(f"stopped; {advice}", to=err, whole=True)
         raise
     played = not progress.left or (options.allow_failures and not progress.halted)
     if again is None or not played or progress.waiting:
-        _summarize(study, path, progress, time.monotonic() - started, options, again)
+        run.summarize(progress, time.monotonic() - started)
     if again is None and (progress.waiting or not played):
         raise typer.Exit(EXIT_BATCHES if progress.waiting else 1)
     return progress
-
-
-def _print_absences(planned: ct.studies.Plan, players: Sequence[str]) -> None:
-    """Print a note for each given player that plays in none of a run's matches."""
-    matches = counted(len(planned.matches), "match")
-    for label in absent_players(planned, players):
-        note = f"note: {label} does not play in this run of {matches}"
-        say(f"{note}; to include more matches, change --max-matches or --game", to=err, whole=True)
 
 
 def _run(
@@ -313,91 +298,90 @@ def _forecast(progress: ct.Progress) -> list[str]:
     return [*parts, progress.batches] if progress.batches else parts
 
 
-def _resume(study: ct.Study, path: str, options: str) -> str:
-    """Return the command that resumes a study."""
-    return f"cheaptalk resume {study.name} {at_store(path)}{options}"
+@dataclass(frozen=True)
+class _Run:
+    """A run of a study: its summary, and the commands that continue it.
 
-
-def _options(options: PlayOptions, remaining: int | None, *, limited: bool = True) -> str:
-    """Return the command-line options with which to resume the same part of a study.
-
-    Args:
-        remaining: the part's remaining matches; None to resume the whole study.
-        limited: whether the limits on what a run spends stay the same.
+    ``again`` is the command that continues, if it is not ``cheaptalk resume``.
     """
-    parts = ["--batch"] if options.batch else []
-    if limited:
-        caps = (options.max_dollars, options.max_calls, options.max_tokens)
-        names = ("--max-dollars", "--max-calls", "--max-tokens")
-        pairs = zip(names, caps, strict=True)
-        parts += [f"{name} {cap}".removesuffix(".0") for name, cap in pairs if cap is not None]
-    if remaining and options.in_part:
-        parts += [f"--game {shlex.quote(game)}" for game in options.game or ()]
-        parts += [f"--max-matches {remaining}"] if options.max_matches is not None else []
-    return "".join(f" {part}" for part in parts)
 
+    study: ct.Study
+    path: str
+    options: PlayOptions
+    again: str | None
 
-def _summarize(
-    study: ct.Study,
-    path: str,
-    progress: ct.Progress,
-    seconds: float,
-    options: PlayOptions,
-    again: str | None,
-) -> None:
-    if options.json and again is not None:  # the caller prints JSON of its own
+    def command(self, remaining: int | None, *, limited: bool = True) -> str:
+        """Return the command that resumes the remaining matches, or the whole study if None.
+
+        Unless ``limited``, the command has no limits on what a run spends.
+        """
+        options = self.retyped_options(remaining, limited=limited)
+        return self.again or f"cheaptalk resume {self.study.name} {at_store(self.path)}{options}"
+
+    def retyped_options(self, remaining: int | None, *, limited: bool = True) -> str:
+        """Return the command-line options with which to resume the same part of a study."""
+        options = self.options
+        parts = ["--batch"] if options.batch else []
+        if limited:
+            caps = (options.max_dollars, options.max_calls, options.max_tokens)
+            names = ("--max-dollars", "--max-calls", "--max-tokens")
+            pairs = zip(names, caps, strict=True)
+            parts += [f"{name} {cap}".removesuffix(".0") for name, cap in pairs if cap is not None]
+        if remaining and options.in_part:
+            parts += [f"--game {shlex.quote(game)}" for game in options.game or ()]
+            parts += [f"--max-matches {remaining}"] if options.max_matches is not None else []
+        return "".join(f" {part}" for part in parts)
+
+    def summarize(self, progress: ct.Progress, seconds: float) -> None:
+        name = self.study.name
+        if self.options.json and self.again is not None:  # the caller prints JSON of its own
+            if progress.halted:
+                say(f"halted: {sentences.halt_text(progress.halted)}", to=err, whole=True)
+            return
+        if self.options.json:
+            data = {"study": name, "store": ct.records.store_name(self.path)}
+            data |= sentences.as_json(SUMMARY, progress)
+            print_json(data | {"seconds": round(seconds, 2)})
+            return
+        played = progress.here - progress.before
+        others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
+        rate = f", {played / seconds:,.0f} per second" if played else ""
+        say(
+            f"{name}: {progress.how_far} ({progress.before:,} before, {played:,} now in "
+            f"{seconds:,.1f} s{rate}{others})"
+        )
+        for line in sentences.lines(SUMMARY, progress):
+            say(f"  {line}")
+        if progress.halted == ct.studies.INTERRUPTED:
+            return
         if progress.halted:
-            say(f"halted: {sentences.halt_text(progress.halted)}", to=err, whole=True)
-        return
-    if options.json:
-        data = {"study": study.name, "store": ct.records.store_name(path)}
-        print_json(data | sentences.as_json(SUMMARY, progress) | {"seconds": round(seconds, 2)})
-        return
-    played = progress.here - progress.before
-    others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
-    rate = f", {played / seconds:,.0f} per second" if played else ""
-    say(
-        f"{study.name}: {progress.how_far} ({progress.before:,} before, {played:,} now in "
-        f"{seconds:,.1f} s{rate}{others})"
-    )
-    for line in sentences.lines(SUMMARY, progress):
-        say(f"  {line}")
-    if progress.halted == ct.studies.INTERRUPTED:
-        return
-    if progress.halted:
-        say(f"halted: {sentences.halt_text(progress.halted)}")
-    hint(_next_step(study, path, progress, options, again))
+            say(f"halted: {sentences.halt_text(progress.halted)}")
+        hint(self._next_step(progress))
 
-
-def _next_step(
-    study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions, typed: str | None
-) -> str:
-    """Return advice on the next command, for example the one that resumes the run."""
-    store = at_store(path)
-    if progress.rest and not progress.left:
-        rest = counted(progress.rest, "match")
-        again = _resume(study, path, _options(options, None))
-        return f"{rest} left in the study; to play them, run: {again}"
-    if not progress.left:
-        return f"write a report with: cheaptalk report {study.name} {store}"
-    remaining = f"{progress.left:,} remaining"
-    used_up = progress.used_up >= progress.left
-    again = f"cheaptalk run FILE {store}{_options(options, progress.left)}"
-    command = typed or _resume(study, path, _options(options, progress.left))
-    remaining += "" if typed is None else " (completed matches are kept)"
-    if progress.short and progress.uncountable:
-        advice = "in the study file, limit calls instead of tokens and dollars"
-        return f"{remaining}; {advice}, then run: {again}"
-    if progress.short or used_up:
-        cap = "the budget" if progress.short else "budget.per_match"
-        return f"{remaining}; increase {cap} in the study file, then run: {again}"
-    if progress.uncountable:
-        part = _options(options, progress.left, limited=False)
-        command = typed or _resume(study, path, part)
-        return f"{remaining}; limit calls instead: {command} --max-calls N"
-    if progress.used_up:
-        remaining += f", of which {progress.used_up:,} need a larger budget.per_match"
-    return f"{remaining}; continue with: {command}"
+    def _next_step(self, progress: ct.Progress) -> str:
+        """Return advice on the next command, for example the one that resumes the run."""
+        store = at_store(self.path)
+        if progress.rest and not progress.left:
+            rest = counted(progress.rest, "match")
+            return f"{rest} left in the study; to play them, run: {self.command(None)}"
+        if not progress.left:
+            return f"write a report with: cheaptalk report {self.study.name} {store}"
+        remaining = f"{progress.left:,} remaining"
+        used_up = progress.used_up >= progress.left
+        from_file = f"cheaptalk run FILE {store}{self.retyped_options(progress.left)}"
+        remaining += "" if self.again is None else " (completed matches are kept)"
+        if progress.short and progress.uncountable:
+            advice = "in the study file, limit calls instead of tokens and dollars"
+            return f"{remaining}; {advice}, then run: {from_file}"
+        if progress.short or used_up:
+            cap = "the budget" if progress.short else "budget.per_match"
+            return f"{remaining}; increase {cap} in the study file, then run: {from_file}"
+        if progress.uncountable:
+            command = self.command(progress.left, limited=False)
+            return f"{remaining}; limit calls instead: {command} --max-calls N"
+        if progress.used_up:
+            remaining += f", of which {progress.used_up:,} need a larger budget.per_match"
+        return f"{remaining}; continue with: {self.command(progress.left)}"
 
 
 @contextmanager

@@ -128,10 +128,7 @@ def users_file() -> Path | None:
 def read_dotenv(path: Path) -> dict[str, str]:
     """Return the variables of a file with lines NAME=VALUE, in python-dotenv's syntax.
 
-    Values are not interpolated.
-
-    Raises:
-        CheaptalkError: the file cannot be read; the message has the line number, but no value.
+    Values are not interpolated. Errors name the line, but never a value.
     """
     variables: dict[str, str] = {}
     for entry in parse_stream(StringIO(_text(path))):
@@ -150,12 +147,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the user's settings.
-
-    Raises:
-        CheaptalkError: the file cannot be read, is not TOML, or has an invalid setting; the message
-            has the line number.
-    """
+    """Return the user's settings."""
     text = _text(path)
     try:
         settings = tomllib.loads(text)

@@ -72,11 +72,7 @@ STATUS = (
     Field("cost", _cost),
     Field("paid_by_others", text=each("{matches} shared with {name}, which paid for the calls")),
     Field("problems", text=each("{count:,} x {name}")),
-    Field(
-        "halted",
-        "halted",
-        lambda reason: f"the last run halted: {sentences.halt_text(reason)}",
-    ),
+    Field("halted", "halted", lambda reason: f"the last run halted: {sentences.halt_text(reason)}"),
     Field("judging", text=sentences.cost_of("cost of judging: ")),
 )
 """The fields of a study in ``status``."""

@@ -1,4 +1,4 @@
-"""Estimation of a study's cost before it runs, and comparison with its budget."""
+"""Estimates of a study's cost: before it runs, for the rest of a run, and against its budget."""
 
 import math
 from collections import Counter, defaultdict
@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from cheaptalk.calls.budget import Budget, Cap, amount_text
 from cheaptalk.models.flow_control import START
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
-from cheaptalk.records.costs import Cost
+from cheaptalk.records import Cost, Store
+from cheaptalk.records.ledger.spending import answered, study_cost
+from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import counted
 from cheaptalk.rules.display import Printed
+from cheaptalk.studies.estimates import rehearsal, tokens
 from cheaptalk.studies.estimates.amounts import (
     NOTHING,
     Amounts,
@@ -24,24 +27,7 @@ from cheaptalk.studies.estimates.amounts import (
     duration_shown,
     shown,
 )
-from cheaptalk.studies.estimates.rehearsal import (
-    Load,
-    Rehearsal,
-    RehearsedRole,
-    evenly,
-    mean_load,
-    models_of,
-    rehearse,
-    role_of,
-    substitutes,
-)
-from cheaptalk.studies.estimates.tokens import (
-    CHARACTERS,
-    REASKED,
-    amounts_of,
-    reasoning_assumed,
-    seconds_of,
-)
+from cheaptalk.studies.estimates.rehearsal import Load, Rehearsal, RehearsedRole
 from cheaptalk.studies.estimates.usage_history import (
     NONE,
     CallType,
@@ -50,6 +36,7 @@ from cheaptalk.studies.estimates.usage_history import (
     UsageHistories,
     UsageHistory,
     mean_length,
+    usage_histories,
 )
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
@@ -65,7 +52,7 @@ Lineup: TypeAlias = tuple[Asking, ...]
 """The models in a match."""
 LONGER = 3
 """Assumed ratio of the longest match of a run to the average match."""
-NULL_OBSERVER: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
+NONE_BEGUN: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 BATCH = (3_600, 86_400)
 """Typical and maximum seconds until a provider's batch ends."""
 REHEARSALS = 40
@@ -157,7 +144,7 @@ def estimate(
     plan: Plan,
     prices: Prices | None = None,
     settled: Container[str] = (),
-    begun: Mapping[str, Mapping[str, Cost]] = NULL_OBSERVER,
+    begun: Mapping[str, Mapping[str, Cost]] = NONE_BEGUN,
     *,
     history: UsageHistories = NONE,
     batch: bool = False,
@@ -192,7 +179,7 @@ def estimate(
         for label, part in table
     }
     amounts_per_match = {
-        (label, part): amounts_of(
+        (label, part): tokens.amounts_of(
             loads[part], specs[label], price_list, batch=batch, history=history.calls.get(calls)
         )
         for (label, part), calls in call_types.items()
@@ -211,7 +198,7 @@ def estimate(
     work = NOTHING
     for (label, part), amounts in totals.items():
         players[label] = players[label].plus(amounts)
-        work = work.plus(seconds_of(amounts, history.calls.get(call_types[label, part])))
+        work = work.plus(tokens.seconds_of(amounts, history.calls.get(call_types[label, part])))
     limit = concurrency or (IN_BATCHES if batch else CONCURRENCY)
     at_once = max(1, min(limit, len(remaining)))
     batch_rounds = rehearsals.batch_rounds(len(remaining) / at_once, begun) if batch else None
@@ -249,7 +236,8 @@ def _calls_by_game(
 
 
 def _history_notes(
-    call_types: Mapping[Asking, CallType], calls: Mapping[CallType, UsageHistory]
+    call_types: Mapping[Asking, CallType],
+    calls: Mapping[CallType, UsageHistory],
 ) -> Iterator[str]:
     """Yield a sentence for each player whose usage is extrapolated from recorded replies."""
     histories = {
@@ -299,9 +287,9 @@ def _parts(
     parts: dict[tuple[str, str, int], RehearsedRole] = {}
     for match in matches:
         table: list[tuple[str, RehearsedRole]] = []
-        for seat, label, spec in models_of(match):
+        for seat, label, spec in rehearsal.models_of(match):
             key = (match.configuration.game.name, seat, id(spec))
-            part = parts.get(key) or parts.setdefault(key, role_of(match, seat, spec))
+            part = parts.get(key) or parts.setdefault(key, rehearsal.role_of(match, seat, spec))
             table.append((label, part))
             specs[label] = spec
             if not playing[part] or playing[part][-1] is not match:
@@ -317,7 +305,7 @@ def _recorded_costs(
     costs: defaultdict[str, Cost] = defaultdict(Cost)
     for match in matches:
         if match.id in begun:
-            labels = {seat: label for seat, label, _ in models_of(match)}
+            labels = {seat: label for seat, label, _ in rehearsal.models_of(match)}
             for actor in match.configuration.game.actors:
                 if actor.seat in labels:
                     costs[labels[actor.seat]] += begun[match.id].get(actor.name, Cost())
@@ -342,15 +330,15 @@ class _Rehearsals:
         shortest: list[Load] = []
         loads_by_trial: defaultdict[Trial, list[Load]] = defaultdict(list)
         calls = 0.0
-        for match in evenly(matches, REHEARSALS):
+        for match in rehearsal.evenly(matches, REHEARSALS):
             if calls > effort:
                 break
             rehearsed = self._rehearsed(match)
             calls += sum(
                 load.calls for played in rehearsed.values() for load in played.loads.values()
             )
-            for seat, _, spec in models_of(match):
-                if role_of(match, seat, spec) != part:
+            for seat, _, spec in rehearsal.models_of(match):
+                if rehearsal.role_of(match, seat, spec) != part:
                     continue
                 loads = {trial: played.loads[seat] for trial, played in rehearsed.items()}
                 for trial, load in loads.items():
@@ -359,31 +347,31 @@ class _Rehearsals:
         if not shortest:
             self.unknown.add(part.game)
             return Load(), Load()
-        means = [mean_load(loads) for loads in loads_by_trial.values()]
-        return mean_load(shortest), mean_load([mean_load(means), max(means, key=_characters_sent)])
+        means = [rehearsal.mean_load(loads) for loads in loads_by_trial.values()]
+        return rehearsal.mean_load(shortest), rehearsal.mean_load(
+            [rehearsal.mean_load(means), max(means, key=_characters_sent)]
+        )
 
     def batch_rounds(self, turns: float, begun: Container[str]) -> Range:
         """Estimate the number of sequential batches, each with one call per match in progress.
 
-        Args:
-            turns: remaining matches divided by concurrent matches.
-            begun: ids of matches that may be nearly complete.
+        ``turns`` is the ratio of remaining to concurrent matches.
         """
         lengths = {
-            id_: [rehearsal.batch_rounds for rehearsal in played.values()]
+            id_: [simulated.batch_rounds for simulated in played.values()]
             for id_, played in self.done.items()
             if played
         }
         quick = [min(rounds) for id_, rounds in lengths.items() if id_ not in begun]
         low = max(max(quick), math.ceil(min(quick) * turns)) if quick else min(1, len(lengths))
         longest = max(map(max, lengths.values()), default=0)
-        return Range(low, math.ceil(longest * (1 + REASKED)) * math.ceil(turns))
+        return Range(low, math.ceil(longest * (1 + tokens.REASKED)) * math.ceil(turns))
 
     def _rehearsed(self, match: PlannedMatch) -> dict[Trial, Rehearsal]:
         if match.id not in self.done:
             game = match.configuration.game.name
-            trials = self._chosen.get(game) or [(name, 0) for name in substitutes(match)]
-            played = {trial: rehearse(match, *trial) for trial in trials}
+            trials = self._chosen.get(game) or [(name, 0) for name in rehearsal.substitutes(match)]
+            played = {trial: rehearsal.rehearse(match, *trial) for trial in trials}
             done = {trial: result for trial, result in played.items() if result and result.loads}
             self.done[match.id] = done
             if game not in self._chosen and done:
@@ -405,16 +393,16 @@ def _assumptions(
 ) -> tuple[str, ...]:
     lines = [
         "matches are as long as between the game's shortest and longest built-in strategies",
-        f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
+        f"a token has {tokens.CHARACTERS[1]:g} to {tokens.CHARACTERS[0]:g} characters",
         "the schema of an answer is billed in the high estimate only",
-        f"up to {REASKED:.0%} of the calls are retried because an answer was invalid",
+        f"up to {tokens.REASKED:.0%} of the calls are retried because an answer was invalid",
         "failed attempts are not billed, and no reply is in the cache",
         "repeated prompt prefixes are cheaper in the low estimate only",
     ]
     if plan.study.unanswered.replace:
         lines.append("no match has to be replaced")
     lines += [f"{game} is not included: no strategy can simulate it" for game in sorted(unknown)]
-    return (*lines, *reasoning_assumed(specs, prices))
+    return (*lines, *tokens.reasoning_assumed(specs, prices))
 
 
 UNITS = ("calls", "tokens", "dollars")
@@ -476,3 +464,60 @@ def shortfalls(
 def _of(amounts: Amounts, unit: str) -> Range:
     amount: Range | None = getattr(amounts, unit)
     return amount or NOTHING
+
+
+class Forecast(NamedTuple):
+    """The cost so far and the estimated remaining cost of a study.
+
+    Attributes:
+        settled: number of ended matches.
+        takes: the estimate of the remaining matches; None if not requested.
+        doubts: conflicts with the budget, one sentence each.
+    """
+
+    settled: int
+    spent: Cost
+    takes: Estimate | None
+    doubts: Sequence[str]
+
+
+def forecast(
+    planned: Plan,
+    store: Store | None,
+    prices: Prices | None = None,
+    *,
+    batch: bool = False,
+    concurrency: int | None = None,
+    estimated: bool = True,
+) -> Forecast:
+    """Return the cost so far and the estimated remaining cost of a plan.
+
+    The estimate uses the recorded usage of the study's models in the store.
+
+    Args:
+        prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        batch: whether calls are sent in providers' batches, at batch prices.
+        concurrency: number of concurrent matches; None for the default.
+        estimated: whether to estimate the remaining matches, which requires rehearsals.
+    """
+    name = planned.study.name
+    statuses = store.statuses(match.id for match in planned.matches) if store else {}
+    settled = {id_ for id_, status in statuses.items() if status in SETTLED}
+    spent = study_cost(store, name) if store else Cost()
+    if not estimated:
+        return Forecast(len(settled), spent, None, ())
+    specs = (player.spec for player in planned.players().values())
+    models = {spec.model for spec in specs if isinstance(spec, ModelSeat)}
+    costs = answered(store) if store else {}
+    remaining = estimate(
+        planned,
+        prices or load_prices(),
+        settled,
+        {id_: by_actor for id_, by_actor in costs.items() if id_ in statuses.keys() - settled},
+        history=usage_histories(store, name, models) if store else NONE,
+        batch=batch,
+        concurrency=concurrency,
+    )
+    return Forecast(
+        len(settled), spent, remaining, list(doubts(remaining, planned.study.budget, spent))
+    )

@@ -69,8 +69,7 @@ Loads: TypeAlias = dict[str, Load]
 class Rehearsal(NamedTuple):
     """A match simulated with scripted substitutes for its models.
 
-    Attributes:
-        batch_rounds: number of sequential calls; simultaneous calls count once.
+    A batch round is a sequential call; simultaneous calls count once.
     """
 
     loads: Loads
@@ -115,11 +114,7 @@ def substitutes(match: PlannedMatch) -> list[str]:
 def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | None:
     """Simulate a match with a strategy in place of models, people and searching strategies.
 
-    Args:
-        draw: number of the random draw; 0 for the seed of the match.
-
-    Returns:
-        The rehearsal; None if the strategy cannot play the match.
+    Draw 0 uses the seed of the match. The result is None if the strategy cannot play the match.
     """
     game = match.configuration.game
     available = strategies(game.name)

@@ -41,20 +41,16 @@ def amounts_of(
 ) -> Amounts:
     """Return a model's estimated usage from low and high estimates of its text volume.
 
-    Schemas count only in the high amounts, because some servers do not bill them.
-
-    Args:
-        batch: whether calls are sent in batches, which cost less.
-        history: recorded usage of such calls; None if there are too few replies.
+    Schemas count only in the high amounts, because some servers do not bill them. The recorded
+    usage of such calls, if there are enough replies, takes precedence over assumptions.
     """
     price = prices.of(spec.model)
     usual = "medium" if price is not None and price.reasons else "none"
     minimum, maximum = reasoning_of(spec.settings(), unset=usual)
-    if history is None:
-        low, high = _low_usage(loads[0], spec, minimum), _high_usage(loads[1], spec, maximum)
-    else:
-        low = _low_from_history(loads[0], history)
-        high = _high_from_history(loads[1], spec, history)
+    low, high = (
+        _low_usage(loads[0], spec, minimum, history),
+        _high_usage(loads[1], spec, maximum, history),
+    )
     return Amounts(
         Range(loads[0].calls, loads[1].calls * (1 + REASKED)),
         Range(low.input_tokens, high.input_tokens),
@@ -73,61 +69,56 @@ def seconds_of(amounts: Amounts, history: UsageHistory | None = None) -> Range:
     return Range(*(count * wait + tokens / speed for count, wait, tokens, speed in ends))
 
 
-def _low_usage(load: Load, spec: ModelSeat, reasoning: int) -> Usage:
-    limit = most_tokens(spec.settings(), spec.model)
-    answer = load.answered / max(load.calls, 1) / CHARACTERS[0] + reasoning
-    answer = min(answer, limit or answer)
-    repeated = load.repeated / CHARACTERS[0]
+def _low_usage(
+    load: Load, spec: ModelSeat, reasoning: float, history: UsageHistory | None
+) -> Usage:
+    if history is None:
+        limit = most_tokens(spec.settings(), spec.model)
+        sent, repeated = load.sent / CHARACTERS[0], load.repeated / CHARACTERS[0]
+        answer = load.answered / max(load.calls, 1) / CHARACTERS[0] + reasoning
+        answer = min(answer, limit or answer)
+    else:
+        sent = (load.sent + load.schema) * history.density.low
+        repeated = load.repeated * history.density.low
+        answer, reasoning = history.output.low, history.reasoning.low
     return Usage(
-        input_tokens=round(load.sent / CHARACTERS[0]),
+        input_tokens=round(sent),
         output_tokens=round(answer * load.calls),
         cached_tokens=0 if repeated < CACHEABLE * load.calls else round(repeated),
         reasoning_tokens=round(min(reasoning, answer) * load.calls),
     )
 
 
-def _high_usage(load: Load, spec: ModelSeat, reasoning: int) -> Usage:
-    limit = most_tokens(spec.settings(), spec.model)
+def _high_usage(
+    load: Load, spec: ModelSeat, reasoning: float, history: UsageHistory | None
+) -> Usage:
     calls = max(load.calls, 1)
-    thinking = 1 if spec.chain_of_thought or spec.answers == "text" else load.thinking / calls
-    aloud = thinking * ALOUD[1] + (1 - thinking) * AROUND[1]
-    written_tokens = (load.answered + load.written * MESSAGE) / calls / CHARACTERS[1] + aloud
-    answer = min(written_tokens + reasoning, limit or written_tokens + reasoning)
-    input_tokens = (load.sent + load.schema + load.heard * MESSAGE) / CHARACTERS[1]
+    limit = most_tokens(spec.settings(), spec.model)
+    earlier_answers = 0.0
     if spec.past_answers == "verbatim":
-        input_tokens += load.calls * max(load.calls - 1, 0) / 2 * min(written_tokens, answer)
-    retry_tokens = input_tokens / calls + min(written_tokens, answer) + AGAIN
+        earlier_answers = load.calls * max(load.calls - 1, 0) / 2
+    if history is None:
+        thinking = 1 if spec.chain_of_thought or spec.answers == "text" else load.thinking / calls
+        aloud = thinking * ALOUD[1] + (1 - thinking) * AROUND[1]
+        written_tokens = (load.answered + load.written * MESSAGE) / calls / CHARACTERS[1] + aloud
+        answer = min(written_tokens + reasoning, limit or written_tokens + reasoning)
+        written_tokens = min(written_tokens, answer)
+        sent = (load.sent + load.schema + load.heard * MESSAGE) / CHARACTERS[1]
+        sent += earlier_answers * written_tokens
+        retry_tokens = sent / calls + written_tokens + AGAIN
+    else:
+        answer, reasoning = history.output.high, history.reasoning.high
+        answer = min(answer, limit or answer)
+        length, density = history.text_length.high, history.density.high
+        longer = max(length - load.answered / calls, 0) * calls / max(load.written, 1)
+        characters = load.sent + load.schema + load.heard * min(longer, MESSAGE)
+        characters += earlier_answers * length
+        sent = characters * density
+        retry_tokens = characters / calls * density + answer + AGAIN
     return Usage(
-        input_tokens=round(input_tokens + retry_tokens * load.calls * REASKED),
+        input_tokens=round(sent + retry_tokens * load.calls * REASKED),
         output_tokens=round(answer * load.calls * (1 + REASKED)),
         reasoning_tokens=round(min(reasoning, answer) * load.calls * (1 + REASKED)),
-    )
-
-
-def _low_from_history(load: Load, history: UsageHistory) -> Usage:
-    sent = load.sent + load.schema
-    cached = load.repeated * history.density.low
-    return Usage(
-        input_tokens=round(sent * history.density.low),
-        output_tokens=round(load.calls * history.output.low),
-        cached_tokens=0 if cached < CACHEABLE * load.calls else round(cached),
-        reasoning_tokens=round(load.calls * min(history.reasoning.low, history.output.low)),
-    )
-
-
-def _high_from_history(load: Load, spec: ModelSeat, history: UsageHistory) -> Usage:
-    calls = max(load.calls, 1)
-    limit = most_tokens(spec.settings(), spec.model)
-    answer = min(history.output.high, limit or history.output.high)
-    longer = max(history.text_length.high - load.answered / calls, 0) * calls / max(load.written, 1)
-    sent = load.sent + load.schema + load.heard * min(longer, MESSAGE)
-    if spec.past_answers == "verbatim":
-        sent += load.calls * max(load.calls - 1, 0) / 2 * history.text_length.high
-    retry_tokens = sent / calls * history.density.high + answer + AGAIN
-    return Usage(
-        input_tokens=round(sent * history.density.high + retry_tokens * load.calls * REASKED),
-        output_tokens=round(answer * load.calls * (1 + REASKED)),
-        reasoning_tokens=round(min(history.reasoning.high, answer) * load.calls * (1 + REASKED)),
     )
 
 

@@ -9,9 +9,7 @@ from cheaptalk.rules.chance import Stream
 class Treatment(NamedTuple):
     """A game configuration to which participants can be assigned.
 
-    Attributes:
-        people: participants per match.
-        wanted: number of required matches.
+    It requires ``wanted`` matches of ``people`` participants each.
     """
 
     name: str
@@ -37,12 +35,8 @@ def assign(
     treatments that the participant has had least often; treatments with the smallest share of
     required participants. Ties are broken at random, independently per participant and game.
     Treatments are therefore uncorrelated with each other and with the order of arrival. Because
-    participants who drop out are removed from ``filled``, they are replaced.
-
-    Args:
-        treatments: treatments available to the participant.
-        filled: participants in each treatment who have not dropped out, by name.
-        assigned: number of earlier assignments of this participant, by name.
+    participants who drop out are removed from ``filled``, they are replaced. The other mapping
+    has the number of earlier assignments of this participant.
     """
     open_ = [
         treatment for treatment in treatments if filled.get(treatment.name, 0) < treatment.seats

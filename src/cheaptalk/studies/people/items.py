@@ -142,7 +142,8 @@ class Item(Value):
             fits = re.fullmatch("-?[0-9]{1,9}", text) and low <= int(text) <= high
             return None if fits else "Please choose one of the options."
         if self.number is not None:
-            fits = _between(text, *self.number)
+            low_number, high_number = self.number
+            fits = re.fullmatch(DECIMAL, text) and low_number <= float(text) <= high_number
             return None if fits else "Please enter a number within the allowed range."
         return None if len(text) <= LONGEST else "Your answer is too long. Please shorten it."
 
@@ -170,16 +171,8 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _between(text: str, low: float, high: float) -> bool:
-    return re.fullmatch(DECIMAL, text) is not None and low <= float(text) <= high
-
-
 def distinct(items: Iterable[Item], step: str) -> None:
-    """Check that item names are unique.
-
-    Raises:
-        ValueError: two items have the same name.
-    """
+    """Check that item names are unique."""
     names = [item.name for item in items]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:

@@ -131,12 +131,8 @@ class _VisitEnded(Exception):
 class Journey:
     """A participant's progress on the path of a protocol, given the responses so far.
 
-    Attributes:
-        responses: the responses in order, including responses of deleted visits.
-        ended_at: the step at which the last visit ended; empty if no visit has ended.
-
-    Raises:
-        PathChanged: the responses do not fit the path.
+    The responses include those of deleted visits. ``ended_at`` is the step at which the last visit
+    ended.
     """
 
     def __init__(self, protocol: Protocol, responses: Iterable[Response] = ()) -> None:
@@ -156,11 +152,7 @@ class Journey:
                 self.take(response)
 
     def take(self, response: Response) -> Stop:
-        """Process a response and return the next stop.
-
-        Raises:
-            PathChanged: the response belongs to another step or visit.
-        """
+        """Process a response and return the next stop."""
         step = self.stop.name
         if response.step == ENDED and self.ending is None:
             step = response.answer.get("at", step)
@@ -326,14 +318,8 @@ def read_page(
 ) -> tuple[dict[str, Any], bool | None]:
     """Return the answer to record for a page, and whether it is correct.
 
-    The answer excludes first names, which are stored separately.
-
-    Args:
-        page: the page, with the generated item of a quiz.
-        reserved: names already used in the match.
-
-    Raises:
-        Unanswered: the form is incomplete or invalid.
+    The answer excludes first names, which are stored separately. Names in ``reserved`` are already
+    used in the match.
     """
     match page.step:
         case Consent(statements=statements):
@@ -358,11 +344,7 @@ def _read_consent(fields: Mapping[str, str], statements: int) -> dict[str, Any]:
 
 
 def chosen_name(fields: Mapping[str, str], reserved: Iterable[str] = ()) -> str | None:
-    """Return the entered first name; None if the participant chose a neutral name.
-
-    Raises:
-        Unanswered: the name is invalid or already used in the match.
-    """
+    """Return the entered first name; None if the participant chose a neutral name."""
     name = " ".join(fields.get("name", "").split())
     if not name or fields.get("neutral"):
         return None

@@ -76,10 +76,8 @@ def dues(journey: Journey, seed: str) -> list[Due]:
     """Return all payments owed for visits that have ended.
 
     A completed visit earns the base payment. Games are paid unless the participant is responsible
-    for an early end of the visit. Some endings earn an additional payment.
-
-    Args:
-        seed: the random seed that selects the paid game if only one game is paid.
+    for an early end of the visit. Some endings earn an additional payment. If only one game is
+    paid, the random seed selects it.
     """
     return _dues(journey, journey.endings, seed)
 

@@ -1,7 +1,7 @@
 """The steps of a participant's path through a study."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -29,6 +29,11 @@ class Step(Value):
 
     name: str = ""
     once: bool = True
+
+    @model_validator(mode="after")
+    def _items_are_distinct(self) -> Self:
+        distinct(getattr(self, "items", ()), self.kind)
+        return self
 
     @property
     def called(self) -> str:
@@ -94,11 +99,6 @@ class Screening(Step):
     items: Annotated[list[Item], Field(min_length=1)]
     on_fail: Failing = "screened_out"
 
-    @model_validator(mode="after")
-    def _are_distinct(self) -> "Screening":
-        distinct(self.items, self.kind)
-        return self
-
 
 class Comprehension(Step):
     """A comprehension check with feedback after each attempt.
@@ -115,8 +115,7 @@ class Comprehension(Step):
     on_fail: Failing = "screened_out"
 
     @model_validator(mode="after")
-    def _are_distinct(self) -> "Comprehension":
-        distinct(self.items, self.kind)
+    def _has_answers(self) -> "Comprehension":
         if not any(item.correct for item in self.items):
             raise ValueError("comprehension: no item has a correct answer; set correct")
         return self
@@ -155,11 +154,6 @@ class Survey(Step):
 
     text: Words = ""
     items: Annotated[list[Item], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _are_distinct(self) -> "Survey":
-        distinct(self.items, self.kind)
-        return self
 
 
 class Debrief(Step):
@@ -262,11 +256,7 @@ STEPS: dict[str, type[Step]] = {
 
 
 def read_step(data: Any) -> Any:
-    """Parse a step, written as its kind or as a mapping from the kind to settings.
-
-    Raises:
-        ValueError: the kind is unknown, or the data have another form.
-    """
+    """Parse a step, written as its kind or as a mapping from the kind to settings."""
     if isinstance(data, Step):
         return data
     if isinstance(data, str):

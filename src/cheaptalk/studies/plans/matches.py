@@ -4,7 +4,7 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, islice
 from typing import NamedTuple, overload
@@ -147,48 +147,21 @@ class Group(NamedTuple):
         return _instant(self.seating)
 
 
-class SampledPositions(Sequence[int]):
-    """The positions of a random sample of matches, drawn on first access and sorted.
-
-    >>> positions = SampledPositions(2, lambda: [3, 5])
-    >>> len(positions), list(positions)
-    (2, [3, 5])
-    """
-
-    def __init__(self, size: int, draw: Callable[[], Sequence[int]]) -> None:
-        self._size, self._draw = size, draw
-
-    @cached_property
-    def _positions(self) -> Sequence[int]:
-        return self._draw()
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._positions)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        return self._positions[index]
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """The matches of one configuration: seatings x instances x repeats.
 
     Attributes:
-        sampled: sorted positions of the matches to play; None for all matches.
+        size: number of matches to play; None for all possible matches.
+        draw: returns the sorted positions of these matches; called on first access.
     """
 
     configuration: Configuration
     instances: Sequence[PlannedInstance]
     seatings: Rows
     repeats: int
-    sampled: Sequence[int] | None = None
+    size: int | None = None
+    draw: Callable[[], Sequence[int]] | None = None
 
     @property
     def possible(self) -> int:
@@ -196,11 +169,12 @@ class Block:
         return len(self.instances) * len(self.seatings) * self.repeats
 
     def __len__(self) -> int:
-        return self.possible if self.sampled is None else len(self.sampled)
+        return self.possible if self.size is None else self.size
 
+    @cached_property
     def positions(self) -> Sequence[int]:
-        """Return the positions of the matches to play among all possible matches."""
-        return range(self.possible) if self.sampled is None else self.sampled
+        """The positions of the matches to play among all possible matches."""
+        return range(self.possible) if self.draw is None else self.draw()
 
     def seated(self, position: int) -> int:
         return position // self.repeats % len(self.seatings)
@@ -214,12 +188,17 @@ class Block:
 
     def only(self, positions: Iterable[int]) -> "Block":
         selected = array("q", positions)
-        return Block(self.configuration, self.instances, self.seatings, self.repeats, selected)
+        return replace(self, size=len(selected), draw=lambda: selected)
 
     def sample(self, size: int, stream: Callable[[], Stream]) -> "Block":
         """Return the block restricted to a random sample of its matches, drawn on first access."""
-        positions = SampledPositions(size, partial(_draw_positions, self.possible, size, stream))
-        return Block(self.configuration, self.instances, self.seatings, self.repeats, positions)
+
+        def draw() -> Sequence[int]:
+            order = array("q", range(self.possible))
+            stream().shuffle(order)
+            return array("q", sorted(order[:size]))
+
+        return replace(self, size=size, draw=draw)
 
     @cached_property
     def instant(self) -> tuple[bool, ...]:
@@ -229,12 +208,12 @@ class Block:
     @cached_property
     def _seated(self) -> list[tuple[int, int, int]]:
         """For each seating: its index, the position of its first match, and its match count."""
-        if self.sampled is None:
+        if self.draw is None:
             count = len(self.instances) * self.repeats
             rows = range(len(self.seatings) if count else 0)
             return [(row, row * self.repeats, count) for row in rows]
-        seatings = [*map(self.seated, self.sampled)]
-        first_positions = dict(zip(reversed(seatings), reversed(self.sampled), strict=True))
+        seatings = [*map(self.seated, self.positions)]
+        first_positions = dict(zip(reversed(seatings), reversed(self.positions), strict=True))
         return [(row, first_positions[row], count) for row, count in Counter(seatings).items()]
 
     @cached_property
@@ -257,16 +236,10 @@ class Block:
         configuration, instances, repeats = self.configuration.digest, self.instances, self.repeats
         seatings = [[player.digest for player in seating] for seating in self.seatings]
         count = len(seatings)
-        for position in self.positions():
+        for position in self.positions:
             pair, repeat = divmod(position, repeats)
             instance, row = divmod(pair, count)
             yield _identity(configuration, instances[instance], seatings[row], repeat)
-
-
-def _draw_positions(possible: int, size: int, stream: Callable[[], Stream]) -> Sequence[int]:
-    order = array("q", range(possible))
-    stream().shuffle(order)
-    return array("q", sorted(order[:size]))
 
 
 class PlannedMatches(Sequence[PlannedMatch]):
@@ -284,7 +257,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
         return brief(self, counted(len(self), "match"))
 
     def __iter__(self) -> Iterator[PlannedMatch]:
-        matches = (block.match(position) for block in self.blocks for position in block.positions())
+        matches = (block.match(position) for block in self.blocks for position in block.positions)
         return chain(matches, self.extra)
 
     @overload
@@ -297,9 +270,14 @@ class PlannedMatches(Sequence[PlannedMatch]):
             return [self[number] for number in selected]
         if selected >= self._starts[-1]:
             return self.extra[selected - self._starts[-1]]
-        number = bisect_right(self._starts, selected) - 1
-        block = self.blocks[number]
-        return block.match(block.positions()[selected - self._starts[number]])
+        block, position = self._located(selected)
+        return block.match(position)
+
+    def _located(self, number: int) -> tuple[Block, int]:
+        """Return a match's block and its position in the block."""
+        index = bisect_right(self._starts, number) - 1
+        block = self.blocks[index]
+        return block, block.positions[number - self._starts[index]]
 
     def ids(self, start: int = 0) -> Iterator[str]:
         """Yield match ids in order, starting with the match number ``start``."""
@@ -319,10 +297,9 @@ class PlannedMatches(Sequence[PlannedMatch]):
                 match = self.extra[number - self._starts[-1]]
                 counts[match.configuration.game.name, match.scripted] += 1
             else:
-                index = bisect_right(self._starts, number) - 1
-                block = self.blocks[index]
-                row = block.seated(block.positions()[number - self._starts[index]])
-                counts[block.configuration.game.name, block.instant[row]] += 1
+                block, position = self._located(number)
+                instant = block.instant[block.seated(position)]
+                counts[block.configuration.game.name, instant] += 1
         return counts
 
     def extend(self, matches: Iterable[PlannedMatch]) -> None:
@@ -391,7 +368,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
         for offset, block in zip(self._starts, self.blocks, strict=False):
             selected = [seating_instant is instant for seating_instant in block.instant]
             section = slice(max(0, start - offset), max(0, stop - offset))
-            positions = block.positions()[section] if any(selected) else ()
+            positions = block.positions[section] if any(selected) else ()
             for number, position in enumerate(positions, offset + section.start):
                 if selected[block.seated(position)]:
                     yield block, position, number

@@ -91,9 +91,9 @@ def _by_instances(block: Block, number: int) -> Iterator[PlannedMatch]:
 
     The ``number`` of the configuration determines the first pairing.
     """
-    if block.sampled is not None:
-        indices = _dispersed(len(block.sampled), number)
-        yield from (block.match(block.sampled[index]) for index in indices)
+    if block.draw is not None:
+        indices = _dispersed(len(block), number)
+        yield from (block.match(block.positions[index]) for index in indices)
         return
     rows = len(block.seatings)
     for repeat in range(block.repeats):

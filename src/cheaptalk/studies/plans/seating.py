@@ -56,12 +56,9 @@ TableKind: TypeAlias = tuple[str, tuple[str, ...], str]
 
 
 class Seatings(NamedTuple):
-    """The seatings of a study.
+    """The seatings of each configuration, and the players that cannot play or are in no pairing.
 
-    Attributes:
-        rows: the seatings of each configuration.
-        idle: players that cannot play a game, as (label, game).
-        unseated: labels of players that no pairing includes.
+    Idle players are pairs of label and game.
     """
 
     rows: list[Rows]
@@ -70,12 +67,7 @@ class Seatings(NamedTuple):
 
 
 def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]]) -> Seatings:
-    """Assign the players of a study to the seats of its games.
-
-    Raises:
-        StudyError: a player or a listed seating fits no game, a game has no player, two labels
-            denote the same player, or there are too many seatings.
-    """
+    """Assign the players of a study to the seats of its games."""
     exact = any(entry.form.exact for entry in study.players.values())
 
     def kind_of(game: Game) -> TableKind:

@@ -106,11 +106,7 @@ def _unreachable(player: Seated, reason: str) -> StudyError:
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:
-    """Check that no call is pending in a provider's batch, because it would be paid for twice.
-
-    Raises:
-        StudyError: a call is in a batch.
-    """
+    """Check that no call is pending in a provider's batch, because it would be paid for twice."""
     waiting = calls_in_batches(store, (match.id for match in matches))
     if waiting:
         raise StudyError(

@@ -8,7 +8,7 @@ match resumes, it is replayed with the replies in the ledger; only missing calls
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cache as remembered
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,6 @@ from cheaptalk.rules import Action, DecisionRequest, ReplayMismatch, Table, play
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import study_of
-from cheaptalk.studies.runs.observer import NULL_OBSERVER, End, RunObserver
 from cheaptalk.studies.study import Study
 
 CONCURRENCY = 64
@@ -59,6 +58,26 @@ def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
     }
     number = rows.configurations[configuration.digest]
     return NewMatch(match.id, number, match.planned_instance.key, match.repeat, seats, end)
+
+
+End: TypeAlias = Ended | ReplayMismatch | None
+"""The end of a match, as returned by :meth:`.Host.play`."""
+
+
+class RunObserver:
+    """Base observer of a run; all callbacks are no-ops."""
+
+    def models(self, models: Models) -> Models:
+        """Return the model client, wrapped to observe its calls."""
+        return models
+
+    @contextmanager
+    def match(self, _study: str, _match: PlannedMatch) -> Iterator[Callable[[End], None]]:
+        """Observe a match and all of its calls; yield a callback for the end of the match."""
+        yield lambda _end: None
+
+
+NULL_OBSERVER: RunObserver = RunObserver()
 
 
 Watch: TypeAlias = Callable[[Table], None]

@@ -153,12 +153,9 @@ BEGINNING = 2.0
 
 @dataclass
 class GameWork:
-    """Match counts and work of one game in a run.
+    """The unfinished and ended matches of one game in a run, and the work of the ended matches.
 
-    Attributes:
-        left: unfinished matches.
-        ended: matches ended in this run.
-        work: work of the ended matches, in a common unit: calls to models or seconds.
+    Work is measured in a common unit: calls to models or seconds.
     """
 
     left: int = 0
@@ -170,8 +167,7 @@ class GameWork:
 class TimeLeft:
     """An estimator of a run's remaining time from its recorded progress.
 
-    Attributes:
-        expected: expected work per match by game, for games without ended matches.
+    For games without ended matches, it uses the expected work per match.
     """
 
     games: dict[str, GameWork] = field(default_factory=dict)
@@ -237,9 +233,7 @@ class TimeLeft:
     def after(self, seconds: float, under_way: float = 0.0, elsewhere: int = 0) -> float | None:
         """Return the smoothed estimate of the seconds until the run ends; None if unknown.
 
-        Args:
-            under_way: work done on unfinished matches.
-            elsewhere: number of matches that other runs have ended.
+        Other runs have ended ``elsewhere`` matches; unfinished matches took the work ``under_way``.
         """
         ended = sum(entry.ended for entry in self.games.values())
         work_here = sum(entry.work for entry in self.games.values())

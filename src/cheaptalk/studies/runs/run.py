@@ -20,20 +20,13 @@ from threading import Event
 from types import MappingProxyType
 from typing import Any
 
+from cheaptalk.calls import event_loop
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, BudgetTracker, Cap, study_budget_tracker
 from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.commands import MatchCounts, RunState
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.dispatcher import Dispatcher, Models
-from cheaptalk.calls.event_loop import (
-    CALLED_OFF,
-    INTERRUPTED,
-    awaitable,
-    drive,
-    in_batches,
-    open_dispatcher,
-)
 from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
@@ -56,8 +49,15 @@ from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
-from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
-from cheaptalk.studies.runs.observer import NULL_OBSERVER, RunObserver
+from cheaptalk.studies.runs.host import (
+    CONCURRENCY,
+    IN_BATCHES,
+    NULL_OBSERVER,
+    Host,
+    RunObserver,
+    match_row,
+    recordings,
+)
 from cheaptalk.studies.runs.progress import Progress, TimeLeft
 from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
 from cheaptalk.studies.runs.turns import in_turn
@@ -163,7 +163,9 @@ def run(
                 "patience": patience,
                 "cache": call_cache,
             }
-            new_dispatcher = partial(open_dispatcher, opened, remote_agents=agents, **how)
+            new_dispatcher = partial(
+                event_loop.open_dispatcher, opened, remote_agents=agents, **how
+            )
             calling = (sources, new_dispatcher, models, machines, expected)
             playing = _Run(checked, opened, shares, *calling, progress, observer, stop)
             if agents is not None:
@@ -173,7 +175,7 @@ def run(
     return playing.progress
 
 
-run_async = awaitable(run)
+run_async = event_loop.awaitable(run)
 """The asynchronous version of :func:`run`, for notebooks, servers and concurrent tasks.
 
 The arguments and the return value are those of :func:`run`. The study is played in a thread, which
@@ -284,7 +286,7 @@ class _Run:
         try:
             yield
         except KeyboardInterrupt:
-            self._sum_up(INTERRUPTED)
+            self._sum_up(event_loop.INTERRUPTED)
             raise
         self._sum_up(self.progress.halted)
         self.progress.log_open = not self.store.backend.merge_log()
@@ -379,10 +381,10 @@ class _Run:
                     self.progress.unresolved += mark_unresolved(self.store)
                     self._pass_over_ended()
                 if any(True for _ in self.remaining(instant=False)):
-                    drive(self.play_live(), lambda: self.dispatcher)
+                    event_loop.drive(self.play_live(), lambda: self.dispatcher)
                 if not self.progress.halted:
                     self.store.backend.commit(partial(self.shares.done, share))
-                elif self.progress.halted != CALLED_OFF:
+                elif self.progress.halted != event_loop.CALLED_OFF:
                     self.shares.halt(self.progress.halted)
             elif not self._wait_for_others(LIVE):
                 return
@@ -413,7 +415,7 @@ class _Run:
         self.control.beat()
         if self.control.halted:
             self.shares.halt(self.control.halted)
-        called_off = CALLED_OFF if self.stop.is_set() else None
+        called_off = event_loop.CALLED_OFF if self.stop.is_set() else None
         self.progress.halted = self.control.halted or self.shares.halted or called_off
         return self.progress.halted is not None
 
@@ -428,7 +430,9 @@ class _Run:
             checked = self.checked
             if checked.batching is not None:
                 ids = (match.id for match in self.remaining(instant=False))
-                waited = in_batches(dispatcher, checked.batching, checked.prices, self.tell, ids)
+                waited = event_loop.in_batches(
+                    dispatcher, checked.batching, checked.prices, self.tell, ids
+                )
                 await stack.enter_async_context(waited)
                 dispatcher.budget_tracker = self.budget_tracker()
             self.began = time.monotonic()
@@ -448,7 +452,7 @@ class _Run:
         ids = (match.id for match in self.remaining(instant=False))
         self.progress.waiting = calls_in_batches(self.store, ids)
         self.progress.cached = dispatcher.cache.use if dispatcher.cache else None
-        if dispatcher.halted == INTERRUPTED:
+        if dispatcher.halted == event_loop.INTERRUPTED:
             raise KeyboardInterrupt
 
     async def _calling(self) -> Models | None:
@@ -484,7 +488,7 @@ class _Run:
     def note_state(self, state: RunState) -> None:
         self.progress.state = state
         if self.dispatcher is not None and self.stop.is_set():
-            self.dispatcher.halt(CALLED_OFF)
+            self.dispatcher.halt(event_loop.CALLED_OFF)
         if self.dispatcher is not None and self.checked.batching is None:
             spent = self.dispatcher.budget_tracker.now.spent
             self.progress.seconds_left = self.live.seconds_left(

@@ -30,11 +30,7 @@ class Work(NamedTuple):
 def play_scripted(
     works: Iterator[Work], count: int, workers: int, cluster: Cluster | None = None
 ) -> Iterator[tuple[Share, Chunk]]:
-    """Play matches and yield them in chunks, in the order in which they end.
-
-    Args:
-        cluster: machines that play instead of this machine; None for this machine.
-    """
+    """Play matches on a cluster or this machine, and yield them in chunks as they end."""
     if cluster is not None:
         yield from _play_in_pool(cluster, works, lambda: 3 * cluster.cpus)
     elif workers <= 1 or count < WORTH_WORKERS:

@@ -21,14 +21,9 @@ WRITING: Counter[tuple[str, int]] = Counter()
 
 @contextmanager
 def in_turn(store: Store, work: str | None, stop: Event) -> Iterator[Shares]:
-    """Lock a store for a run, after waiting for other runs in this process.
+    """Lock a store for a run, after waiting for other runs in this process; ``stop`` ends the wait.
 
-    Args:
-        work: see :meth:`.Store.sharing`.
-        stop: an event that ends the wait.
-
-    Raises:
-        StoreLocked: another process or this thread locks the store, or ``stop`` was set.
+    For ``work``, see :meth:`.Store.sharing`.
     """
     run = store.backend.address, get_ident()
     with ExitStack() as stack:
