@@ -171,8 +171,7 @@ class Caller:
     ) -> Thought[T]:
         """Run a player's answer generator to its end, making the calls that it yields.
 
-        Args:
-            attempts: number of calls already recorded for the request.
+        The request has ``attempts`` earlier calls in the record.
         """
         calls: list[dict[str, Any]] = []
         keys: list[CallKey] = []

@@ -217,11 +217,7 @@ LONGEST_LABEL = 200
 
 
 def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return roster entries by label, with numeric labels converted to text.
-
-    Raises:
-        ValueError: a label is invalid, or YAML reads the label as a boolean or null.
-    """
+    """Return roster entries by label; raise a ValueError for an invalid label."""
     for label in players:
         if not str(label).strip():
             raise ValueError("a player has no name; write LABEL: before its entry")

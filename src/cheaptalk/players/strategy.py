@@ -56,12 +56,9 @@ class Scripted:
 class StrategySeat(SeatSpec):
     """The settings of a scripted strategy as a player.
 
-    Attributes:
-        game: the strategy's game; strategies of the same name in two games are different players.
-        strategy: the strategy's name.
-        settings: all settings, including defaults.
-        source: digest of the source code of a function of this program, which distinguishes
-            functions of the same name; None for strategies of packages.
+    Strategies of the same name in two games are different players. ``settings`` include defaults.
+    ``source`` is a digest of the source code of a function of this program, which distinguishes
+    functions of the same name.
     """
 
     instant: ClassVar[bool] = True
@@ -268,11 +265,8 @@ def _resolved(game: str, entry: Any) -> Strategy:
 def strategy_seat(game: str, role: str, entry: Any) -> StrategySeat | None:
     """Return the validated settings of a strategy, or None if the strategy cannot play the role.
 
-    Args:
-        entry: the strategy's name or function, or a mapping with settings.
-
-    Raises:
-        ValueError: the entry is invalid, or a function depends on more than its source.
+    The entry is the strategy's name or function, or a mapping with settings. A ValueError is also
+    raised for a function that depends on more than its source.
     """
     data = {"strategy": entry} if isinstance(entry, str) or callable(entry) else entry
     _check_strategy(data)

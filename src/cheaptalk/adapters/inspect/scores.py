@@ -33,14 +33,10 @@ def achieved(
 ) -> dict[str, Any]:
     """Return a seat's results in a completed match as a dictionary; undefined results are None.
 
-    ``payoff`` is in the game's unit. ``share`` is its position between the rules' minimum and
-    maximum, from 0 to 1; undefined if these aren't attainable, or if several actors share the
-    seat. ``agreement`` exists in games with that metric; ``metrics`` contains all metrics.
-
-    Args:
-        result: None if any seat forfeited the match.
-        kinds: number of the seat's answers by kind.
-        forfeited: whether this seat forfeited the match.
+    ``payoff`` is in the game's unit; ``share`` is its position between the rules' minimum and
+    maximum, from 0 to 1, if these are attainable and the seat has one actor. ``agreement`` exists
+    in games with that metric; ``metrics`` contains all metrics. There is no result if any seat
+    forfeited the match.
     """
     metrics = get_game(game.name).metrics
     payoff = None if result is None else float(game.payoffs(result.outcome)[seat])
