@@ -31,14 +31,8 @@ STEPS = {
 def write_study(url: str, model: str, folder: Path) -> Path:
     path = folder / "batched.json"
     players = {"one": {"model": f"{model}@{url}", "max_tokens": 500}}
-    study = {
-        "name": "batched",
-        "games": GAMES,
-        "players": players,
-        "pairing": "self",
-        "instances": 10,
-    }
-    path.write_text(json.dumps(study))
+    spec = {"name": "batched", "games": GAMES, "players": players, "pairing": "self"}
+    path.write_text(json.dumps(spec | {"instances": 10}))
     return path
 
 
@@ -48,16 +42,8 @@ def play(file: Path, store: Path) -> None:
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     os.environ |= {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
-    sys.argv = [
-        "cheaptalk",
-        "run",
-        str(file),
-        "--store",
-        str(store),
-        "--batch",
-        "--poll-interval",
-        "0.01",
-    ]
+    options = ["--batch", "--poll-interval", "0.01"]
+    sys.argv = ["cheaptalk", "run", str(file), "--store", str(store), *options]
     main()
 
 
