@@ -9,7 +9,6 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.calls.batches import SENDINGS, Batching
-from cheaptalk.mock_server import formats
 from cheaptalk.models import Reply
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store
@@ -203,17 +202,6 @@ def test_run_can_exit_and_collect_batches_later(store: Store) -> None:
         assert progress.left == 0
         assert server.billed.total() == sum(server.sizes) == len(calls(store))
     assert not store.unresolved()
-
-
-def test_implausible_usage_is_replaced_by_our_own_count(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(formats, "counted", lambda conversation, text: (1, 0))
-    with BatchServer() as server:
-        cost = ct.run(small(server, models=MODELS), store, batching=QUICK).cost
-    assert cost is not None
-    assert cost.implausible == cost.calls > 0
-    assert cost.usage.input_tokens > 100 * cost.calls
 
 
 def test_progress_shows_the_state_of_each_batch(store: Store) -> None:

@@ -300,19 +300,6 @@ def test_call_rejected_by_one_cap_reserves_nothing_of_another() -> None:
     asyncio.run(scene())
 
 
-def test_call_sizes_are_estimated_then_learned() -> None:
-    sizes = Sizes()
-    assert sizes.expected(call(90, max_tokens=50)) == Usage(input_tokens=30, output_tokens=50)
-    thinking = sizes.expected(call(90, reasoning=5_000)).output_tokens
-    assert thinking > 5_000
-    sizes.note(call(100), Usage(input_tokens=25, output_tokens=70))
-    assert sizes.expected(call(200)) == Usage(input_tokens=50, output_tokens=70)
-    sizes.note(call(100), Usage(input_tokens=30, output_tokens=10))
-    sizes.note(call(100), Usage())
-    assert sizes.expected(call(200)) == Usage(input_tokens=60, output_tokens=70)
-    assert sizes.expected(call(200, max_tokens=100)).output_tokens == 100
-
-
 @pytest.mark.parametrize("failure", [Failure.TIMED_OUT, Failure.PROVIDER_ERROR])
 def test_failed_calls_without_usage_keep_their_reservation(store: Store, failure: Failure) -> None:
     models = Canned(lambda call, number: Reply(failure=failure, detail="no"))

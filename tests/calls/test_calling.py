@@ -13,7 +13,7 @@ from cheaptalk.models.flow_control import ALONE_IN_A_ROW, DENIALS, SENDINGS, STA
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import spent
-from tests.fakes import Canned, Server, broken, late, legal, study, with_model
+from tests.fakes import Answers, Canned, Server, broken, late, legal, study, with_model
 
 MANY: dict[str, Any] = with_model() | {"instances": 30}
 
@@ -21,6 +21,10 @@ MANY: dict[str, Any] = with_model() | {"instances": 30}
 def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
     message = f"status {status}: {detail}"
     return Reply(failure=Failure.PROVIDER_ERROR, status=status, retry=retry, detail=message)
+
+
+def always(reply: Reply) -> Answers:
+    return lambda call, number: reply
 
 
 def attempts(models: Canned) -> Counter[str]:
@@ -42,15 +46,21 @@ def test_wrong_key_halts_the_run_before_many_matches_fail(store: Store) -> None:
     assert max(attempts(good).values()) == 1
 
 
-def test_unreachable_server_halts_the_run(
+def test_unreachable_server_halts_the_run_and_costs_nothing(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
-    models = Canned(lambda call, number: broken("connection refused"))
-    progress = ct.run(study(**MANY), store, models=models)
-    assert "connection refused; check its URL and its server" in (progress.halted or "")
-    assert len(models.calls) < 100
-    assert progress.left == 60
+    away = broken("away").model_copy(update={"unreached": True})
+    for reply, cure in ((broken("away"), "; check its URL and its server"), (away, "")):
+        models = Canned(always(reply))
+        progress = ct.run(study(**MANY), store, models=models)
+        assert (progress.halted or "").endswith(f" calls: away{cure}")
+        assert len(models.calls) < 100
+        assert progress.left == 60
+    cost = progress.cost
+    assert cost is not None
+    assert cost.unreached == len(models.calls) == lost_calls(store, "small")["unreached"]
+    assert costs_by_player(store, "small") == {"tiny": cost}
 
 
 def test_hanging_server_halts_the_run_before_many_matches_are_lost(
@@ -123,24 +133,6 @@ def test_concurrency_limits_matches_and_waiting_is_no_part_of_the_deadline(store
     progress = ct.run(study(**changes), store, models=models, concurrency=3)
     assert progress.counts == {Status.FINISHED: 20}
     assert models.most == 3
-
-
-def test_unreached_attempts_are_not_counted_as_calls(
-    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
-    away = Reply(failure=Failure.PROVIDER_ERROR, detail="away", retry=True, unreached=True)
-    capped = study(**with_model(), budget={"calls": 1000})
-    unreached = Canned(lambda call, number: away)
-    cost = ct.run(capped, store, models=unreached).cost
-    assert cost is not None
-    assert (cost.calls, cost.unreached) == (0, len(unreached.calls))
-    assert costs_by_player(store, "small") == {"tiny": cost}
-    assert lost_calls(store, "small") == {"unreached": len(unreached.calls)}
-    good = Canned()
-    again = ct.run(capped, store, models=good).cost
-    assert again is not None
-    assert (again.calls, again.unreached) == (len(good.calls), len(unreached.calls))
 
 
 def test_client_exception_fails_its_match_and_settles_its_call(store: Store) -> None:

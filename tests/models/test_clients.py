@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import itertools
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -13,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply, Usage
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import LONGEST
-from tests.models.serving import RequestHandler, exchange
+from tests.models.serving import RequestHandler, always, exchange
 
 CHAT = (ChatMessage(role="user", content="Your price?"),)
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -22,7 +21,6 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "agent/mine": {"text": "7"},
 }
 """An answer of the server of each client."""
-JSON = {"Content-Type": "application/json"}
 
 
 def call(model: str) -> Any:
@@ -32,15 +30,6 @@ def call(model: str) -> Any:
 def single_call(handler: RequestHandler, model: str, deadline: float = 30) -> Reply:
     (reply,), _ = exchange(handler, call(model), deadline=deadline)
     return reply
-
-
-def raw_response(
-    data: bytes, status: int = 200, headers: Mapping[str, str] = JSON
-) -> RequestHandler:
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        return web.Response(body=data, status=status, headers=headers)
-
-    return handler
 
 
 def test_slow_response_times_out_at_deadline() -> None:
@@ -88,7 +77,7 @@ def test_cancelled_call_closes_connection() -> None:
 
 def test_redirect_is_not_followed() -> None:
     for model, status in itertools.product(ANSWERS, (301, 307)):
-        handler = raw_response(b"", status, {"Location": "/elsewhere"})
+        handler = always(b"", status, Location="/elsewhere")
         (reply,), received = exchange(handler, call(model))
         assert len(received.paths) == 1
         assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, status)
@@ -107,7 +96,7 @@ def test_invalid_response_is_retried() -> None:
         b"<html>busy</html>",
     ]:
         for model in ANSWERS:
-            reply = single_call(raw_response(data), model)
+            reply = single_call(always(data), model)
             assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
             assert len(reply.detail or "") <= 500
 
@@ -115,14 +104,14 @@ def test_invalid_response_is_retried() -> None:
 def test_decompression_bomb_is_not_read_completely() -> None:
     bomb = gzip.compress(b" " * (LONGEST * 4))
     assert len(bomb) < LONGEST / 100
-    handler = raw_response(bomb, headers={**JSON, "Content-Encoding": "gzip"})
+    handler = always(bomb, **{"Content-Encoding": "gzip"})
     reply = single_call(handler, "openai/gpt-4o")
     assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
 
 
 def test_two_megabyte_answer_is_complete() -> None:
     answer = json.dumps(ANSWERS["openai/gpt-4o"]).replace('"7"', f'"{"7" * 2_000_000}"')
-    assert single_call(raw_response(answer.encode()), "openai/gpt-4o").text == "7" * 2_000_000
+    assert single_call(always(answer.encode()), "openai/gpt-4o").text == "7" * 2_000_000
 
 
 def test_impossible_token_counts_are_replaced_by_estimate() -> None:
@@ -130,7 +119,7 @@ def test_impossible_token_counts_are_replaced_by_estimate() -> None:
     for count in ["-1", "1e26", "1e400", "NaN", '"many"', "true", "1" * 5_000]:
         for model, field in fields.items():
             data = json.dumps(ANSWERS[model] | {"usage": {field: "?"}}).replace('"?"', count)
-            reply = single_call(raw_response(data.encode()), model)
+            reply = single_call(always(data.encode()), model)
             assert (reply.text, reply.failure) == ("7", None)
             assert reply.usage == Usage(input_tokens=4, output_tokens=1)
             assert (reply.reported or "").startswith(f'{{"{field}": ')

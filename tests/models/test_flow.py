@@ -122,16 +122,6 @@ def test_unlimited_server_is_used_up_to_ceiling() -> None:
     assert few.limiter.limit == START, "an unused limit does not grow"
 
 
-def test_burst_of_answers_raises_limit(clock: Clock) -> None:
-    limiter = limiter_at(clock)
-    for burst in (START, 2 * START, 4 * START):
-        assert limiter.width == burst
-        calls = [limiter.go() for _ in range(limiter.width)]
-        clock.now += 2
-        for call in calls:
-            limiter.back(call, ANSWER)
-
-
 @pytest.mark.parametrize(("share", "seconds", "start"), [(0.01, 0.2, START), (0.02, 2, 500.0)])
 def test_rare_rejections_do_not_reduce_throughput(
     share: float, seconds: float, start: float
@@ -221,7 +211,7 @@ def test_limiter_never_freezes(retry_afters: list[float | None]) -> None:
     assert limiter.wait() < LONGEST
 
 
-def test_fixed_limit_is_respected(clock: Clock) -> None:
+def test_fixed_limit_or_known_capacity_determines_width(clock: Clock) -> None:
     limiter = limiter_at(clock)
     limiter.fixed = 2
     calls = [limiter.go(), limiter.go()]
@@ -230,6 +220,12 @@ def test_fixed_limit_is_respected(clock: Clock) -> None:
     assert limiter.wait() == 0
     limiter.fixed = None
     assert limiter.width == START + 1, "what was learned meanwhile counts"
+    local = RateLimiter("hf/tiny", clock=clock, capacity={"hf/tiny": 16}.get)
+    for reply in [*[ANSWER] * 100, timed_out()]:
+        local.back(local.go(), reply)
+    assert local.width == 16
+    local.fixed = 3
+    assert local.width == 3
 
 
 # Giving up
@@ -360,34 +356,6 @@ def test_number_of_retries_depends_on_trouble(clock: Clock) -> None:
     assert [agent.wait(timed_out()) is None for _ in range(2)] == [False, True]
 
 
-def test_last_retry_after_timeouts_is_sent_alone(clock: Clock) -> None:
-    retries = Retries(limiter_at(clock))
-    alone = []
-    for _ in range(SENDINGS[Trouble.TIMED_OUT]):
-        alone.append(retries.alone)
-        retries.wait(timed_out())
-    assert alone == [False, False, True]
-
-
-def test_known_capacity_determines_width(clock: Clock) -> None:
-    limiter = RateLimiter("hf/tiny", clock=clock, capacity={"hf/tiny": 16}.get)
-    for _ in range(100):
-        limiter.back(limiter.go(), ANSWER)
-    assert limiter.width == 16
-    limiter.back(limiter.go(), timed_out())
-    assert limiter.width == 16
-    limiter.fixed = 3
-    assert limiter.width == 3
-
-
-def test_overload_retries_are_limited_by_time(clock: Clock) -> None:
-    retries = Retries(limiter_at(clock))
-    for _ in range(100):
-        assert retries.wait(overloaded()) is not None
-    clock.now = PATIENCE
-    assert retries.wait(overloaded()) is None
-
-
 @pytest.mark.parametrize(("reply", "before"), [(UNREACHED, 0), (unreachable(), IN_A_ROW)])
 def test_known_unreachable_server_is_retried_until_patience_ends(
     clock: Clock, reply: Reply, before: int
@@ -415,43 +383,31 @@ def test_backoff_grows_with_full_jitter_up_to_maximum(clock: Clock) -> None:
     assert all(low < 0.05 * high for low, high in zip(shortest, longest, strict=True))
     assert [round(high / 0.5, 0) for high in longest[:4]] == [1, 2, 4, 8]
     assert max(longest) <= LONGEST
+    for retry_after, low in ((7, 7), (3600, LONGEST)):
+        (pause,) = retry_pauses(clock, overloaded(retry_after))
+        assert pause is not None
+        assert low <= pause <= low + 0.5
+    clock.now = PATIENCE
+    assert retries.wait(overloaded()) is None, "overload is limited by time"
 
 
-def test_retry_after_is_respected_up_to_maximum(clock: Clock) -> None:
-    (soon,) = retry_pauses(clock, overloaded(7))
-    (never,) = retry_pauses(clock, overloaded(3600))
-    assert soon is not None
-    assert 7 <= soon <= 7.5
-    assert never is not None
-    assert LONGEST <= never <= LONGEST + 0.5
-
-
-def test_overtaken_timeout_does_not_reduce_limit() -> None:
-    """Other calls are answered immediately meanwhile, so a queue can't have caused the timeout."""
-    now = 0.0
-    limiter = RateLimiter("agent/mine", clock=lambda: now, rng=seeded_rng())
+@pytest.mark.parametrize(("others", "seconds"), [(IN_A_ROW, 0), (IN_A_ROW, 8), (0, 0)])
+def test_last_retry_after_timeouts_is_sent_alone_unless_server_hangs(
+    clock: Clock, others: int, seconds: float
+) -> None:
+    """If many other calls are answered quickly, a queue can't have caused the timeout."""
+    limiter = limiter_at(clock, name=AGENT)
     retries, stuck = Retries(limiter), limiter.go()
-    for _ in range(IN_A_ROW):
-        limiter.back(limiter.go(), ANSWER)
-    now = 60.0
-    limit = limiter.limit
-    assert retries.wait(timed_out(), stuck) is not None
-    limiter.back(stuck, timed_out())
-    assert not retries.alone
-    assert limiter.limit == limit
-    assert limiter.wait() == 0
-
-
-def test_timeout_under_load_is_retried_alone() -> None:
-    """If all answers are slow, being overtaken is no evidence of a hang."""
-    now = 0.0
-    limiter = RateLimiter("agent/mine", clock=lambda: now, rng=seeded_rng())
-    retries, stuck = Retries(limiter), limiter.go()
-    for _ in range(IN_A_ROW // 2):
+    for _ in range(others // 2):
         calls = limiter.go(), limiter.go()
-        now += 8
+        clock.now += seconds
         for call in calls:
             limiter.back(call, ANSWER)
-    assert not limiter.hung(stuck)
+    clock.now += 60 if seconds == 0 else 0
+    limit, hung = limiter.limit, others > 0 and seconds == 0
+    assert limiter.hung(stuck) is hung
+    assert not retries.alone
     retries.wait(timed_out(), stuck)
-    assert retries.alone
+    limiter.back(stuck, timed_out())
+    assert retries.alone is not hung
+    assert (limiter.limit == limit) is hung

@@ -1,19 +1,15 @@
 """Calls to servers with the OpenAI chat format, over real HTTP."""
 
-import asyncio
 import json
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.openai import read
 from cheaptalk.models.http.transport import CALL_HEADER
-from tests.fakes import Server, at_home
-from tests.model_server import Handler, nothing_special
+from tests.models.serving import Received, RequestHandler, always, exchange
 
 KEY = "sk-very-secret-42"
 CHAT = (
@@ -27,30 +23,15 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_API_KEY", KEY)
 
 
-def ask(handler: Handler, *, home: bool = True, **settings: Any) -> tuple[Reply, Server]:
-    """Call a server with this handler, at its provider's own URL or at another one."""
-    settings_ = ModelSettings.model_validate(settings)
+def ask(handler: RequestHandler, **settings: Any) -> tuple[Reply, Received]:
+    """Call a server with this handler at its provider's own URL."""
+    valid = ModelSettings.model_validate(settings)
 
-    async def call_model(url: str) -> Reply:
-        call = ModelCall(model=f"vllm/tiny@{url}", messages=CHAT, settings=settings_)
-        async with open_models() as models:
-            return await models.call(call, "m/0/alice/0/1", 30)
+    def call(url: str) -> ModelCall:
+        return ModelCall(model=f"vllm/tiny@{url}", messages=CHAT, settings=valid)
 
-    with (
-        Server(handler=handler) as server,
-        at_home("vllm", server.url) if home else nullcontext(),
-    ):
-        return asyncio.run(call_model(server.url)), server
-
-
-def always(data: Any, status: int = 200, **headers: str) -> Handler:
-    """Return a handler that always sends the same JSON, or the same text."""
-
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        text = data if isinstance(data, str) else json.dumps(data)
-        return web.Response(text=text, status=status, headers=headers)
-
-    return handler
+    (reply,), received = exchange(handler, call, home=True)
+    return reply, received
 
 
 def completion_of(finish: str = "stop", **message: Any) -> dict[str, Any]:
@@ -58,32 +39,33 @@ def completion_of(finish: str = "stop", **message: Any) -> dict[str, Any]:
     return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
 
 
-def stream(*pieces: Any) -> Handler:
+def stream(*pieces: Any) -> RequestHandler:
     """Return a handler that streams even if the request doesn't set ``stream``."""
     lines = [": a comment", *(f"data: {json.dumps(piece)}" for piece in pieces), "data: [DONE]"]
     return always("\n\n".join(lines), **{"Content-Type": "text/event-stream"})
 
 
 def test_request_and_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    reply, server = ask(nothing_special, temperature=0.5, max_tokens=70, stop=["END"])
-    assert server.bodies == [
-        {
-            "model": "tiny",
-            "messages": [message.model_dump() for message in CHAT],
-            "temperature": 0.5,
-            "max_tokens": 70,
-            "stop": ["END"],
-        }
-    ]
-    assert server.headers[CALL_HEADER] == "m/0/alice/0/1" == server.calls[0]
-    assert server.headers["Authorization"] == f"Bearer {KEY}"
-    assert (reply.model, reply.finish, reply.failure) == ("tiny-2026-01-01", "stop", None)
-    assert reply.sent == {"temperature": 0.5, "max_tokens": 70, "stop": ["END"]}
-    assert reply.usage.input_tokens > 0
+    answer = always(completion_of(content="Good day.") | {"model": "tiny-2026-01-01"})
+    settings = {"temperature": 0.5, "max_tokens": 70, "stop": ["END"]}
+    reply, received = ask(answer, **settings)
+    messages = [message.model_dump() for message in CHAT]
+    assert received.bodies == [{"model": "tiny", "messages": messages} | settings]
+    assert received.paths == ["/chat/completions"]
+    assert received.headers[0][CALL_HEADER] == "m/0/alice/0/0"
+    assert received.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert reply == Reply(
+        text="Good day.",
+        model="tiny-2026-01-01",
+        finish="stop",
+        usage=Usage(input_tokens=4, output_tokens=2),
+        sent=settings,
+        seconds=reply.seconds,
+    )
     assert reply.seconds > 0
     monkeypatch.delenv("VLLM_API_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-provider")
-    assert "Authorization" not in ask(nothing_special)[1].headers
+    assert "Authorization" not in ask(answer)[1].headers[0]
 
 
 THINKING: list[dict[str, Any]] = [
@@ -205,10 +187,10 @@ def test_unrequested_stream_is_assembled(pieces: list[Any], fields: dict[str, An
 
 
 def test_stream_request_includes_usage() -> None:
-    reply, server = ask(stream(piece("stop", content="Good day.")), stream=True)
+    reply, received = ask(stream(piece("stop", content="Good day.")), stream=True)
     assert reply.text == "Good day."
-    assert server.bodies[0]["stream"] is True
-    assert server.bodies[0]["stream_options"] == {"include_usage": True}
+    assert received.bodies[0]["stream"] is True
+    assert received.bodies[0]["stream_options"] == {"include_usage": True}
 
 
 def test_malformed_reply_is_retried() -> None:

@@ -7,7 +7,6 @@ import pytest
 from pydantic import ValidationError
 
 from cheaptalk.players import ModelSeat, RosterEntry
-from cheaptalk.players.language_model.seat import LATER
 from cheaptalk.records.identity import player_digest
 from cheaptalk.rules import get_game
 
@@ -81,7 +80,7 @@ def test_every_setting_changes_the_digest() -> None:
 
 
 def test_defaults_of_later_settings_are_not_written() -> None:
-    for name in LATER:
+    for name in ModelSeat.optional:
         default = ModelSeat.model_fields[name].default
         seat = ModelSeat.model_validate(FULL | {name: default})
         assert player_digest(seat) == RECORDED[2][1]

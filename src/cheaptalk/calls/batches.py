@@ -189,7 +189,7 @@ class Batches:
         return bool(reply.failure and reply.retry)
 
     async def recover(self, batches: Sequence[Batch]) -> None:
-        """Collect earlier runs' batches; raise Halted if one has not ended and the run cannot wait."""
+        """Collect earlier runs' batches; raise Halted if the run would have to wait but cannot."""
         carrying = (self._carry(batch, fresh=False) for batch in batches)
         for end in await asyncio.gather(*carrying, return_exceptions=True):
             if isinstance(end, BaseException):

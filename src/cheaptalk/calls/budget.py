@@ -195,17 +195,12 @@ class BudgetTracker:
     """A tracker of the budgets of a study, a run and its matches, including calls in flight.
 
     The size of a call is estimated from its characters, earlier calls to the model, and
-    ``max_tokens`` or the longest answer so far.
+    ``max_tokens`` or the longest answer so far. Calls in provider batches cost less.
 
-    Args:
-        spent: the study's cost before this run.
-        batch: whether calls are sent in provider batches, which cost less.
-
-    Attributes:
-        short: whether the study's own budget refused a call, so that further runs would not help;
-            :meth:`set` changes only the budget of this run.
-        uncountable: whether a limit refused a call because earlier calls had no token count.
-        used_up: accounts of matches that exhausted their own budget.
+    ``short`` is set if the study's own budget refused a call, so that further runs would not help;
+    :meth:`set` changes only the budget of this run. ``uncountable`` is set if a limit refused a
+    call because earlier calls had no token count. ``used_up`` has the accounts of matches that
+    exhausted their own budget.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from cheaptalk.rules import counted
 
 
 class CacheUse(NamedTuple):
-    """Statistics of a run's response cache; ``saved`` is in tokens, and ``misses`` include ``damaged``."""
+    """Statistics of a run's cache: calls, the tokens that hits saved, and damaged entries."""
 
     hits: int
     misses: int

@@ -215,7 +215,7 @@ def live_state(store: Store) -> RunState | None:
 
 
 def last_state(store: Store) -> RunState | None:
-    """Return the state last published by a run, which may have been killed; None if there is none."""
+    """Return the state last published, if any, by a run that may have been killed."""
     mailbox = store.backend.mailbox
     try:
         text = mailbox.read_state()

@@ -22,7 +22,7 @@ class BatchLine(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The progress of a batch: the provider's name of the state, and the number of processed calls."""
+    """The progress of a batch: the provider's state, and the number of processed calls."""
 
     state: str
     ended: bool
@@ -55,7 +55,7 @@ class BatchServer(ABC):
 
     @abstractmethod
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        """Return the id of a batch submitted with a tag after ``since``, in Unix seconds, or None."""
+        """Return the id of a batch submitted with a tag after a Unix time, or None."""
 
     @abstractmethod
     async def look(self, name: str) -> Look:

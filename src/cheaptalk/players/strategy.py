@@ -12,7 +12,7 @@ from hashlib import sha256
 from textwrap import dedent
 from typing import Any, ClassVar, TypeGuard
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from cheaptalk.models.model_strings import hint
 from cheaptalk.players.protocol import Answer, Kind, Thinking
@@ -61,17 +61,13 @@ class StrategySeat(SeatSpec):
     functions of the same name.
     """
 
+    optional: ClassVar[frozenset[str]] = frozenset({"source"})
     instant: ClassVar[bool] = True
 
     game: str
     strategy: str
     settings: dict[str, Any] = Field(default_factory=dict)
     source: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = serialize(self)
-        return {key: value for key, value in data.items() if value is not None}
 
     def check(self) -> None:
         """Raise an error if the strategy is unknown, or if its function was replaced."""
