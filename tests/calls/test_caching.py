@@ -136,10 +136,7 @@ def test_resumed_run_reads_earlier_hits_from_the_store(
         assert reply_texts(other) == reply_texts(store)
 
 
-def test_batches_use_the_cache(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: Path, store: Store
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-open-secret")
+def test_batches_use_the_cache(tmp_path: Path, file: Path, store: Store) -> None:
     with BatchServer() as server, empty_store(tmp_path) as other:
         scripts = {"fair": {"strategy": "equal_split"}, "firm": {"strategy": "fixed_demand"}}
         players = {"tiny": {"model": f"openai/gpt-4o@{server.url}"}} | scripts
