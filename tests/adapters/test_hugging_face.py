@@ -49,7 +49,11 @@ def test_datasets_loads_every_exported_table(
 
 def test_card_is_parsed_by_hub_and_explains_every_column(played: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
-    about = {"title": "On: 'instances' #1", "licence": "cc-by-4.0", "citation": "Nobody (2026)."}
+    about: dict[str, Any] = {
+        "title": "On: 'instances' #1",
+        "licence": "cc-by-4.0",
+        "citation": "Nobody (2026).",
+    }
     done = write_dataset(played, "small", tmp_path / "set", **about)
     card = hub.DatasetCard.load(tmp_path / "set" / "README.md")
     assert (card.data.license, card.data.pretty_name) == (about["licence"], about["title"])

@@ -129,7 +129,7 @@ def test_cap_is_nearly_used_up_but_not_exceeded(store: Store, uncapped: Canned, 
     needed = sum(map(cost_of, uncapped.calls))
     cap = round(needed / 2, 2 if unit == "dollars" else None)
     models, more = Canned(counting), Canned(counting)
-    progress = run(store, models, **{unit: cap})
+    progress = run(store, models, None, **{unit: cap})
     cost = getattr(spent(store, 1), unit)
     shown = money if unit == "dollars" else "{:,}".format
     limit = f"{shown(cap)} tokens" if unit == "tokens" else shown(cap)
@@ -140,7 +140,7 @@ def test_cap_is_nearly_used_up_but_not_exceeded(store: Store, uncapped: Canned, 
     )
     assert cost == pytest.approx(sum(map(cost_of, models.calls)))
     assert cap - 2 * max(map(cost_of, uncapped.calls)) < cost <= cap
-    assert run(store, more, **{unit: 2 * needed}).left == 0
+    assert run(store, more, None, **{unit: 2 * needed}).left == 0
     assert getattr(spent(store, 1), unit) == pytest.approx(needed)
     assert sorted(models.numbers + more.numbers) == sorted(uncapped.numbers)
     for record in store.records(bodies=True):

@@ -219,7 +219,8 @@ def test_cancelled_batch_keeps_answered_calls(model: str) -> None:
 
 
 def test_malformed_batch_is_transient_error() -> None:
-    for shape in [{"request_counts": [1]}, {"id": 7}, {"created_at": [1]}]:
+    shapes: list[dict[str, Any]] = [{"request_counts": [1]}, {"id": 7}, {"created_at": [1]}]
+    for shape in shapes:
         batch = STOPPED | {"request_counts": {}} | shape
 
         async def special(

@@ -104,7 +104,7 @@ def test_invalid_response_is_retried() -> None:
 def test_decompression_bomb_is_not_read_completely() -> None:
     bomb = gzip.compress(b" " * (LONGEST * 4))
     assert len(bomb) < LONGEST / 100
-    handler = always(bomb, **{"Content-Encoding": "gzip"})
+    handler = always(bomb, 200, **{"Content-Encoding": "gzip"})
     reply = single_call(handler, "openai/gpt-4o")
     assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
 

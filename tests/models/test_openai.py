@@ -42,7 +42,7 @@ def completion_of(finish: str = "stop", **message: Any) -> dict[str, Any]:
 def stream(*pieces: Any) -> RequestHandler:
     """Return a handler that streams even if the request doesn't set ``stream``."""
     lines = [": a comment", *(f"data: {json.dumps(piece)}" for piece in pieces), "data: [DONE]"]
-    return always("\n\n".join(lines), **{"Content-Type": "text/event-stream"})
+    return always("\n\n".join(lines), 200, **{"Content-Type": "text/event-stream"})
 
 
 def test_request_and_answer(monkeypatch: pytest.MonkeyPatch) -> None:

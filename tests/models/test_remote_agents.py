@@ -135,7 +135,7 @@ def expire(monkeypatch: pytest.MonkeyPatch) -> Event:
 def test_request_stays_open_until_answered_once() -> None:
     async def interact(client: Client) -> None:
         assert await client.requests(wait=20) == [CALL]  # fetched, then lost in transit
-        for sent, status, why in [
+        cases: list[tuple[dict[str, Any], int, str]] = [
             ({"data": b"7 dollars"}, 400, "invalid answer"),
             ({"json": [CALL]}, 400, 'set "call" to the id of the request'),
             ({"json": {"answer": {"price": 7}}}, 400, 'set "call"'),
@@ -144,7 +144,8 @@ def test_request_stays_open_until_answered_once() -> None:
             ({"json": {"call": "m/7/bob/0/0", "text": "7"}}, 404, 'no request "m/7/bob/0/0"'),
             ({"data": b"[" * 100_000}, 400, "invalid answer"),
             ({"data": BytesIO(b"7" * 2**20)}, 413, f"the maximum is {LARGEST:,} bytes"),
-        ]:
+        ]
+        for sent, status, why in cases:
             answer_status, problem = await client.answer(**sent)
             assert (answer_status, why in problem["error"]) == (status, True), problem
             assert await client.requests() == [CALL]
@@ -340,7 +341,7 @@ def test_openapi_description_matches_routes_and_schemas() -> None:
         for query, limits in (("wait", "0 to 60"), ("max", "1 to 64")):
             for number in ("long", "nan", "65"):
                 error = {"error": f"{query} must be a number from {limits}"}
-                assert await client.look(**{query: number}) == (400, error)
+                assert await client.look("mine", HEADERS, **{query: number}) == (400, error)
 
     replies_to(interact)
     routes = AgentServer(TOKENS, 0, tokens=TOKENS).app().router.routes()
