@@ -137,13 +137,7 @@ END
 
 
 def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
-    """Use an extra in a folder, and return success and output.
-
-    Args:
-        extra: its name.
-        programs: the folder of ``python`` and ``cheaptalk``.
-        folder: an empty folder.
-    """
+    """Use an extra in an empty folder with the given programs, and return success and output."""
     (folder / "small.yaml").write_text(STUDY, encoding="utf-8")
     there = environment(folder / "home") | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
@@ -159,15 +153,7 @@ def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
 def install(wheel: Path, extra: str, python: str, folder: Path, resolution: str) -> int:
     """Install the wheel with an extra into a new environment; return the number of packages.
 
-    Args:
-        wheel: the wheel.
-        extra: the extra's name.
-        python: the version or path of the interpreter.
-        folder: the new environment.
-        resolution: the versions of dependencies that uv selects, such as ``highest``.
-
-    Raises:
-        CalledProcessError: the installation failed.
+    The interpreter is a version or a path, and the resolution that of uv, such as ``highest``.
     """
     uv = Path(sys.executable).parent / "uv"
     subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)

@@ -78,32 +78,23 @@ def plugin_warnings() -> list[str]:
 
 
 @pytest.mark.usefixtures("greed")
-def test_style_of_a_package_extends_a_game(cheaptalk: Command) -> None:
-    shown = cheaptalk(
-        "model", "prompt", "bargaining", "--prompt-style", "stepwise", "--seat", "bob"
-    )
-    assert "Think first. What is this offer worth to you" in shown.out
-    assert "Do you accept?" in shown.out
+def test_parts_of_a_package_extend_a_game(cheaptalk: Command, store: ct.Store) -> None:
+    command = ("model", "prompt", "bargaining", "--prompt-style", "stepwise", "--seat", "bob")
+    shown = cheaptalk(*command).out
+    assert "Think first. What is this offer worth to you" in shown
+    assert "Do you accept?" in shown
     game_spec = ct.get_game("bargaining")
     assert next(iter(game_spec.styles)) == ct.styles.style("bargaining").name == "plain"
     ct.conformance.check_words(game_spec, game_spec.rules(), "any seed")
-
-
-@pytest.mark.usefixtures("greed")
-def test_metric_of_a_package_becomes_a_column(store: ct.Store) -> None:
     ct.run(study(), store)
     assert "unevenness" in ct.frames.match_frames(store, "small")["bargaining"].columns
-
-
-@pytest.mark.usefixtures("greed")
-def test_rubric_of_a_package_is_compared_with_its_check(
-    store: ct.Store,
-) -> None:
-    ct.run(study(), store)
     assert find_rubric("greed").labels == ["modest", "greedy"]
     ct.judge(store, "small", ct.judges.judge_of("greed", "script/legal"))
     (agreement,) = ct.judges.agreements(store, "small")
     assert agreement.items > 0
+    metric = ct.Metric("unevenness", lambda result: 0.0)
+    with pytest.raises(ct.CheaptalkError, match=r"^greed already registers a metric"):
+        ct.register(metric, game="bargaining")
 
 
 def test_register_adds_parts_without_a_package() -> None:
@@ -138,13 +129,6 @@ def test_register_adds_parts_without_a_package() -> None:
 def test_register_does_not_replace_parts_of_a_game(thing: object, name: str | None) -> None:
     with pytest.raises(ct.CheaptalkError, match=r"^bargaining already has a \w+ named .*; choose"):
         ct.register(thing, name=name, game="bargaining")
-
-
-@pytest.mark.usefixtures("greed")
-def test_register_does_not_replace_parts_of_a_package() -> None:
-    metric = ct.Metric("unevenness", lambda result: 0.0)
-    with pytest.raises(ct.CheaptalkError, match=r"^greed already registers a metric"):
-        ct.register(metric, game="bargaining")
 
 
 def test_registering_an_ambiguous_file_raises_error(tmp_path: Path) -> None:

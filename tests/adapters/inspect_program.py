@@ -34,8 +34,6 @@ EVALS: dict[str, tuple[Any, Model, dict[str, Any]]] = {
     "illegal": (SAMPLE, lambda _: ("No answer.", "stop"), {"instances": 1}),
     "tagged": (NAMES[3], omit_first_tag, {"instances": 1, "seed": 7, **TAGGED}),
     "half": (NAMES[0], lambda _: ('{"decision": "accept"}', "stop"), {"instances": 1, **HALF}),
-    "truncated": (NAMES[0], lambda _: ('{"alice', "max_tokens"), {"instances": 1, "tries": 2}),
-    "filtered": (NAMES[0], lambda _: ("", "content_filter"), {"instances": 1, "tries": 2}),
 }
 """Evaluations by the folder of their logs: tasks, mock model and task arguments."""
 

@@ -42,7 +42,7 @@ def test_invalid_answer_is_retried_with_reason() -> None:
         table.step("[message] Hello?")
 
 
-def test_truncated_and_filtered_replies_are_counted() -> None:
+def test_replies_are_counted_and_paid_according_to_rules() -> None:
     table = chat_environment("bargaining", other="equal_split", tries=1)
     table.reset("first")
     assert table.step(Reply(text='{"alice_gain": 5', finish="length")).kind is Kind.TRUNCATED
@@ -51,12 +51,9 @@ def test_truncated_and_filtered_replies_are_counted() -> None:
     assert (ended.kind, ended.over, ended.reward) == (Kind.FILTERED, True, 0)
     assert table.table.forfeited == {"alice"}
     assert table.table.outcome is None
-
-
-def test_agreement_pays_according_to_rules() -> None:
-    table = chat_environment("bargaining", {"money": 100, "messages": False}, "bob", "equal_split")
-    table.reset("first")
-    assert table.step('{"decision": "accept"}').reward == 50
+    bob = chat_environment("bargaining", {"money": 100, "messages": False}, "bob", "equal_split")
+    bob.reset("first")
+    assert bob.step('{"decision": "accept"}').reward == 50
 
 
 def test_invalid_settings_raise_error() -> None:

@@ -9,7 +9,6 @@ import pytest
 @pytest.mark.parametrize(
     ("name", "module", "extra"),
     [
-        ("pettingzoo_env", "pettingzoo", "pettingzoo"),
         ("pettingzoo_parallel_env", "gymnasium", "pettingzoo"),
         ("openspiel_game", "pyspiel", "openspiel"),
     ],

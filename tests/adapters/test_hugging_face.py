@@ -49,16 +49,14 @@ def test_datasets_loads_every_exported_table(
 
 def test_card_is_parsed_by_hub_and_explains_every_column(played: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
-    done = write_dataset(
-        played,
-        "small",
-        tmp_path / "set",
-        title="On: 'instances' #1",
-        licence="cc-by-4.0",
-        citation="Nobody (2026).",
-    )
+    about: dict[str, Any] = {
+        "title": "On: 'instances' #1",
+        "licence": "cc-by-4.0",
+        "citation": "Nobody (2026).",
+    }
+    done = write_dataset(played, "small", tmp_path / "set", **about)
     card = hub.DatasetCard.load(tmp_path / "set" / "README.md")
-    assert (card.data.license, card.data.pretty_name) == ("cc-by-4.0", "On: 'instances' #1")
+    assert (card.data.license, card.data.pretty_name) == (about["licence"], about["title"])
     assert {"cheaptalk", *GAMES} <= set(card.data.tags)
     assert card.data.size_categories == ["n<1K"]
     assert [entry["config_name"] for entry in card.data.configs] == list(TABLES)
@@ -69,7 +67,7 @@ def test_card_is_parsed_by_hub_and_explains_every_column(played: Path, tmp_path:
         sections = card.text.partition(f"\n### {config['config_name']}\n")[2].partition("\n#")[0]
         columns = pl.read_parquet_schema(tmp_path / "set" / file)
         assert [name for name in columns if f"\n| {name} |" not in sections] == []
-    assert card.text.rstrip().endswith("Nobody (2026).")
+    assert card.text.rstrip().endswith(about["citation"])
     spec = card.text.partition("```yaml\n")[2].partition("\n```")[0]
     assert ct.yaml_files.parse_yaml(spec)["players"].keys() == CHANGES["players"].keys()
     assert "Some players were human participants" not in card.text

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import isnan
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -13,6 +13,7 @@ import cheaptalk as ct
 from cheaptalk.adapters import write_inspect_logs
 from cheaptalk.records import MatchRecord, Store
 from tests.conftest import Command
+from tests.fakes import study
 from tests.played import Models
 
 log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
@@ -43,6 +44,31 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture(scope="module")
+def logs(played: Store, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Any]:
+    """Write the logs of the study, and return them by game and player."""
+    folder = tmp_path_factory.mktemp("written") / "logs"
+    done = write_inspect_logs(played, "mixed", folder)
+    written = logs_in(folder)
+    samples = sum(len(eval_log.samples) for eval_log in written.values())
+    assert done.rows == {"logs": len(written), "samples": samples}
+    return written
+
+
+Sample: TypeAlias = tuple[MatchRecord, Any]
+
+
+@pytest.fixture
+def samples(played: Store, logs: dict[tuple[str, str], Any]) -> list[Sample]:
+    """Return all samples, each with the record of its match."""
+    records = {record.id: record for record in played.records("mixed", bodies=True)}
+    return [
+        (records[sample.metadata["match_id"]], sample)
+        for eval_log in logs.values()
+        for sample in eval_log.samples
+    ]
+
+
 def logs_in(folder: Path) -> dict[tuple[str, str], Any]:
     """Return the logs of a folder by game and player, validated by Inspect's own classes."""
     names = [info.name for info in log.list_eval_logs(str(folder))]
@@ -52,20 +78,9 @@ def logs_in(folder: Path) -> dict[tuple[str, str], Any]:
     return {(eval_log.eval.task, eval_log.eval.metadata["player"]): eval_log for eval_log in logs}
 
 
-def samples(store: Store, folder: Path) -> Iterator[tuple[MatchRecord, Any]]:
-    """Yield all samples, each with the record of its match."""
-    records = {record.id: record for record in store.records("mixed", bodies=True)}
-    for eval_log in logs_in(folder).values():
-        for sample in eval_log.samples:
-            yield records[sample.metadata["match_id"]], sample
-
-
-def test_logs_contain_messages_and_replies_verbatim(played: Store, tmp_path: Path) -> None:
-    done = write_inspect_logs(played, "mixed", tmp_path / "logs")
-    pairs = list(samples(played, tmp_path / "logs"))
-    assert done.rows == {"logs": len(logs_in(tmp_path / "logs")), "samples": len(pairs)}
+def test_logs_contain_messages_and_replies_verbatim(samples: list[Sample]) -> None:
     replies = 0
-    for record, sample in pairs:
+    for record, sample in samples:
         answers = [answer for answer in record.answers if answer.actor == sample.metadata["actor"]]
         calls = [call for answer in answers for call in answer.calls]
         model_events = [event for event in sample.events if event.event == "model"]
@@ -84,12 +99,9 @@ def test_logs_contain_messages_and_replies_verbatim(played: Store, tmp_path: Pat
     assert replies > 20
 
 
-def test_scores_are_payoffs_and_forfeits_count_for_their_player(
-    played: Store, tmp_path: Path
-) -> None:
-    write_inspect_logs(played, "mixed", tmp_path / "logs")
+def test_scores_are_payoffs_and_forfeits_count_for_their_player(samples: list[Sample]) -> None:
     seen: Counter[tuple[str, bool, int]] = Counter()
-    for record, sample in samples(played, tmp_path / "logs"):
+    for record, sample in samples:
         outcome, seat = sample.scores["outcome"].value, sample.metadata["actor"]
         player = record.label(record.seat_of(seat))
         seen[player, isnan(outcome["payoff"]), outcome["forfeited"]] += 1
@@ -100,9 +112,9 @@ def test_scores_are_payoffs_and_forfeits_count_for_their_player(
     assert {key for key in seen if key[2]} == {("mute", True, 1)}
 
 
-def test_each_log_has_one_game_and_player_with_mean_payoffs(played: Store, tmp_path: Path) -> None:
-    write_inspect_logs(played, "mixed", tmp_path / "logs")
-    logs = logs_in(tmp_path / "logs")
+def test_each_log_has_one_game_and_player_with_mean_payoffs(
+    logs: dict[tuple[str, str], Any],
+) -> None:
     both = ("cheaptalk/bargaining", "cheaptalk/persuasion")
     assert {key for key in logs if key[1] != "broken"} == {
         (game, player) for game in both for player in ("able", "mute")
@@ -137,12 +149,7 @@ def test_command_writes_logs_to_new_folder(played: Store, cheaptalk: Command) ->
 
 
 def test_study_without_models_raises_error(store: Store, tmp_path: Path) -> None:
-    scripts = {
-        "name": "scripts",
-        "games": [{"game": "bargaining", "instances": 1}],
-        "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}},
-    }
-    ct.run(ct.studies.parse_study(scripts, "a test"), store)
-    with pytest.raises(ct.CheaptalkError, match="scripts: no match of a model has ended"):
-        write_inspect_logs(store, "scripts", tmp_path / "logs")
+    ct.run(study(), store)
+    with pytest.raises(ct.CheaptalkError, match="small: no match of a model has ended"):
+        write_inspect_logs(store, "small", tmp_path / "logs")
     assert not (tmp_path / "logs").exists()

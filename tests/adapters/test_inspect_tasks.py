@@ -104,25 +104,10 @@ def test_share_is_relative_to_attainable_payoff(evaluated: Path) -> None:
     assert eval_log.eval.metadata == {"seat": "bob", "unit": "dollars"}
 
 
-@pytest.mark.parametrize("kind", ["truncated", "filtered"])
-def test_truncated_and_filtered_replies_are_counted(evaluated: Path, kind: str) -> None:
-    (sample,) = read(evaluated / kind)["cheaptalk/bargaining"].samples
-    outcome, answers = scores(sample)
-    assert (answers[kind], sum(answers.values()), outcome["forfeited"]) == (1, 1, 1)
-
-
-def test_invalid_settings_raise_error_before_run() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"seat": "carol"}, 'bargaining has no seat "carol"'),
-        ({"other": "openai/gpt-4o"}, "must be scripted"),
-        ({"parameters": {"money": -1}}, "money"),
-        ({"instances": 0}, "at least 1, not 0"),
-    ]
-    for arguments, error in cases:
-        with pytest.raises(ct.CheaptalkError, match=error):
-            inspect_task("bargaining", **arguments)
-
-
-def test_missing_inspect_error_names_extra() -> None:
+def test_missing_inspect_and_invalid_settings_raise_error() -> None:
+    with pytest.raises(ct.CheaptalkError, match='bargaining has no seat "carol"'):
+        inspect_task("bargaining", seat="carol")
+    with pytest.raises(ct.CheaptalkError, match="at least 1, not 0"):
+        inspect_task("bargaining", instances=0)
     with pytest.raises(ct.CheaptalkError, match=r'pip install "cheaptalk\[inspect\]"'):
         inspect_part("inspect_ai_that_is_not_there")

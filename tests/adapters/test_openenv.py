@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import cheaptalk as ct
 from cheaptalk.adapters import chat_environment, openenv_app
 
 pytestmark = pytest.mark.lm
@@ -59,8 +58,3 @@ def test_openenv_client_plays_concurrent_matches_as_locally() -> None:
         assert first.state()["step_count"] == 2
         with pytest.raises(Exception, match="start a match with reset"):
             first.step({"text": TAKEN})
-
-
-def test_invalid_settings_raise_error_before_serving() -> None:
-    with pytest.raises(ct.CheaptalkError, match="no seat"):
-        openenv_app("deal_or_no_deal", seat="player_3")

@@ -53,21 +53,17 @@ def test_games_pass_random_play_checks(tmp_path: Path) -> None:
         assert first == replayed
 
 
-def test_full_trees_pass_checks_with_same_node_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_trees_have_same_nodes_and_best_response_gains(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in LISTED:
         game = small(name)
-        tree = Tree(game.arrays)
+        tree, uniform = Tree(game.arrays), UniformRandomPolicy(game)
         over = np.concatenate([level.over for level in tree.levels])
         nodes = int(len(tree.chances) > 1), int((~over).sum()), int(over.sum())
         monkeypatch.setitem(api_test.TOTAL_NUM_STATES, name, nodes)
         monkeypatch.setitem(api_test.PERFECT_RECALL_NUM_STATES, name, tree.decisions)
         assert_passes(api_test.EnforceAPIOnFullTreeBase, game)
-
-
-def test_best_response_gains_match() -> None:
-    for name in LISTED:
-        game = small(name)
-        tree, uniform = Tree(game.arrays), UniformRandomPolicy(game)
         policies = [uniform] * game.num_players()
         expected = expected_game_score.policy_value(game.new_initial_state(), policies)
         assert expected == pytest.approx(tree.expected(tree.uniform()))
@@ -159,17 +155,14 @@ def test_games_are_registered_once_on_first_use() -> None:
 
 
 def test_invalid_parameters_raise_error() -> None:
+    small("public_goods")
     for parameters, error in [
         ("no JSON", "parameters: Expecting value"),
         ("[1]", "parameters by name"),
         ('{"playrs":3}', 'did you mean "players"'),
     ]:
-        small("public_goods")
         with pytest.raises(ct.CheaptalkError, match=error):
             pyspiel.load_game("cheaptalk_public_goods", {"parameters": parameters})
-
-
-def test_game_without_array_version_is_rejected() -> None:
     with pytest.raises(ct.CheaptalkError, match="such as horizon: 30"):
         ct.adapters.openspiel_game("battle_royale")
     with pytest.raises(ct.CheaptalkError, match='unknown array game "persuasion"'):

@@ -1,6 +1,5 @@
 """Provider faults during batches: every token is recorded or listed, no call is paid for twice."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,21 +8,13 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.calls.batches import READINGS
-from cheaptalk.models import ModelName, ModelSettings
-from cheaptalk.models.settings import routes
 from cheaptalk.records import Status, Store
 from cheaptalk.records.costs import cost_of
 from cheaptalk.records.store import schema
-from tests.batch_server import FORMS, BatchServer
+from tests.batch_server import BatchServer
 from tests.calls.test_batching import GAMES, MODELS, QUICK, calls, comparable, records, small, study
 
 LATER = QUICK._replace(wait=False)
-
-
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-open-secret")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
 
 
 def ledger_rows(store: Store) -> list[dict[str, Any]]:
@@ -43,6 +34,7 @@ def failed_routes(store: Store) -> list[str]:
         (MODELS[0], ["tools"], ["schema"], "tool"),
         (MODELS[0], [], ["schema", "tool"], "text"),
         (MODELS[1], [], ["tool"], "text"),
+        ("openai/gpt-4", ["tools"], [], "tool"),
     ],
 )
 def test_rejected_answer_form_falls_back_in_the_next_batch(
@@ -64,9 +56,7 @@ def test_resumed_run_remembers_rejected_answer_forms(store: Store, tmp_path: Any
             assert len(server.sizes) < 20
         assert failed_routes(store) == ["schema"] * 4 + ["tool"] * 4
         ct.run(small(server), complete, batching=QUICK)
-    assert {k: comparable(record) for k, record in records(store).items()} == {
-        k: comparable(record) for k, record in records(complete).items()
-    }
+    assert comparable(records(store)) == comparable(records(complete))
 
 
 def test_unbatched_run_resumes_batched_run_with_another_answer_form(store: Store) -> None:
@@ -74,24 +64,11 @@ def test_unbatched_run_resumes_batched_run_with_another_answer_form(store: Store
         ct.run(small(server, budget={"calls": 12}), store, batching=QUICK)
         assert any(row["state"] == "answered" for row in ledger_rows(store))
         assert ct.run(small(server), store).counts == {Status.FINISHED: 4}
-
-
-def test_required_answer_form_has_no_fallback(store: Store) -> None:
-    player = {"model": MODELS[0], "answers": "schema", "max_tokens": 500}
-    with BatchServer(takes=[]) as server:
-        player["model"] = f"{MODELS[0]}@{server.url}"
-        progress = ct.run(small(server, players={"one": player}), store, batching=QUICK)
-    assert progress.counts == {Status.FAILED: 4}
-    assert server.sizes == [4]
-
-
-def test_models_without_schema_support_call_a_tool(store: Store) -> None:
-    for model in ("openai/gpt-4-turbo", "openai/gpt-3.5-turbo", "openai/gpt-4"):
-        assert "schema" not in routes(ModelSettings(), ModelName.parse(model))
-    with BatchServer(takes=["tools"]) as server:
-        ct.run(small(server, models=[model]), store, batching=QUICK)
-    assert sum(server.sizes) == server.billed.total() == len(calls(store))
-    assert FORMS[0] not in next(iter(server.batches.values()))["lines"][0][1]
+        before = len(server.sizes)
+        required = {"one": {"model": f"{MODELS[0]}@{server.url}", "answers": "schema"}}
+        failed = ct.run(small(server, players=required, name="strict"), store, batching=QUICK)
+        assert failed.counts == {Status.FAILED: 4}
+        assert server.sizes[before:] == [4], "a required answer form has no fallback"
 
 
 class TruncatedResults:
@@ -110,33 +87,30 @@ class TruncatedResults:
         return web.Response(body=body[: len(body) // 2])
 
 
-def forty_matches(server: BatchServer, model: str) -> ct.Study:
-    return study(server, model, games=GAMES[1:3], instances=20)
+def ten_matches(server: BatchServer, model: str, **changes: Any) -> ct.Study:
+    return study(server, model, games=GAMES[1:3], instances=5, **changes)
 
 
-@pytest.mark.parametrize(("model", "times"), [(MODELS[0], 1), (MODELS[1], READINGS - 1)])
-def test_truncated_results_are_read_again(store: Store, model: str, times: int) -> None:
+@pytest.mark.parametrize(
+    ("model", "batching", "times"),
+    [
+        (MODELS[0], QUICK, 1),
+        (MODELS[1], QUICK, READINGS - 1),
+        (MODELS[0], QUICK, READINGS),
+        (MODELS[1], LATER, READINGS),
+    ],
+)
+def test_lost_replies_are_read_again_then_listed_and_resent(
+    store: Store, model: str, batching: ct.studies.Batching, times: int
+) -> None:
     truncated = TruncatedResults(times)
     with BatchServer(before=truncated.before) as server:
         truncated.server = server
-        progress = ct.run(forty_matches(server, model), store, batching=QUICK)
-    assert progress.counts == {Status.FINISHED: 40}
-    assert sum(server.sizes) == server.billed.total() == len(calls(store))
-    assert store.unresolved() == []
-
-
-@pytest.mark.parametrize(("model", "batching"), [(MODELS[0], QUICK), (MODELS[1], LATER)])
-def test_lost_replies_are_listed_and_their_calls_resent(
-    store: Store, model: str, batching: ct.studies.Batching
-) -> None:
-    truncated = TruncatedResults(READINGS)
-    with BatchServer(before=truncated.before) as server:
-        truncated.server = server
-        while (progress := ct.run(forty_matches(server, model), store, batching=batching)).left:
+        while (progress := ct.run(ten_matches(server, model), store, batching=batching)).left:
             assert len(server.sizes) < 30
-    assert progress.planned == 40
+    assert progress.planned == 10
     lost = store.unresolved()
-    assert 10 < len(lost) < 40
+    assert (2 < len(lost) < 10) if times == READINGS else not lost
     assert server.billed.total() == len(calls(store)) + len(lost)
     assert max(server.billed.values()) == 1
 
@@ -150,10 +124,9 @@ def mixed_fate(call: str, times: int) -> str:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_billed_call_is_recorded_or_unresolved(store: Store, model: str) -> None:
     with BatchServer(fate=mixed_fate) as server:
-        progress = ct.run(forty_matches(server, model), store, batching=QUICK)
-    assert sum(progress.counts.values()) == 40
-    open_calls = {row["state"] for row in ledger_rows(store)}
-    assert open_calls <= {"failed", "unresolved"}
+        progress = ct.run(ten_matches(server, model), store, batching=QUICK)
+    assert sum(progress.counts.values()) == 10
+    assert {row["state"] for row in ledger_rows(store)} <= {"failed", "unresolved"}
     assert store.unresolved()
     assert server.billed.total() == len(calls(store)) + len(store.unresolved())
 
@@ -169,27 +142,10 @@ def test_rate_limited_batch_uploads_its_file_once(store: Store, model: str) -> N
         return None
 
     with BatchServer(before=busy) as server:
-        progress = ct.run(forty_matches(server, model), store, batching=QUICK)
-    assert progress.counts == {Status.FINISHED: 40}
+        progress = ct.run(small(server, models=[model]), store, batching=QUICK)
+    assert progress.counts == {Status.FINISHED: 4}
     assert steps.count("upload") == (len(server.sizes) if model == MODELS[0] else 0)
     assert sum(server.sizes) == server.billed.total() == len(calls(store))
-
-
-Budget = Callable[[Store], dict[str, float]]
-BUDGETS: dict[str, Budget] = {
-    "calls": lambda store: {"calls": len(calls(store)) // 2},
-    "tokens": lambda store: {"tokens": total_cost(store).tokens // 2},
-    "dollars": lambda store: {"dollars": total_cost(store).dollars / 2},
-}
-
-
-def largest_call(store: Store, unit: str) -> float:
-    """Return the cost of the largest call."""
-    return float(max(getattr(cost_of(call["reply"]), unit) for call in calls(store)))
-
-
-def total_cost(store: Store) -> ct.records.Cost:
-    return ct.records.study_cost(store, "batched")
 
 
 @pytest.mark.parametrize(
@@ -198,26 +154,28 @@ def total_cost(store: Store) -> ct.records.Cost:
 def test_run_stops_at_half_the_budget_and_resumes_without_it(
     store: Store, tmp_path: Any, unit: str, batching: ct.studies.Batching
 ) -> None:
+    def cost_in(store: Store) -> ct.records.Cost:
+        return ct.records.study_cost(store, "batched")
+
     with BatchServer() as server, Store.open(tmp_path / "whole", create=True) as uncapped:
-        ct.run(study(server, games=GAMES[1:3], instances=5), uncapped, batching=QUICK)
-        needed = server.billed.total()
-        cap = BUDGETS[unit](uncapped)
 
-        def play(**budget: Any) -> Any:
-            plan = study(server, games=GAMES[1:3], instances=5, **budget)
-            return ct.run(plan, store, batching=batching)
+        def play(store: Store, batching: ct.studies.Batching = batching, **budget: Any) -> Any:
+            return ct.run(ten_matches(server, MODELS[0], **budget), store, batching=batching)
 
-        while (progress := play(budget=cap)).waiting:
+        play(uncapped, QUICK)
+        needed, total = server.billed.total(), getattr(cost_in(uncapped), unit)
+        cap = total / 2 if unit == "dollars" else total // 2
+        while (progress := play(store, budget={unit: cap})).waiting:
             assert len(server.sizes) < 40
         assert "the budget of" in progress.halted
         assert 0 < progress.left <= 10
-        cost = total_cost(store)
-        one_call = 0 if unit == "calls" else largest_call(uncapped, unit)  # its size is an estimate
-        assert getattr(cost, unit) - one_call <= cap[unit]
+        cost = cost_in(store)
+        largest = max(getattr(cost_of(call["reply"]), unit) for call in calls(uncapped))
+        excess = 0 if unit == "calls" else largest  # the size of a call is an estimate
+        assert getattr(cost, unit) - excess <= cap
         assert cost.calls == server.billed.total() - needed
-        assert store.unresolved() == []
-        assert progress.waiting == 0
-        while play().left:
+        assert (store.unresolved(), progress.waiting) == ([], 0)
+        while play(store).left:
             pass
-        assert total_cost(store) == total_cost(uncapped)
+        assert cost_in(store) == cost_in(uncapped)
         assert server.billed.total() == 2 * needed

@@ -16,7 +16,7 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.cli import main
 from tests.batch_server import BatchServer
-from tests.calls.test_batching import GAMES, comparable
+from tests.calls.test_batching import GAMES, calls_of, comparable
 
 pytestmark = pytest.mark.kill
 TIMEOUT = 60.0
@@ -31,14 +31,8 @@ STEPS = {
 def write_study(url: str, model: str, folder: Path) -> Path:
     path = folder / "batched.json"
     players = {"one": {"model": f"{model}@{url}", "max_tokens": 500}}
-    study = {
-        "name": "batched",
-        "games": GAMES,
-        "players": players,
-        "pairing": "self",
-        "instances": 10,
-    }
-    path.write_text(json.dumps(study))
+    spec = {"name": "batched", "games": GAMES, "players": players, "pairing": "self"}
+    path.write_text(json.dumps(spec | {"instances": 10}))
     return path
 
 
@@ -48,16 +42,8 @@ def play(file: Path, store: Path) -> None:
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     os.environ |= {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
-    sys.argv = [
-        "cheaptalk",
-        "run",
-        str(file),
-        "--store",
-        str(store),
-        "--batch",
-        "--poll-interval",
-        "0.01",
-    ]
+    options = ["--batch", "--poll-interval", "0.01"]
+    sys.argv = ["cheaptalk", "run", str(file), "--store", str(store), *options]
     main()
 
 
@@ -133,13 +119,9 @@ def test_kills_at_every_step_lose_nothing_and_buy_nothing_twice(model: str, tmp_
     def tokens(matches: Any) -> int:
         return sum(record.input_tokens + record.output_tokens for record in matches.values())
 
-    calls = [
-        call for match in records.values() for answer in match.answers for call in answer.calls
-    ]
+    calls = calls_of(record.as_json() for record in records.values())
     assert len(calls) == billed.total() == submitted
     assert max(billed.values()) == 1
     assert {call["sending"] for call in calls} == {1}
     assert tokens(records) == tokens(undisturbed)
-    assert {k: comparable(record) for k, record in records.items()} == {
-        k: comparable(record) for k, record in undisturbed.items()
-    }
+    assert comparable(records) == comparable(undisturbed)

@@ -66,101 +66,49 @@ def uncapped(tmp_path: Path) -> Canned:
     return models
 
 
-@pytest.mark.parametrize("cap", [1, 8])
-def test_call_cap_is_met_exactly_and_halts_cleanly(store: Store, cap: int) -> None:
-    models = Canned()
-    progress = run(store, models, calls=cap)
-    assert progress.halted == f"the budget of {cap} call{'s' if cap > 1 else ''} is exhausted"
-    assert len(models.calls) == spent(store, 1).calls == cap
+def test_call_cap_includes_failed_attempts_and_halts_cleanly(store: Store, no_waits: None) -> None:
+    first, second, third = Canned(lambda call, number: broken()), Canned(), Canned()
+    progress = run(store, first, calls=10)
+    assert progress.halted == "the budget of 10 calls is exhausted"
+    assert len(first.calls) == spent(store, 1).calls == 10
     assert progress.left > 0
     assert not store.unresolved()
-
-
-def test_only_a_larger_budget_resumes_the_run(store: Store) -> None:
-    first, second, third = Canned(), Canned(), Canned()
-    run(store, first, calls=10)
     assert run(store, second, calls=10).halted
-    assert second.calls == []
+    assert second.calls == [], "only a larger budget resumes the run"
+    limited = run(store, second, cap=Cap(calls=5), calls=10_000)
+    assert limited.halted == "this run's limit of 5 calls is exhausted"
+    assert len(second.calls) == 5
+    learned = run(store, third, cap=Cap(tokens=1), calls=10_000).halted or ""
+    assert learned.startswith("this run's limit of 1 token could be exceeded by the next call, ")
+    assert learned.endswith(" tokens (0 used)")
+    assert third.calls == [], "the sizes of calls are known from earlier runs"
     done = run(store, third, calls=10_000)
     assert (done.halted, done.left) == (None, 0)
-    assert len(set(first.numbers + third.numbers)) == len(first.numbers) + len(third.numbers)
+    numbers = first.numbers + second.numbers + third.numbers
+    assert len(set(numbers)) == len(numbers)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.9])
-def test_token_cap_is_nearly_used_up_but_not_exceeded(
-    store: Store, uncapped: Canned, share: float
+@pytest.mark.parametrize(
+    ("cap", "message"),
+    [
+        ({"calls": 1}, "the match's budget of 1 call is exhausted"),
+        ({"tokens": 400}, "the match's budget of 400 tokens could be exceeded by the next call"),
+    ],
+)
+def test_match_over_its_budget_fails_and_resumes_with_a_larger_one(
+    store: Store, cap: dict[str, int], message: str
 ) -> None:
-    cap = round(share * sum(map(tokens, uncapped.calls)))
-    models = Canned(counting)
-    progress = run(store, models, tokens=cap)
-    taken = spent(store, 1).tokens
-    assert re.fullmatch(
-        rf"the budget of {cap:,} tokens could be exceeded by the next call, which may need [\d,]+ "
-        rf"tokens \({taken:,} used\)",
-        progress.halted or "",
-    )
-    assert cap - 2 * max(map(tokens, uncapped.calls)) < taken <= cap
-    assert taken == sum(map(tokens, models.calls))
-
-
-def test_dollar_cap_halts_the_run_until_it_is_raised(store: Store, uncapped: Canned) -> None:
-    needed = sum(DEAR.dollars(usage_for(call)) for call in uncapped.calls)
-    cap = round(needed / 2, 2)
-    models, more = Canned(counting), Canned(counting)
-    progress = run(store, models, dollars=cap)
-    cost = spent(store, 1)
-    assert progress.halted
-    assert re.fullmatch(
-        rf"the budget of \${cap:.2f} could be exceeded by the next call, which may need \$[\d.]+ "
-        rf"\({re.escape(money(cost.dollars))} used\)",
-        progress.halted,
-    )
-    assert cost.dollars == pytest.approx(
-        sum(DEAR.dollars(usage_for(call)) for call in models.calls)
-    )
-    assert 0.9 * cap < cost.dollars <= cap
-    assert run(store, more, dollars=2 * needed).left == 0
-    assert spent(store, 1).dollars == pytest.approx(needed)
-    assert sorted(models.numbers + more.numbers) == sorted(uncapped.numbers)
-
-
-def test_records_contain_the_cost_of_their_match(store: Store) -> None:
-    run(store, Canned(counting))
-    for record in store.records(bodies=True):
-        replies = [call["reply"] for answer in record.answers for call in answer.calls]
-        assert record.dollars == pytest.approx(sum(call_reply["dollars"] for call_reply in replies))
-        assert (record.unpriced, record.calls) == (0, len(replies))
-
-
-def test_match_over_its_budget_fails_and_resumes_with_a_larger_one(store: Store) -> None:
     first, again, more = Canned(counting), Canned(counting), Canned(counting)
-    progress = run(store, first, per_match={"calls": 1})
+    progress = run(store, first, per_match=cap)
     assert progress.halted is None
-    assert progress.failed == progress.left > 0
+    assert progress.failed == progress.left > 1
     assert Status.FORFEITED not in progress.counts
-    assert {reason.partition(": ")[2] for reason in progress.problems} == {
-        "the match's budget of 1 call is exhausted"
-    }
+    assert {reason.partition(": ")[2] for reason in progress.problems} == {message}
     assert all(record.outcome is None for record in store.records() if record.status == "failed")
-    assert run(store, again, per_match={"calls": 1}).failed == progress.failed
+    assert run(store, again, per_match=cap).failed == progress.failed
     assert again.calls == [], "what was bought is remembered"
     assert run(store, more, per_match={"calls": 50}).left == 0
     assert len(set(first.numbers + more.numbers)) == len(first.numbers) + len(more.numbers)
-
-
-def test_run_cap_counts_only_the_calls_of_that_run(store: Store) -> None:
-    for _ in range(2):
-        models = Canned(counting)
-        progress = run(store, models, cap=Cap(calls=5), calls=1_000)
-        assert progress.halted == "this run's limit of 5 calls is exhausted"
-        assert len(models.calls) == 5
-
-
-def test_failed_attempts_count_against_the_call_cap(store: Store, no_waits: None) -> None:
-    models = Canned(lambda call, number: broken())
-    progress = run(store, models, calls=12)
-    assert progress.halted
-    assert len(models.calls) == spent(store, 1).calls == 12
 
 
 def test_budget_excludes_calls_shared_with_another_study(store: Store) -> None:
@@ -171,6 +119,34 @@ def test_budget_excludes_calls_shared_with_another_study(store: Store) -> None:
     assert ct.run(more, store, models=models).halted
     assert len(models.calls) == 2 == spent(store, 2).calls
     assert spent(store, 1) == before
+
+
+@pytest.mark.parametrize("unit", ["tokens", "dollars"])
+def test_cap_is_nearly_used_up_but_not_exceeded(store: Store, uncapped: Canned, unit: str) -> None:
+    def cost_of(call: ModelCall) -> float:
+        return tokens(call) if unit == "tokens" else DEAR.dollars(usage_for(call))
+
+    needed = sum(map(cost_of, uncapped.calls))
+    cap = round(needed / 2, 2 if unit == "dollars" else None)
+    models, more = Canned(counting), Canned(counting)
+    progress = run(store, models, None, **{unit: cap})
+    cost = getattr(spent(store, 1), unit)
+    shown = money if unit == "dollars" else "{:,}".format
+    limit = f"{shown(cap)} tokens" if unit == "tokens" else shown(cap)
+    assert re.fullmatch(
+        rf"the budget of {re.escape(limit)} could be exceeded by the next call, which may need "
+        rf"\$?[\d,.]+( tokens)? \({re.escape(shown(cost))} used\)",
+        progress.halted or "",
+    )
+    assert cost == pytest.approx(sum(map(cost_of, models.calls)))
+    assert cap - 2 * max(map(cost_of, uncapped.calls)) < cost <= cap
+    assert run(store, more, None, **{unit: 2 * needed}).left == 0
+    assert getattr(spent(store, 1), unit) == pytest.approx(needed)
+    assert sorted(models.numbers + more.numbers) == sorted(uncapped.numbers)
+    for record in store.records(bodies=True):
+        replies = [call["reply"] for answer in record.answers for call in answer.calls]
+        assert record.dollars == pytest.approx(sum(reply["dollars"] for reply in replies))
+        assert (record.unpriced, record.calls) == (0, len(replies))
 
 
 def test_dollar_caps_require_prices_before_the_run(store: Store) -> None:
@@ -209,22 +185,25 @@ def reply(input_tokens: int, output_tokens: int) -> Reply:
 )
 def test_caps_set_during_the_run_do_not_mark_the_study_as_short(caps: Any, short: bool) -> None:
     async def scene() -> bool:
-        budget_tracker = BudgetTracker(Budget(**caps), Cost(calls=3))
-        budget_tracker.set(Budget(calls=3))
+        tracker = BudgetTracker(Budget(**caps), Cost(calls=3))
+        tracker.set(Budget(calls=3))
         with pytest.raises(Halted, match="the budget of 3 calls is exhausted"):
-            await budget_tracker.open(call(), budget_tracker.tab())
-        return budget_tracker.short
+            await tracker.open(call(), tracker.tab())
+        return tracker.short
 
     assert asyncio.run(scene()) is short
 
 
-def test_matches_over_their_token_cap_fail_with_one_message(store: Store, uncapped: Canned) -> None:
-    token_cap = max(map(tokens, uncapped.calls)) + 20
-    progress = run(store, Canned(counting), per_match={"tokens": token_cap})
-    assert progress.failed > 1
-    assert {reason.partition(": ")[2] for reason in progress.problems} == {
-        f"the match's budget of {token_cap} tokens could be exceeded by the next call"
-    }
+def test_raised_budget_releases_waiting_calls() -> None:
+    async def scene() -> None:
+        tracker = BudgetTracker(Budget(calls=1), Cost())
+        await tracker.open(call(), tracker.tab())
+        other = asyncio.create_task(tracker.open(call(), tracker.tab()))
+        await asyncio.sleep(0)
+        tracker.set(Budget(calls=2))
+        await other
+
+    asyncio.run(scene())
 
 
 async def settle() -> None:
@@ -233,156 +212,101 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_call_waits_for_calls_in_flight_that_decide_its_affordability() -> None:
-    async def scene() -> list[str]:
-        budget_tracker, seen = BudgetTracker(Budget(tokens=300), Cost()), []
-        tab = budget_tracker.tab()
-        first = await budget_tracker.open(call(max_tokens=100), tab)  # estimate: 30 and 100 tokens
-        second = await budget_tracker.open(call(max_tokens=100), tab)
-        waiting = [
-            asyncio.create_task(budget_tracker.open(call(max_tokens=100), tab)) for _ in range(3)
-        ]
-        await asyncio.sleep(0)
-        seen.append(f"{budget_tracker.study.in_flight} of 130 tokens are in flight")
-        budget_tracker.close(first, reply(10, 100))
-        await settle()
-        seen.append(f"{budget_tracker.study.in_flight} when a question turns out to take 10")
-        budget_tracker.close(second, reply(10, 20))
-        await settle()
-        seen.append(f"{budget_tracker.study.in_flight} when an answer was short")
-        budget_tracker.close(await waiting[0], reply(10, 100))
-        results = await asyncio.gather(*waiting, return_exceptions=True)
-        seen += [type(result).__name__ for result in results]
-        return seen
+def in_flight(tracker: BudgetTracker, call: ModelCall, count: int = 10) -> int:
+    """Open calls concurrently, and return how many are in flight when the others wait."""
 
-    assert asyncio.run(scene()) == [
-        "2 of 130 tokens are in flight",
-        "1 when a question turns out to take 10",
-        "1 when an answer was short",
-        "Reservation",
-        "Halted",
-        "Halted",
-    ]
-
-
-def test_unaffordable_estimate_sends_one_call_at_a_time() -> None:
     async def scene() -> int:
-        budget_tracker = BudgetTracker(Budget(tokens=60), Cost())
-        first = await budget_tracker.open(call(), budget_tracker.tab())
-        other = asyncio.create_task(budget_tracker.open(call(), budget_tracker.tab()))
-        await asyncio.sleep(0)
-        assert budget_tracker.study.in_flight == 1
-        budget_tracker.close(first, reply(10, 10))
-        budget_tracker.close(await other, reply(10, 31))
-        with pytest.raises(Halted, match=r"60 tokens could be exceeded .* \(61 used\)"):
-            await budget_tracker.open(call(), budget_tracker.tab())
-        return budget_tracker.spent.tokens
-
-    assert asyncio.run(scene()) == 61
-
-
-def test_affordable_first_calls_are_sent_concurrently() -> None:
-    async def scene() -> int:
-        budget_tracker = BudgetTracker(Budget(tokens=100_000), Cost())
-        await asyncio.gather(
-            *(budget_tracker.open(call(), budget_tracker.tab()) for _ in range(50))
-        )
-        return budget_tracker.study.in_flight
-
-    assert asyncio.run(scene()) == 50
-
-
-def test_raised_budget_releases_waiting_calls() -> None:
-    async def scene() -> None:
-        budget_tracker = BudgetTracker(Budget(calls=1), Cost())
-        await budget_tracker.open(call(), budget_tracker.tab())
-        other = asyncio.create_task(budget_tracker.open(call(), budget_tracker.tab()))
-        await asyncio.sleep(0)
-        budget_tracker.set(Budget(calls=2))
-        await other
-
-    asyncio.run(scene())
-
-
-def test_call_rejected_by_one_cap_reserves_nothing_of_another() -> None:
-    async def scene() -> tuple[BudgetTracker, int]:
-        budget_tracker = BudgetTracker(
-            Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2)
-        )
-        fresh_tab, spent_tab = budget_tracker.tab(), budget_tracker.tab()
-        spent_tab.spent = Cost(calls=1)
-        with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
-            await budget_tracker.open(call(), spent_tab)
-        budget_tracker.now.spent = Cost(calls=2)
-        with pytest.raises(Halted, match="this run's limit of 2 calls is exhausted"):
-            await budget_tracker.open(call(), fresh_tab)
-        return budget_tracker, fresh_tab.in_flight
-
-    budget_tracker, in_flight = asyncio.run(scene())
-    assert (budget_tracker.study.in_flight, budget_tracker.study.held_tokens, in_flight) == (
-        0,
-        0,
-        0,
-    )
-    assert budget_tracker.spent == Cost()
-
-
-def test_unresolved_call_counts_as_one_call() -> None:
-    async def scene() -> None:
-        budget_tracker = BudgetTracker(Budget(calls=1), Cost())
-        budget_tracker.close(await budget_tracker.open(call(), budget_tracker.tab()), None)
-        assert budget_tracker.spent == Cost(calls=1, unresolved=1)
-        with pytest.raises(Halted, match="the budget of 1 call is exhausted"):
-            await budget_tracker.open(call(), budget_tracker.tab())
-
-    asyncio.run(scene())
-
-
-def test_call_sizes_are_estimated_then_learned() -> None:
-    sizes = Sizes()
-    assert sizes.expected(call(90, max_tokens=50)) == Usage(input_tokens=30, output_tokens=50)
-    thinking = sizes.expected(call(90, reasoning=5_000)).output_tokens
-    assert thinking > 5_000
-    sizes.note(call(100), Usage(input_tokens=25, output_tokens=70))
-    assert sizes.expected(call(200)) == Usage(input_tokens=50, output_tokens=70)
-    sizes.note(call(100), Usage(input_tokens=30, output_tokens=10))
-    sizes.note(call(100), Usage())
-    assert sizes.expected(call(200)) == Usage(input_tokens=60, output_tokens=70)
-    assert sizes.expected(call(200, max_tokens=100)).output_tokens == 100
-
-
-@pytest.mark.parametrize(("batch", "at_once"), [(False, 4), (True, 8)])
-def test_batched_calls_reserve_the_batch_price(batch: bool, at_once: int) -> None:
-    async def scene() -> int:
-        request = call(max_tokens=100)
-        price = Price(models=("*",), input=0, output=10_000, batch=0.5, as_of=date(2026, 1, 1))
-        budget_tracker = BudgetTracker(
-            Budget(dollars=4), Cost(), Prices({"test": (price,)}), batch=batch
-        )
-        tab = budget_tracker.tab()
-        waiting = [asyncio.create_task(budget_tracker.open(request, tab)) for _ in range(10)]
+        tab = tracker.tab()
+        waiting = [asyncio.create_task(tracker.open(call, tab)) for _ in range(count)]
         await settle()
         for task in waiting:
             task.cancel()
-        return budget_tracker.study.in_flight
+        return tracker.study.in_flight
 
-    assert asyncio.run(scene()) == at_once
-
-
-UNCOUNTED = {
-    "timed out": Reply(failure=Failure.TIMED_OUT, detail="no answer within 1 seconds"),
-    "broken": Reply(failure=Failure.PROVIDER_ERROR, detail="connection failed"),
-}
+    return asyncio.run(scene())
 
 
-@pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
-def test_failed_calls_without_usage_keep_their_reservation(store: Store, reply: Reply) -> None:
-    models = Canned(lambda call, number: reply)
-    progress = run(store, models, tokens=4_000)
+def test_number_of_calls_in_flight_depends_on_their_maximum_cost() -> None:
+    assert in_flight(BudgetTracker(Budget(tokens=100_000), Cost()), call(), 50) == 50
+    assert in_flight(BudgetTracker(Budget(tokens=60), Cost()), call()) == 1, "of unknown size"
+    price = Price(models=("*",), input=0, output=10_000, batch=0.5, as_of=date(2026, 1, 1))
+    for batch, expected in ((False, 4), (True, 8)):
+        prices = Prices({"test": (price,)})
+        tracker = BudgetTracker(Budget(dollars=4), Cost(), prices, batch=batch)
+        assert in_flight(tracker, call(max_tokens=100)) == expected
+    for reasons, dollars in ((False, 0.16), (True, 3.36)):
+        prices = Prices({"test": (DEAR.model_copy(update={"reasons": reasons}),)})
+        tracker = BudgetTracker(Budget(dollars=4), Cost(), prices)
+        assert in_flight(tracker, ModelCall(model="vllm/tiny", messages=()), 1) == 1
+        assert tracker.study.held_dollars == pytest.approx(dollars)
+
+
+def test_call_waits_for_calls_in_flight_that_decide_its_affordability() -> None:
+    async def scene() -> list[Any]:
+        tracker, seen = BudgetTracker(Budget(tokens=300), Cost()), list[Any]()
+        tab, request = tracker.tab(), call(max_tokens=100)
+        first = await tracker.open(request, tab)  # estimate: 30 and 100 tokens
+        second = await tracker.open(request, tab)
+        waiting = [asyncio.create_task(tracker.open(request, tab)) for _ in range(3)]
+        await asyncio.sleep(0)
+        seen.append(tracker.study.in_flight)
+        for reservation, received in ((first, reply(10, 100)), (second, reply(10, 20))):
+            tracker.close(reservation, received)  # the message had 10 tokens
+            await settle()
+            seen.append(tracker.study.in_flight)
+        tracker.close(await waiting[0], reply(10, 100))
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+        return seen + [type(result).__name__ for result in results]
+
+    assert asyncio.run(scene()) == [2, 1, 1, "Reservation", "Halted", "Halted"]
+
+
+def test_unaffordable_estimate_sends_one_call_at_a_time() -> None:
+    async def scene() -> Cost:
+        tracker = BudgetTracker(Budget(calls=2, tokens=60), Cost())
+        first = await tracker.open(call(), tracker.tab())
+        other = asyncio.create_task(tracker.open(call(), tracker.tab()))
+        await asyncio.sleep(0)
+        assert tracker.study.in_flight == 1
+        tracker.close(first, reply(10, 10))
+        tracker.close(await other, reply(10, 31))
+        with pytest.raises(Halted, match="the budget of 2 calls is exhausted"):
+            await tracker.open(call(), tracker.tab())
+        tracker.set(Budget(tokens=60))
+        with pytest.raises(Halted, match=r"60 tokens could be exceeded .* \(61 used\)"):
+            await tracker.open(call(), tracker.tab())
+        tracker.set(Budget(calls=3))
+        tracker.close(await tracker.open(call(), tracker.tab()), None)
+        return tracker.spent
+
+    cost = asyncio.run(scene())
+    assert (cost.tokens, cost.calls, cost.unresolved) == (61, 3, 1), "a lost call counts"
+
+
+def test_call_rejected_by_one_cap_reserves_nothing_of_another() -> None:
+    async def scene() -> None:
+        tracker = BudgetTracker(Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2))
+        fresh_tab, spent_tab = tracker.tab(), tracker.tab()
+        spent_tab.spent = Cost(calls=1)
+        with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
+            await tracker.open(call(), spent_tab)
+        tracker.now.spent = Cost(calls=2)
+        with pytest.raises(Halted, match="this run's limit of 2 calls is exhausted"):
+            await tracker.open(call(), fresh_tab)
+        for account in (tracker.study, fresh_tab):
+            assert (account.in_flight, account.held_tokens) == (0, 0)
+        assert tracker.spent == Cost()
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("failure", [Failure.TIMED_OUT, Failure.PROVIDER_ERROR])
+def test_failed_calls_without_usage_keep_their_reservation(store: Store, failure: Failure) -> None:
+    models = Canned(lambda call, number: Reply(failure=failure, detail="no"))
+    halted = run(store, models, tokens=4_000).halted or ""
     max_used = sum(Sizes().expected(call).input_tokens + USUAL_ANSWER for call in models.calls)
-    assert progress.halted
-    assert progress.halted.startswith("the budget of 4,000 tokens could be exceeded by the next ")
-    assert progress.halted.endswith(
+    assert halted.startswith("the budget of 4,000 tokens could be exceeded by the next ")
+    assert halted.endswith(
         f"(0 used, up to {max_used:,} tokens more by calls without a token count)"
     )
     assert 0 < max_used <= 4_000
@@ -390,17 +314,6 @@ def test_failed_calls_without_usage_keep_their_reservation(store: Store, reply: 
     assert "could be exceeded" in (run(store, again, tokens=4_000).halted or "")
     assert again.calls == []
     assert run(store, again, tokens=1_000_000).left == 0
-
-
-def test_later_run_cap_uses_sizes_learned_from_earlier_runs(store: Store) -> None:
-    assert run(store, Canned(counting), cap=Cap(calls=2)).halted
-    models = Canned(counting)
-    again = run(store, models, cap=Cap(tokens=1))
-    assert again.halted
-    assert again.halted.startswith("this run's limit of 1 token could be exceeded by the next call")
-    assert again.halted.endswith(" tokens (0 used)")
-    assert models.calls == []
-    assert run(store, models, cap=Cap(tokens=1_000_000)).left == 0
 
 
 def test_calls_of_a_killed_run_keep_their_reservation(store: Store) -> None:
@@ -418,30 +331,14 @@ def test_calls_of_a_killed_run_keep_their_reservation(store: Store) -> None:
     assert budget_tracker.study.held_tokens > unresolved * USUAL_ANSWER > 0
 
 
-@pytest.mark.parametrize(("reasons", "dollars"), [(False, 0.16), (True, 3.36)])
-def test_first_call_of_a_reasoning_model_reserves_reasoning_tokens(
-    reasons: bool, dollars: float
-) -> None:
-    price = DEAR.model_copy(update={"reasons": reasons})
-    call = ModelCall(model="vllm/tiny", messages=())
-
-    async def held_dollars() -> float:
-        budget_tracker = BudgetTracker(Budget(dollars=4), Cost(), Prices({"test": (price,)}))
-        await budget_tracker.open(call, budget_tracker.tab())
-        return budget_tracker.study.held_dollars
-
-    assert asyncio.run(held_dollars()) == pytest.approx(dollars)
-
-
 def test_token_cap_holds_if_the_server_underreports_usage(store: Store) -> None:
     actual_tokens = 0
 
     async def underreport_usage(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         nonlocal actual_tokens
         response = completion(body, answer(body["messages"]))
-        texts = [message["content"] for message in body["messages"]]
-        texts.append(response["choices"][0]["message"]["content"])
-        actual_tokens += sum(len(text) // 4 for text in texts)
+        messages = [*body["messages"], response["choices"][0]["message"]]
+        actual_tokens += sum(len(message["content"]) // 4 for message in messages)
         response["usage"] = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
         return web.json_response(response)
 

@@ -24,16 +24,21 @@ def empty_store(tmp_path: Path) -> Store:
     return Store.open(tmp_path / "elsewhere.sqlite", create=True)
 
 
-def reply_texts(store: Store) -> dict[str, list[str]]:
-    """Return the texts of the replies in each match."""
-    return {
-        record.id: [call["reply"]["text"] for call in calls_of(record)]
-        for record in store.records("small", bodies=True)
-    }
+def calls_in(store: Store) -> list[dict[str, Any]]:
+    """Return the calls of all matches, in order of the matches."""
+    records = sorted(store.records("small", bodies=True), key=lambda record: record.id)
+    return [call for record in records for answer in record.answers for call in answer.calls]
 
 
-def calls_of(record: ct.MatchRecord) -> list[dict[str, Any]]:
-    return [call for answer in record.answers for call in answer.calls]
+def reply_texts(store: Store) -> list[str]:
+    return [call["reply"]["text"] for call in calls_in(store)]
+
+
+def with_two_opponents(**changes: Any) -> ct.Study:
+    """Return a study whose model meets two opponents, with the same first prompts."""
+    spec = with_model()
+    spec["players"]["firm"] = {"strategy": "fixed_demand"}
+    return study(**spec | {"pairing": [["tiny", "fair"], ["tiny", "firm"]]} | changes)
 
 
 class Numbered(Canned):
@@ -45,33 +50,23 @@ class Numbered(Canned):
 
 def test_another_store_is_served_from_the_cache(tmp_path: Path, file: Path, store: Store) -> None:
     first = ct.run(study(**with_model()), store, models=Numbered(), cache=file)
+    hits = len(reply_texts(store))
     assert first.cached is not None
-    assert first.cached.hits + first.cached.misses == sum(map(len, reply_texts(store).values()))
+    assert first.cached.hits + first.cached.misses == hits
     with empty_store(tmp_path) as other:
         models = Numbered()
-        again = ct.run(study(**with_model()), other, models=models, cache=file)
-        assert models.calls == []
-        hits = sum(map(len, reply_texts(store).values()))
-        assert again.cached == (hits, 0, 10 * hits, 0)
+        plan = study(**with_model(), budget={"calls": 1, "tokens": 1})
+        again = ct.run(plan, other, models=models, cache=file)
+        assert (models.calls, again.left, again.cached) == ([], 0, (hits, 0, 10 * hits, 0))
         assert reply_texts(other) == reply_texts(store)
         for record in other.records("small", bodies=True):
             assert (record.calls, record.input_tokens, record.output_tokens) == (0, 0, 0)
-            for call in calls_of(record):
-                assert call["reply"]["cached"] is True
-                assert call["reply"]["saved"]["input_tokens"] == 9
             assert {answer.kind for answer in record.answers} <= {Kind.OK, Kind.REPAIRED}
-
-
-def test_identical_prompts_hit_with_another_opponent(tmp_path: Path, file: Path) -> None:
-    changes = with_model()
-    with empty_store(tmp_path) as other:
-        ct.run(study(**changes), other, models=Canned(), cache=file)
-        changes["players"]["fair"] = {"strategy": "fixed_demand"}
-        models = Canned()
-        progress = ct.run(study(**changes), other, models=models, cache=file)
-    assert progress.cached is not None
-    assert progress.cached.hits >= 3, "the first offers, which depend on no opponent"
-    assert models.calls, "answers to other offers"
+        for call in calls_in(other):
+            assert call["reply"]["cached"] is True
+            assert call["reply"]["saved"]["input_tokens"] == 9
+        uncached = ct.run(study(**with_model(temperature=1)), other, models=Canned())
+        assert uncached.cached is None
 
 
 def test_instances_and_repeats_do_not_share_replies(file: Path, store: Store) -> None:
@@ -79,28 +74,21 @@ def test_instances_and_repeats_do_not_share_replies(file: Path, store: Store) ->
     progress = ct.run(plan, store, models=Numbered(), cache=file)
     assert progress.cached is not None
     assert progress.cached.hits == 0
-    replies = [text for texts in reply_texts(store).values() for text in texts]
+    replies = reply_texts(store)
     assert len(set(replies)) == len(replies)
 
 
 def test_identical_concurrent_calls_are_paid_for_once(file: Path, store: Store) -> None:
-    changes = with_model()
-    changes["players"]["firm"] = {"strategy": "fixed_demand"}
-    changes["pairing"] = [["tiny", "fair"], ["tiny", "firm"]]
     models = Numbered()
     models.pause = 0.01
-    progress = ct.run(study(**changes), store, models=models, cache=file)
+    progress = ct.run(with_two_opponents(), store, models=models, cache=file)
     assert progress.cached is not None
-    assert progress.cached.hits >= 3
+    assert progress.cached.hits >= 3, "the first offers, which depend on no opponent"
     assert len(models.calls) == progress.cached.misses
-    first = [texts[0] for texts in reply_texts(store).values()]
-    assert len(set(first)) == 3, "one for each instance"
+    assert len(set(reply_texts(store))) == len(models.calls)
 
 
 def test_identical_call_is_sent_after_the_first_fails(file: Path, store: Store) -> None:
-    changes = with_model()
-    changes["players"]["firm"] = {"strategy": "fixed_demand"}
-    changes |= {"pairing": [["tiny", "fair"], ["tiny", "firm"]], "instances": 1}
     failed: list[str] = []
 
     def fails_once(call: ModelCall, number: str) -> str | Reply:
@@ -110,16 +98,9 @@ def test_identical_call_is_sent_after_the_first_fails(file: Path, store: Store) 
         return legal(call)
 
     models = Canned(fails_once, pause=0.01)
-    progress = ct.run(study(**changes), store, models=models, cache=file)
+    progress = ct.run(with_two_opponents(instances=1), store, models=models, cache=file)
     assert progress.counts == {Status.FAILED: 1, Status.FINISHED: 1}
     assert models.calls[0] == models.calls[1]
-
-
-def test_cache_hits_use_no_budget(tmp_path: Path, file: Path, store: Store) -> None:
-    ct.run(study(**with_model()), store, models=Canned(), cache=file)
-    with empty_store(tmp_path) as other:
-        plan = study(**with_model(), budget={"calls": 1, "tokens": 1})
-        assert ct.run(plan, other, models=Canned(), cache=file).left == 0
 
 
 def test_incomplete_answers_are_not_cached(tmp_path: Path, file: Path, store: Store) -> None:
@@ -130,7 +111,11 @@ def test_incomplete_answers_are_not_cached(tmp_path: Path, file: Path, store: St
     with empty_store(tmp_path) as other:
         models = Canned()
         ct.run(study(**with_model()), other, models=models, cache=file)
-        assert len(models.calls) == sum(map(len, reply_texts(other).values()))
+        assert len(models.calls) == len(reply_texts(other))
+    file.write_text("Dear reader, " * 100)
+    with pytest.raises(CacheError, match="cannot be used"):
+        ct.run(study(name="new"), store, cache=file)
+    assert [summary.name for summary in store.studies()] == ["small"]
 
 
 def test_resumed_run_reads_earlier_hits_from_the_store(
@@ -146,46 +131,20 @@ def test_resumed_run_reads_earlier_hits_from_the_store(
         assert stopped.halted
         assert stopped.cached is not None
         ct.run(study(**with_model()), other, models=Canned())
-        hits = [
-            call
-            for record in other.records("small", bodies=True)
-            for call in calls_of(record)
-            if call["reply"]["cached"]
-        ]
+        hits = [call for call in calls_in(other) if call["reply"]["cached"]]
         assert len(hits) == stopped.cached.hits > 0
         assert reply_texts(other) == reply_texts(store)
 
 
-def test_batches_use_the_cache(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: Path, store: Store
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-open-secret")
-    quick = Batching(poll=0.01)
+def test_batches_use_the_cache(tmp_path: Path, file: Path, store: Store) -> None:
     with BatchServer() as server, empty_store(tmp_path) as other:
-        changes = with_model()
-        changes["players"] |= {
-            "tiny": {"model": f"openai/gpt-4o@{server.url}"},
-            "firm": {"strategy": "fixed_demand"},
-        }
-        changes["pairing"] = [["tiny", "fair"], ["tiny", "firm"]]
-        first = ct.run(study(**changes), store, cache=file, batching=quick)
+        scripts = {"fair": {"strategy": "equal_split"}, "firm": {"strategy": "fixed_demand"}}
+        players = {"tiny": {"model": f"openai/gpt-4o@{server.url}"}} | scripts
+        plan, quick = with_two_opponents(players=players), Batching(poll=0.01)
+        first, again = (ct.run(plan, to, cache=file, batching=quick) for to in (store, other))
         assert first.cached is not None
         assert first.cached.hits >= 3
-        bought = sum(server.sizes)
-        assert bought == first.cached.misses == server.billed.total()
-        ct.run(study(**changes), other, cache=file, batching=quick)
-        assert sum(server.sizes) == bought
+        assert sum(server.sizes) == first.cached.misses == server.billed.total()
+        assert again.cached is not None
+        assert again.cached.misses == 0
         assert reply_texts(other) == reply_texts(store)
-
-
-def test_run_without_a_cache_writes_none(file: Path, store: Store) -> None:
-    progress = ct.run(study(**with_model()), store, models=Canned())
-    assert progress.cached is None
-    assert not file.exists()
-
-
-def test_invalid_cache_file_stops_the_run_before_any_write(file: Path, store: Store) -> None:
-    file.write_text("Dear reader, " * 100)
-    with pytest.raises(CacheError, match="cannot be used"):
-        ct.run(study(**with_model()), store, models=Canned(), cache=file)
-    assert store.studies() == []

@@ -13,7 +13,7 @@ from cheaptalk.models.flow_control import ALONE_IN_A_ROW, DENIALS, SENDINGS, STA
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import spent
-from tests.fakes import Canned, Server, late, legal, study, with_model
+from tests.fakes import Answers, Canned, Server, broken, late, legal, study, with_model
 
 MANY: dict[str, Any] = with_model() | {"instances": 30}
 
@@ -21,6 +21,10 @@ MANY: dict[str, Any] = with_model() | {"instances": 30}
 def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
     message = f"status {status}: {detail}"
     return Reply(failure=Failure.PROVIDER_ERROR, status=status, retry=retry, detail=message)
+
+
+def always(reply: Reply) -> Answers:
+    return lambda call, number: reply
 
 
 def attempts(models: Canned) -> Counter[str]:
@@ -42,17 +46,21 @@ def test_wrong_key_halts_the_run_before_many_matches_fail(store: Store) -> None:
     assert max(attempts(good).values()) == 1
 
 
-def test_unreachable_server_halts_the_run(
+def test_unreachable_server_halts_the_run_and_costs_nothing(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
-    away = Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
-    models = Canned(lambda call, number: away)
-    progress = ct.run(study(**MANY), store, models=models)
-    assert progress.halted is not None
-    assert "connection refused; check its URL and its server" in progress.halted
-    assert len(models.calls) < 100
-    assert progress.left == 60
+    away = broken("away").model_copy(update={"unreached": True})
+    for reply, cure in ((broken("away"), "; check its URL and its server"), (away, "")):
+        models = Canned(always(reply))
+        progress = ct.run(study(**MANY), store, models=models)
+        assert (progress.halted or "").endswith(f" calls: away{cure}")
+        assert len(models.calls) < 100
+        assert progress.left == 60
+    cost = progress.cost
+    assert cost is not None
+    assert cost.unreached == len(models.calls) == lost_calls(store, "small")["unreached"]
+    assert costs_by_player(store, "small") == {"tiny": cost}
 
 
 def test_hanging_server_halts_the_run_before_many_matches_are_lost(
@@ -63,26 +71,23 @@ def test_hanging_server_halts_the_run_before_many_matches_are_lost(
 
     models = Canned(hangs_after_40)
     progress = ct.run(study(**MANY), store, models=models, concurrency=8)
-    assert progress.halted is not None
-    assert "too late (2 times its timeout, with no other call in flight)" in progress.halted
+    halted = progress.halted or ""
+    assert "too late (2 times its timeout, with no other call in flight)" in halted
     assert progress.counts[Status.FORFEITED] <= ALONE_IN_A_ROW
     assert progress.left > 20
-    assert ct.run(study(**MANY), store, models=Canned()).left == 0
 
 
 def test_exhausted_rate_limiter_fails_only_its_own_matches(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
+    monkeypatch.setattr("cheaptalk.models.flow_control.LONGEST", 60.0)
     players = {"good": {"model": "vllm/good"}, "bad": {"model": "vllm/bad"}}
     two_models = study(players=players, pairing="self", instances=12)
 
     def bad_is_unreachable(call: ModelCall, number: str) -> Reply | str:
-        if call.model == "vllm/good":
-            return legal(call)
-        return Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
+        return legal(call) if call.model == "vllm/good" else broken("connection refused")
 
-    monkeypatch.setattr("cheaptalk.models.flow_control.LONGEST", 60.0)
     progress = ct.run(two_models, store, models=Canned(bad_is_unreachable))
     assert progress.halted is None
     assert progress.counts == {Status.FINISHED: 12, Status.FAILED: 12}
@@ -99,6 +104,8 @@ def test_overload_is_retried_without_failing_matches(store: Store, no_waits: Non
         seen[key] += 1
         return legal(call) if seen[key] > 8 else failing(429, retry=True)
 
+    never = ct.run(study(**with_model()), store, models=Canned(busy_eight_times), patience=0)
+    assert (never.counts, set(seen.values())) == ({Status.FAILED: 6}, {1})
     progress = ct.run(study(**with_model()), store, models=Canned(busy_eight_times))
     assert progress.counts == {Status.FINISHED: 6}
 
@@ -120,50 +127,12 @@ def test_temporary_outage_fails_no_match(
     assert lost_calls(store, "small").total() == 58, "each sending has its intent"
 
 
-def test_overload_without_a_retry_period_fails_all_matches(store: Store, no_waits: None) -> None:
-    models = Canned(lambda call, number: failing(429, retry=True, detail="slow down"))
-    progress = ct.run(study(**with_model()), store, models=models, patience=0)
-    assert progress.counts == {Status.FAILED: 6}
-    assert max(attempts(models).values()) == 1
-
-
-def test_time_in_the_queue_does_not_count_towards_the_deadline(store: Store) -> None:
-    deadlines: list[float] = []
-
-    class OneAtATime(Canned):
-        async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-            deadlines.append(deadline)
-            return await super().call(call, number, deadline)
-
-    models = OneAtATime(pause=0.01)
-    with_deadline = study(**with_model(deadline=0.05) | {"instances": 10})
-    progress = ct.run(with_deadline, store, models=models)
-    assert progress.counts == {Status.FINISHED: 20}
-    assert set(deadlines) == {0.05}
-
-
-def test_concurrency_limits_the_matches_in_progress(store: Store) -> None:
+def test_concurrency_limits_matches_and_waiting_is_no_part_of_the_deadline(store: Store) -> None:
     models = Canned(pause=0.005, at_once=3)
-    ct.run(study(**with_model() | {"instances": 10}), store, models=models, concurrency=3)
+    changes = with_model(deadline=0.02) | {"instances": 10}
+    progress = ct.run(study(**changes), store, models=models, concurrency=3)
+    assert progress.counts == {Status.FINISHED: 20}
     assert models.most == 3
-
-
-def test_unreached_attempts_are_not_counted_as_calls(
-    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
-    away = Reply(failure=Failure.PROVIDER_ERROR, detail="away", retry=True, unreached=True)
-    capped = study(**with_model(), budget={"calls": 1000})
-    unreached = Canned(lambda call, number: away)
-    cost = ct.run(capped, store, models=unreached).cost
-    assert cost is not None
-    assert (cost.calls, cost.unreached) == (0, len(unreached.calls))
-    assert costs_by_player(store, "small") == {"tiny": cost}
-    assert lost_calls(store, "small") == {"unreached": len(unreached.calls)}
-    good = Canned()
-    again = ct.run(capped, store, models=good).cost
-    assert again is not None
-    assert (again.calls, again.unreached) == (len(good.calls), len(unreached.calls))
 
 
 def test_client_exception_fails_its_match_and_settles_its_call(store: Store) -> None:

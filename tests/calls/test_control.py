@@ -18,11 +18,11 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.calls import commands, control
-from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models import ModelCall, Reply
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.studies import ControlError, RunState, control_run, watch
-from tests.fakes import Canned, Server, legal, spec, study, with_model
+from tests.fakes import Answers, Canned, Server, broken, legal, spec, study, with_model
 
 TIMEOUT = 60.0
 
@@ -34,40 +34,29 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "LOOK", 0.005)
 
 
-class Gate:
+class Gated(Canned):
     """A model that answers only while its gate is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: Answers = legal) -> None:
+        super().__init__(answers)
         self.open = threading.Event()
         self.arrived = threading.Semaphore(0)
-        self.answers: Callable[[ModelCall, str], Reply | str] = legal
-
-    def __call__(self, call: ModelCall, number: str) -> Reply | str:
-        return self.answers(call, number)
-
-
-class Gated(Canned):
-    """Models behind a gate."""
-
-    def __init__(self, gate: Gate) -> None:
-        super().__init__(gate)
-        self.gate = gate
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        self.gate.arrived.release()
-        while not self.gate.open.is_set():
+        self.arrived.release()
+        while not self.open.is_set():
             await asyncio.sleep(0.001)
         return await super().call(call, number, deadline)
 
 
 @contextmanager
 def background_run(
-    store: Store, gate: Gate, concurrency: int = 2, **changes: Any
+    store: Store, gate: Gated, concurrency: int = 2, **changes: Any
 ) -> Iterator[Future[ct.Progress]]:
     """Run 40 matches in another thread, stopped at the latest when the test ends."""
     forty_matches = study(**with_model() | {"instances": 20} | changes)
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(ct.run, forty_matches, store, models=Gated(gate), concurrency=concurrency)
+        run = pool.submit(ct.run, forty_matches, store, models=gate, concurrency=concurrency)
         try:
             gate.arrived.acquire()
             wait_for(store, lambda state: state.live and state.limiters)
@@ -75,8 +64,13 @@ def background_run(
         finally:
             gate.open.set()
             with suppress(ControlError):
-                control_run(store.backend.address, "small", "stop")
+                order(store, "stop")
             run.exception(TIMEOUT)
+
+
+def order(store: Store, action: str, **settings: Any) -> RunState:
+    """Send an order to the running study, as another process would."""
+    return control_run(store.backend.address, "small", action, **settings)
 
 
 def wait_for(store: Store, condition: Callable[[RunState], object]) -> RunState:
@@ -101,20 +95,24 @@ def control_files(store: Store) -> set[str]:
     return {name for name in names if "run.json" in name or "commands" in name}
 
 
-def test_running_study_reports_its_state_until_it_ends(store: Store) -> None:
-    gate = Gate()
+def test_running_study_reports_its_state_until_it_ends(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "QUIET", 0.05)
+    gate = Gated()
     with background_run(store, gate, budget={"calls": 900}) as run:
         state = wait_for(store, lambda state: state.limiters and state.limiters[0].in_flight == 2)
         assert (state.study, state.state, state.planned, state.live) == ("small", "running", 40, 2)
         assert (state.done, state.failed, state.left, state.concurrency) == (0, 0, 40, 2)
         assert (state.budget["calls"], state.eta) == (900, None)
         (limiter,) = state.limiters
-        assert (limiter.model, limiter.waiting, limiter.failures, limiter.given_up) == (
-            "vllm/tiny",
-            0,
-            {},
-            None,
-        )
+        assert (limiter.model, limiter.waiting) == ("vllm/tiny", 0)
+        assert (limiter.failures, limiter.given_up) == ({}, None)
+        idle = wait_for(store, lambda state: state.notice)
+        assert idle.notice == "no replies for 0 min"
+        with pytest.raises(ControlError) as caught:
+            control_run(store.backend.address, "other", "pause")
+        assert str(caught.value) == f'"other" is not running on {store.name}; "small" is'
         gate.open.set()
         assert run.result(TIMEOUT).done == 40
     assert control_files(store) == set()
@@ -124,26 +122,23 @@ def test_running_study_reports_its_state_until_it_ends(store: Store) -> None:
 
 
 def test_pause_sends_no_calls_and_collects_those_in_flight(store: Store) -> None:
-    gate = Gate()
+    gate = Gated()
     with background_run(store, gate) as run:
-        assert control_run(store.backend.address, "small", "pause").state == "paused"
+        assert order(store, "pause").state == "paused"
         gate.open.set()
         state = wait_for(store, lambda state: state.limiters[0].in_flight == 0)
-        answered = state.limiters[0].answered
-        assert (
-            wait_for(store, lambda later: later.written > state.written).limiters[0].answered
-            == answered
-        )
+        later = wait_for(store, lambda later: later.written > state.written)
+        assert later.limiters[0].answered == state.limiters[0].answered
         assert state.notice == "paused"
         assert not run.done()
-        assert control_run(store.backend.address, "small", "resume").state == "running"
+        assert order(store, "resume").state == "running"
         assert run.result(TIMEOUT).done == 40
 
 
 def test_stopped_run_resumes_without_duplicate_calls(store: Store) -> None:
-    gate = Gate()
+    gate = Gated()
     with background_run(store, gate) as run:
-        assert control_run(store.backend.address, "small", "stop").state == "stopping"
+        assert order(store, "stop").state == "stopping"
         gate.open.set()
         progress = run.result(TIMEOUT)
     assert progress.halted == control.STOPPED
@@ -151,87 +146,50 @@ def test_stopped_run_resumes_without_duplicate_calls(store: Store) -> None:
     assert not store.unresolved()
     again = Canned()
     assert ct.run(study(**with_model() | {"instances": 20}), store, models=again).done == 40
-    assert store.studies()[0].counts == {"finished": 40}
+    assert len({*gate.numbers, *again.numbers}) == len(gate.numbers) + len(again.numbers)
 
 
 def test_stop_does_not_wait_for_calls_in_backoff(store: Store) -> None:
-    gate = Gate()
-    gate.answers = lambda call, number: Reply(
-        failure=Failure.PROVIDER_ERROR, status=429, retry=True, retry_after=3600, detail="busy"
-    )
+    busy = broken("busy").model_copy(update={"status": 429, "retry_after": 3600})
+    gate = Gated(lambda call, number: busy)
     with background_run(store, gate) as run:
         gate.open.set()
         wait_for(store, lambda state: state.limiters[0].failures)
-        control_run(store.backend.address, "small", "stop")
+        order(store, "stop")
         assert run.result(TIMEOUT / 2).halted == control.STOPPED
 
 
 def test_concurrency_and_limits_can_be_set_during_a_run(store: Store) -> None:
-    gate = Gate()
-    with background_run(store, gate, concurrency=1):
-        state = control_run(
-            store.backend.address, "small", "set", concurrency=30, limits={"vllm/tiny": 5}
-        )
-        assert state.concurrency == 30
+    model = "vllm/tiny@http://gpu:81/v1"
+    players = with_model("http://gpu:81/v1")["players"]
+    with background_run(store, Gated(), concurrency=1, players=players):
+        for limit, name in enumerate(["tiny", "vllm/tiny@gpu:81", model], 3):
+            state = order(store, "set", concurrency=30, limits={name: limit})
+            (limiter,) = state.limiters
+            assert (limiter.model, limiter.limit, state.concurrency) == (model, limit, 30)
         state = wait_for(store, lambda state: state.limiters[0].waiting == 25)
         assert (state.live, state.limiters[0].fixed, state.limiters[0].in_flight) == (30, True, 5)
-        control_run(store.backend.address, "small", "set", limits={"vllm/tiny": None})
+        order(store, "set", limits={"tiny": None})
         state = wait_for(store, lambda state: state.limiters[0].in_flight == 30)
         assert not state.limiters[0].fixed
 
 
-def test_limit_accepts_player_labels_and_model_names(store: Store) -> None:
-    players = with_model("http://gpu:81/v1")["players"]
-    with background_run(store, Gate(), players=players):
-        for limit, name in enumerate(["tiny", "vllm/tiny@gpu:81", "vllm/tiny@http://gpu:81/v1"], 1):
-            state = control_run(store.backend.address, "small", "set", limits={name: limit})
-            (limiter,) = state.limiters
-            assert (limiter.model, limiter.limit) == ("vllm/tiny@http://gpu:81/v1", limit)
-
-
-def test_budget_can_be_changed_during_a_run(store: Store) -> None:
-    gate = Gate()
-    with background_run(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
-        state = control_run(
-            store.backend.address, "small", "set", budget={"calls": 7, "tokens": None}
-        )
-        assert state.budget["calls"] == 7
-        assert "tokens" not in state.budget
-        gate.open.set()
-        progress = run.result(TIMEOUT)
-    assert progress.halted == "the budget of 7 calls is exhausted"
-
-
-def test_budget_below_the_amount_spent_is_rejected(store: Store) -> None:
-    gate = Gate()
-    with background_run(store, gate, concurrency=1) as run:
+def test_budget_can_be_changed_but_not_below_the_amount_spent(store: Store) -> None:
+    gate = Gated()
+    with background_run(store, gate, concurrency=1, budget={"tokens": 10**6}) as run:
         gate.open.set()
         wait_for(store, lambda state: state.calls > 3)
-        control_run(store.backend.address, "small", "pause")
+        order(store, "pause")
         spent = wait_for(store, lambda state: state.limiters[0].in_flight == 0).calls
         for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
-            with pytest.raises(
-                ControlError, match=r"^budget: the study has already used [\d,]+ \w+"
-            ):
-                control_run(store.backend.address, "small", "set", budget=budget)
-        assert set(watch(store.backend.address, "small").budget) <= {"per_match"}
-        control_run(store.backend.address, "small", "set", budget={"calls": spent + 1})
-        control_run(store.backend.address, "small", "resume")
+            with pytest.raises(ControlError, match=r"^budget: the study has already used "):
+                order(store, "set", budget=budget)
+        assert set(watch(store.backend.address, "small").budget) == {"per_match", "tokens"}
+        state = order(store, "set", budget={"calls": spent + 1, "tokens": None})
+        assert state.budget["calls"] == spent + 1
+        assert "tokens" not in state.budget
+        order(store, "resume")
         assert run.result(TIMEOUT).halted == f"the budget of {spent + 1} calls is exhausted"
-
-
-def test_dollar_budget_without_a_price_is_rejected(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
-    players = {"tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"}}
-    with background_run(store, Gate(), players=players):
-        with pytest.raises(ControlError, match="no price is known for together/odd, so a budget"):
-            control_run(store.backend.address, "small", "set", budget={"dollars": 3})
-        assert (
-            control_run(store.backend.address, "small", "set", budget={"calls": 90}).budget["calls"]
-            == 90
-        )
 
 
 def test_watching_a_study_that_is_not_running_explains_why(store: Store, tmp_path: Path) -> None:
@@ -263,72 +221,63 @@ def test_watching_a_study_that_is_not_running_explains_why(store: Store, tmp_pat
     assert not gone.exists()
 
 
-def test_invalid_orders_are_rejected_and_change_nothing(store: Store) -> None:
+def test_invalid_orders_are_rejected_and_change_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     orders: list[tuple[dict[str, Any], str]] = [
-        ({"limits": {"vllm/tny": 3}}, 'has not called a model "vllm/tny" (did you mean "vllm/t'),
+        ({"limits": {"together/od": 3}}, 'has not called a model "together/od" (did you mean "t'),
         ({"limits": {"tine": 3}}, 'with a model has the label "tine" (did you mean "tiny"?)'),
         ({"limits": {"fair": 3}}, 'no player with a model has the label "fair" (known: tiny)'),
-        ({"limits": {"vllm/tiny": 0}}, "limits.vllm/tiny: should be greater than or equal to 1"),
+        ({"limits": {"tiny": 0}}, "limits.together/odd: should be greater than or equal to 1"),
         ({"budget": {"cals": 3}}, 'budget: unknown key "cals" (did you mean "calls"?)'),
         ({"budget": {"calls": -1}}, "budget: calls: should be greater than or equal to 1"),
+        ({"budget": {"dollars": 3}}, "no price is known for together/odd, so a budget"),
         ({"concurrency": 0}, "concurrency: should be greater than or equal to 1, not 0"),
     ]
-    with background_run(store, Gate()):
+    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
+    players = with_model()["players"] | {"tiny": {"model": "together/odd"}}
+    with background_run(store, Gated(), players=players):
         for settings, message in orders:
             with pytest.raises(ControlError) as caught:
-                control_run(store.backend.address, "small", "set", **settings)
+                order(store, "set", **settings)
             assert message in str(caught.value)
         state = watch(store.backend.address, "small")
         assert (state.concurrency, state.limiters[0].fixed) == (2, False)
-        assert not {name for name in state.budget if name != "per_match"}
-
-
-def test_order_for_another_study_is_rejected(store: Store) -> None:
-    with background_run(store, Gate()), pytest.raises(ControlError) as caught:
-        control_run(store.backend.address, "other", "pause")
-    assert str(caught.value) == f'"other" is not running on {store.name}; "small" is'
+        assert set(state.budget) <= {"per_match"}
 
 
 def test_concurrent_orders_are_all_executed(store: Store) -> None:
-    with background_run(store, Gate()):
+    with background_run(store, Gated()):
         with ThreadPoolExecutor(8) as pool:
             states = [
-                pool.submit(control_run, store.backend.address, "small", "set", concurrency=number)
-                for number in range(3, 43)
+                pool.submit(order, store, "set", concurrency=number) for number in range(3, 43)
             ]
             replies = {id_ for state in states for id_ in state.result(TIMEOUT).replies}
         assert len(replies) == 40
-        last = watch(store.backend.address, "small")
-        assert 3 <= last.concurrency <= 42
+        assert 3 <= watch(store.backend.address, "small").concurrency <= 42
 
 
 @pytest.mark.file
 def test_orders_apply_only_to_the_run_they_name(store: Store) -> None:
-    gate = Gate()
-    with background_run(store, gate):
+    with background_run(store, Gated()):
         state = watch(store.backend.address, "small")
         earlier = commands.Command(id="0", run="earlier", action="stop")
         folder = Path(f"{store.path}.commands")
         (folder / "!.json").mkdir()
         os.mkfifo(folder / "#.json")
-        for name, order in (("0", earlier.model_dump_json().encode()), ("1", b"\xff\x00{")):
-            (store.path.parent / name).write_bytes(order)
+        for name, data in (("0", earlier.model_dump_json().encode()), ("1", b"\xff\x00{")):
+            (store.path.parent / name).write_bytes(data)
             (store.path.parent / name).rename(folder / f"{name}.json")  # atomic
         later = wait_for(store, lambda later: later.replies)
         assert list(later.replies) == ["1"]
         assert (later.state, later.run) == ("running", state.run)
         assert list(folder.iterdir()) == [folder / "!.json"]
-
-
-@pytest.mark.file
-def test_unreadable_run_state_raises_error(store: Store) -> None:
     Path(f"{store.path}.run.json").write_text("{")
     with pytest.raises(ControlError, match=r"run\.json cannot be read: "):
         watch(store.backend.address, "small")
 
 
 def test_killed_run_is_reported_as_not_running(tmp_path: Path, store: Store) -> None:
-    (tmp_path / "small.yaml").write_text("x")
     with Server() as server:
         (tmp_path / "small.json").write_text(
             json.dumps(spec(**with_model(server.url) | {"instances": 500}))
@@ -363,10 +312,3 @@ def test_scripted_matches_can_be_stopped(store: Store, monkeypatch: pytest.Monke
     progress = ct.run(study(instances=20), store, progress=stop_once)
     assert progress.halted == control.STOPPED
     assert progress.counts == {Status.FINISHED: 4}
-
-
-def test_idle_run_sets_a_notice(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "QUIET", 0.05)
-    with background_run(store, Gate()):
-        state = wait_for(store, lambda state: state.notice)
-        assert state.notice == "no replies for 0 min"

@@ -1,6 +1,7 @@
 """A server with one response at every path, over real HTTP, and calls to it."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -65,10 +66,13 @@ def exchange(
     return asyncio.run(run()), received
 
 
-def always(data: Any, status: int = 200) -> RequestHandler:
-    """Return a request handler that always sends the same JSON."""
+def always(data: Any, status: int = 200, **headers: str) -> RequestHandler:
+    """Return a request handler that always sends the same bytes, text or JSON."""
+    text = data if isinstance(data, str | bytes) else json.dumps(data)
+    body = text.encode() if isinstance(text, str) else text
+    all_headers = {"Content-Type": "application/json"} | headers
 
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        return web.json_response(data, status=status)
+    async def handler(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(body=body, status=status, headers=all_headers)
 
     return handler

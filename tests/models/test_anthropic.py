@@ -6,6 +6,7 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Usage
+from cheaptalk.models.http.anthropic import read
 from cheaptalk.models.http.transport import CALL_HEADER
 from tests.models.serving import always, exchange
 
@@ -64,19 +65,28 @@ def test_request_body_and_headers() -> None:
 
 def test_reply_includes_reasoning_and_usage() -> None:
     thinking = {"type": "thinking", "thinking": "Seven is fair."}
-    (reply,), _ = exchange(always(response(thinking, text("I ask "), text("7."))), call())
+    redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
+    unknown = {"type": "something_new", "text": "an advertisement", "content": [1]}
+    content = (redacted, thinking, text("I ask "), text("7."), unknown)
+    (reply,), _ = exchange(always(response(*content)), call())
     assert (reply.text, reply.reasoning) == ("I ask 7.", "Seven is fair.")
     assert (reply.model, reply.finish) == ("claude-opus-4-1-2", "end_turn")
     assert reply.usage == Usage(input_tokens=130, output_tokens=5, cached_tokens=100)
     assert reply.sent == {"max_tokens": 4096}
+    for reason in ("max_tokens", "model_context_window_exceeded"):
+        assert read(response(text("I ask"), stop_reason=reason)).truncated
 
 
 def test_form_is_requested_as_tool() -> None:
     form = AnswerForm(name="Price", json_schema=SCHEMA)
-    used = {"type": "tool_use", "name": "Price", "input": {"price": 7, "note": "\N{PILE OF POO}"}}
-    (reply,), received = exchange(always(response(text("Well."), used)), call(form))
-    answer = '{"price": 7, "note": "\N{PILE OF POO}"}'
-    assert (reply.text, reply.route, reply.tools) == (f"Well.\n{answer}", "tool", ("Price",))
+    used = [
+        {"type": "tool_use", "name": "Price", "input": {"price": price, "note": "\N{PILE OF POO}"}}
+        for price in (7, 8)
+    ]
+    (reply,), received = exchange(always(response(text("Well."), *used)), call(form))
+    answers = [f'{{"price": {price}, "note": "\N{PILE OF POO}"}}' for price in (7, 8)]
+    assert reply.text == "\n".join(["Well.", *answers])
+    assert (reply.route, reply.tools) == ("tool", ("Price", "Price"))
     assert received.bodies[0]["tool_choice"] == {"type": "tool", "name": "Price"}
     assert received.bodies[0]["tools"][0]["input_schema"]["required"] == ["price"]
 
@@ -89,38 +99,14 @@ def test_form_falls_back_to_text() -> None:
         assert "tools" not in received.bodies[0]
 
 
-def test_truncated_text_is_marked() -> None:
-    for reason in ["max_tokens", "model_context_window_exceeded"]:
-        (reply,), _ = exchange(always(response(text("I ask"), stop_reason=reason)), call())
-        assert (reply.text, reply.truncated) == ("I ask", True)
-
-
-def test_error_status_is_provider_error() -> None:
-    for status, retry in [(400, False), (401, False), (429, True), (500, True), (529, True)]:
-        error = {"type": "error", "error": {"type": "some_error", "message": f"no, {KEY}"}}
-        (reply,), _ = exchange(always(error, status), call(), home=True)
-        assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, retry)
-        assert reply.detail == f"status {status}: no, [key]"
-
-
-def test_malformed_reply_is_retried() -> None:
+def test_errors_and_malformed_replies_are_provider_errors() -> None:
+    error = {"type": "error", "error": {"type": "some_error", "message": f"no, {KEY}"}}
+    (reply,), _ = exchange(always(error, 529), call(), home=True)
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
+    assert reply.detail == "status 529: no, [key]"
     for data in [{}, [], {"content": [{"text": "no type"}]}, {"error": "down"}]:
         (reply,), _ = exchange(always(data), call())
         assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-
-
-def test_redacted_thinking_and_unknown_blocks_are_ignored() -> None:
-    redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
-    unknown = {"type": "something_new", "text": "an advertisement", "content": [1]}
-    (reply,), _ = exchange(always(response(redacted, text("7"), unknown)), call())
-    assert (reply.text, reply.reasoning) == ("7", None)
-
-
-def test_two_tool_calls_are_two_answers() -> None:
-    form = AnswerForm(name="Price", json_schema=SCHEMA)
-    used = [{"type": "tool_use", "name": "Price", "input": {"price": n}} for n in (7, 8)]
-    (reply,), _ = exchange(always(response(*used)), call(form))
-    assert reply.text == '{"price": 7}\n{"price": 8}'
 
 
 def test_text_before_refusal_is_not_an_answer() -> None:

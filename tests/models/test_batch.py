@@ -96,28 +96,19 @@ def test_other_and_older_batches_are_not_found(model: str) -> None:
         assert run_client(model, endpoint.url, work) is None
 
 
-def test_untagged_running_batch_raises_transient_error() -> None:
-    async def work(server: BatchServer) -> None:
-        await server.submit("tag", lines(MODELS[1]))
-        await server.find("tag", lines(MODELS[1]), time.time())
+async def look(server: BatchServer) -> Any:
+    return await server.look("batch_0")
 
-    with (
-        batch_server.BatchServer(looks=9) as endpoint,
-        pytest.raises(EndpointTrouble, match="may contain these calls") as trouble,
-    ):
-        run_client(MODELS[1], endpoint.url, work)
-    assert trouble.value.again
+
+async def find(server: BatchServer) -> Any:
+    return await server.find("tag", lines(MODELS[1]), time.time())
 
 
 def test_error_is_one_line_without_key() -> None:
     for status, body, error, retry in [
         (401, b'{"error": {"message": "no such key: sk-secret"}}', "no such key: [key]", False),
         (502, b"<html>sk-secret is away</html>", 'status 502: a web page, "[key] is away"', True),
-        (404, b"gone", "status 404: gone", False),
-        (429, b'{"error": {"message": "slow down"}}', "status 429: slow down", True),
-        (200, b"<html>", "is malformed", True),
         (200, b"[]", "Expected `object`", True),
-        (200, b"{}", "is malformed: Object missing required field `id`", True),
         (200, b"[" * 50_000, "is malformed", True),
     ]:
         for model in MODELS:
@@ -130,15 +121,7 @@ def test_error_is_one_line_without_key() -> None:
             assert trouble.value.again is retry
             assert "secret" not in str(trouble.value)
             assert "\n" not in str(trouble.value)
-
-
-async def look(server: BatchServer) -> Any:
-    return await server.look("batch_0")
-
-
-def test_unreachable_server_is_transient_error() -> None:
-    unreachable = r"no server answers at 127\.0\.0\.1:9 "
-    with pytest.raises(EndpointTrouble, match=unreachable) as trouble:
+    with pytest.raises(EndpointTrouble, match=r"no server answers at 127\.0\.0\.1:9 ") as trouble:
         run_client(MODELS[0], "http://127.0.0.1:9/v1", look)
     assert trouble.value.again
 
@@ -185,10 +168,6 @@ def test_calls_are_split_into_batches_within_limits() -> None:
     assert split == [["a", "b"], ["c", "d"]]
 
 
-ANSWER: dict[str, Any] = {
-    "choices": [{"message": {"content": "7"}, "finish_reason": "stop"}],
-    "content": [{"type": "text", "text": "7"}],
-}
 STOPPED: dict[str, Any] = {
     "id": "b",
     "status": "cancelled",
@@ -202,14 +181,17 @@ STOPPED: dict[str, Any] = {
 @pytest.mark.parametrize("model", MODELS)
 def test_cancelled_batch_keeps_answered_calls(model: str) -> None:
     """The other calls may be retried, whether or not the provider reports them."""
+    message = {
+        "choices": [{"message": {"content": "7"}, "finish_reason": "stop"}],
+        "content": [{"type": "text", "text": "7"}],
+    }
     answered: dict[str, Any] = {
         "custom_id": "tag-0",
-        "response": {"status_code": 200, "body": ANSWER},
-        "result": {"type": "succeeded", "message": ANSWER},
+        "response": {"status_code": 200, "body": message},
+        "result": {"type": "succeeded", "message": message},
     }
     rest: dict[str, Any] = {
         "custom_id": "tag-1",
-        "response": None,
         "error": {"code": "batch_cancelled"},
         "result": {"type": "canceled"},
     }
@@ -232,41 +214,41 @@ def test_cancelled_batch_keeps_answered_calls(model: str) -> None:
     with batch_server.BatchServer(before=special) as endpoint:
         results = run_client(model, endpoint.url, work)
     assert results.replies["tag-0"].text == "7"
-    assert results.replies["tag-1"].failure
     assert results.replies["tag-1"].retry
     assert (results.missing, results.rest.retry) == (0, True)
 
 
-@pytest.mark.parametrize("shape", [{"request_counts": [1]}, {"id": 7}, {"created_at": [1]}])
-def test_malformed_batch_is_transient_error(shape: dict[str, Any]) -> None:
-    async def special(step: str, request: web.Request) -> web.StreamResponse | None:
+def test_malformed_batch_is_transient_error() -> None:
+    shapes: list[dict[str, Any]] = [{"request_counts": [1]}, {"id": 7}, {"created_at": [1]}]
+    for shape in shapes:
         batch = STOPPED | {"request_counts": {}} | shape
-        return web.json_response(batch if step == "look" else {"data": [batch]})
 
-    async def find(server: BatchServer) -> Any:
-        return await server.find("tag", lines(MODELS[0]), time.time())
+        async def special(
+            step: str, request: web.Request, batch: dict[str, Any] = batch
+        ) -> web.StreamResponse | None:
+            return web.json_response(batch if step == "look" else {"data": [batch]})
 
-    with batch_server.BatchServer(before=special) as endpoint:
-        for model, work in itertools.product(MODELS, (look, find)):
-            with pytest.raises(EndpointTrouble, match="is malformed") as trouble:
-                run_client(model, endpoint.url, work)
-            assert trouble.value.again
+        with batch_server.BatchServer(before=special) as endpoint:
+            for model, work in itertools.product(MODELS, (look, find)):
+                with pytest.raises(EndpointTrouble, match="is malformed") as trouble:
+                    run_client(model, endpoint.url, work)
+                assert trouble.value.again
 
 
-def test_truncated_results_do_not_identify_another_batch() -> None:
+def test_unfinished_or_truncated_batch_is_not_another_batch() -> None:
     cut = True
 
     async def special(step: str, request: web.Request) -> web.StreamResponse | None:
         return web.Response(body=b'{"custom_id": "ta') if step == "results" and cut else None
 
-    async def work(server: BatchServer) -> str | None:
-        return await server.find("tag", lines(MODELS[1]), time.time())
+    async def submit(server: BatchServer) -> str:
+        return await server.submit("tag", lines(MODELS[1]))
 
-    with batch_server.BatchServer(looks=0, before=special) as endpoint:
-        name = run_client(
-            MODELS[1], endpoint.url, lambda server: server.submit("tag", lines(MODELS[1]))
-        )
-        with pytest.raises(EndpointTrouble, match="incomplete"):
-            run_client(MODELS[1], endpoint.url, work)
+    with batch_server.BatchServer(looks=1, before=special) as endpoint:
+        name = run_client(MODELS[1], endpoint.url, submit)
+        for problem in ("may contain these calls", "incomplete"):
+            with pytest.raises(EndpointTrouble, match=problem) as trouble:
+                run_client(MODELS[1], endpoint.url, find)
+            assert trouble.value.again
         cut = False
-        assert run_client(MODELS[1], endpoint.url, work) == name
+        assert run_client(MODELS[1], endpoint.url, find) == name

@@ -2,32 +2,25 @@
 
 import asyncio
 import gzip
+import itertools
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Reply, Usage
+from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply, Usage
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import LONGEST
-from tests.models.serving import RequestHandler, exchange
+from tests.models.serving import RequestHandler, always, exchange
 
 CHAT = (ChatMessage(role="user", content="Your price?"),)
-FORM = AnswerForm(name="Price", json_schema={"type": "object", "properties": {}})
 ANSWERS: dict[str, dict[str, Any]] = {
     "openai/gpt-4o": {"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}]},
     "anthropic/claude-opus-4-1": {"content": [{"type": "text", "text": "7"}]},
     "agent/mine": {"text": "7"},
 }
 """An answer of the server of each client."""
-JSON = {"Content-Type": "application/json"}
-TOKEN_FIELDS = {
-    "openai/gpt-4o": "prompt_tokens",
-    "anthropic/claude-opus-4-1": "input_tokens",
-    "agent/mine": "input_tokens",
-}
 
 
 def call(model: str) -> Any:
@@ -37,15 +30,6 @@ def call(model: str) -> Any:
 def single_call(handler: RequestHandler, model: str, deadline: float = 30) -> Reply:
     (reply,), _ = exchange(handler, call(model), deadline=deadline)
     return reply
-
-
-def raw_response(
-    data: bytes, status: int = 200, headers: Mapping[str, str] = JSON
-) -> RequestHandler:
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        return web.Response(body=data, status=status, headers=headers)
-
-    return handler
 
 
 def test_slow_response_times_out_at_deadline() -> None:
@@ -92,61 +76,50 @@ def test_cancelled_call_closes_connection() -> None:
 
 
 def test_redirect_is_not_followed() -> None:
-    for model in list(ANSWERS):
-        for status in (301, 302, 307, 308):
-            _, received = exchange(
-                raw_response(b"", status, {"Location": "/elsewhere"}), call(model)
-            )
-            assert len(received.paths) == 1
-        reply = single_call(raw_response(b"", 307, {"Location": "/elsewhere"}), model)
-        assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 307)
+    for model, status in itertools.product(ANSWERS, (301, 307)):
+        handler = always(b"", status, Location="/elsewhere")
+        (reply,), received = exchange(handler, call(model))
+        assert len(received.paths) == 1
+        assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, status)
 
 
 def test_invalid_response_is_retried() -> None:
     for data in [
         b"",
         b"null",
-        b"[]",
         b'"7"',
         b"{",
         b"\xff\xfe",
-        b'{"text": "\xff"}',
         b'{"text": "\\ud800"}',
         b"[" * 100_000,
         b'{"content": ' * 50_000,
         b"<html>busy</html>",
     ]:
-        for model in list(ANSWERS):
-            reply = single_call(raw_response(data), model)
+        for model in ANSWERS:
+            reply = single_call(always(data), model)
             assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
             assert len(reply.detail or "") <= 500
 
 
 def test_decompression_bomb_is_not_read_completely() -> None:
-    for model in list(ANSWERS):
-        bomb = gzip.compress(b" " * (LONGEST * 4))
-        assert len(bomb) < LONGEST / 100
-        reply = single_call(raw_response(bomb, headers={**JSON, "Content-Encoding": "gzip"}), model)
-        assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
+    bomb = gzip.compress(b" " * (LONGEST * 4))
+    assert len(bomb) < LONGEST / 100
+    handler = always(bomb, 200, **{"Content-Encoding": "gzip"})
+    reply = single_call(handler, "openai/gpt-4o")
+    assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
 
 
 def test_two_megabyte_answer_is_complete() -> None:
-    for model in [model for model in ANSWERS if not model.startswith("agent/")]:
-        long = "7" * 2_000_000
-        reply = single_call(
-            raw_response(json.dumps(ANSWERS[model]).replace('"7"', f'"{long}"').encode()), model
-        )
-        assert reply.text == long
+    answer = json.dumps(ANSWERS["openai/gpt-4o"]).replace('"7"', f'"{"7" * 2_000_000}"')
+    assert single_call(always(answer.encode()), "openai/gpt-4o").text == "7" * 2_000_000
 
 
 def test_impossible_token_counts_are_replaced_by_estimate() -> None:
+    fields = dict.fromkeys(ANSWERS, "input_tokens") | {"openai/gpt-4o": "prompt_tokens"}
     for count in ["-1", "1e26", "1e400", "NaN", '"many"', "true", "1" * 5_000]:
-        for model in list(ANSWERS):
-            data = json.dumps(ANSWERS[model] | {"usage": {TOKEN_FIELDS[model]: "?"}}).replace(
-                '"?"', count
-            )
-            reply = single_call(raw_response(data.encode()), model)
+        for model, field in fields.items():
+            data = json.dumps(ANSWERS[model] | {"usage": {field: "?"}}).replace('"?"', count)
+            reply = single_call(always(data.encode()), model)
             assert (reply.text, reply.failure) == ("7", None)
             assert reply.usage == Usage(input_tokens=4, output_tokens=1)
-            assert reply.reported is not None
-            assert reply.reported.startswith(f'{{"{TOKEN_FIELDS[model]}": ')
+            assert (reply.reported or "").startswith(f'{{"{field}": ')

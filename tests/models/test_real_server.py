@@ -89,16 +89,3 @@ def test_babbling_model_forfeits_with_exact_token_counts(url: str, store: ct.Sto
         assert record.input_tokens == sum(turn["usage"]["input_tokens"] for turn in replies)
         assert record.output_tokens == sum(turn["usage"]["output_tokens"] for turn in replies)
         assert len({turn["text"] for turn in replies}) == tries, "nothing was drawn at random"
-
-
-def test_unknown_model_fails_match_with_reason(url: str, store: ct.Store) -> None:
-    spec = study(
-        players={"gone": {"model": f"vllm/gone@{url}"}, "fair": {"strategy": "equal_split"}},
-        pairing=[["gone", "fair"]],
-    )
-    ct.studies.run(spec, store)
-    (record,) = store.records("small")
-    assert record.status == "failed"
-    assert record.reason is not None
-    assert "status 400" in record.reason
-    assert "pinned" in record.reason

@@ -135,7 +135,20 @@ def expire(monkeypatch: pytest.MonkeyPatch) -> Event:
 def test_request_stays_open_until_answered_once() -> None:
     async def interact(client: Client) -> None:
         assert await client.requests(wait=20) == [CALL]  # fetched, then lost in transit
-        assert await client.requests() == [CALL]
+        cases: list[tuple[dict[str, Any], int, str]] = [
+            ({"data": b"7 dollars"}, 400, "invalid answer"),
+            ({"json": [CALL]}, 400, 'set "call" to the id of the request'),
+            ({"json": {"answer": {"price": 7}}}, 400, 'set "call"'),
+            ({"json": {"call": CALL}}, 400, "an agent answers with either"),
+            ({"json": {"call": CALL, "text": "7", "seat": "bob"}}, 400, "unknown field `seat`"),
+            ({"json": {"call": "m/7/bob/0/0", "text": "7"}}, 404, 'no request "m/7/bob/0/0"'),
+            ({"data": b"[" * 100_000}, 400, "invalid answer"),
+            ({"data": BytesIO(b"7" * 2**20)}, 413, f"the maximum is {LARGEST:,} bytes"),
+        ]
+        for sent, status, why in cases:
+            answer_status, problem = await client.answer(**sent)
+            assert (answer_status, why in problem["error"]) == (status, True), problem
+            assert await client.requests() == [CALL]
         answer = {"call": CALL, "text": "I ask 7."}
         assert await client.answer(answer) == ACCEPTED
         assert await client.answer(answer) == ACCEPTED
@@ -162,20 +175,6 @@ def test_requests_are_answered_in_any_order_and_paged() -> None:
 
     replies = replies_to(interact, *(call(text=f"{place}?") for place in range(3)))
     assert [reply.text for reply in replies] == [f"to {number}" for number in numbers]
-
-
-def test_late_answer_is_rejected_after_timeout() -> None:
-    async def interact(client: Client) -> None:
-        assert await client.requests(wait=20) == [CALL]
-        while await client.requests():
-            pass
-        status, problem = await client.answer({"call": CALL, "text": "I ask 7."})
-        assert status == 409
-        assert "it timed out" in problem["error"]
-
-    (reply,) = replies_to(interact, call(), deadline=0.2)
-    assert (reply.failure, reply.retry) == (Failure.TIMED_OUT, True)
-    assert reply.detail == "the remote agent mine gave no answer within 0.2 seconds"
 
 
 def test_agent_that_never_connects_is_unreachable() -> None:
@@ -209,12 +208,15 @@ def test_connection_timeout_applies_to_run_not_to_call(monkeypatch: pytest.Monke
             server.patience = clock[0] = 600.0
             assert (await server.call(call(), CALL, PATIENCE)).unreached, "at once"
             server.begin()
-            second = asyncio.create_task(server.call(call(), CALL, PATIENCE))
+            second = asyncio.create_task(server.call(call(), CALL, 0.2))
             await asyncio.sleep(0)
             while not await client.requests(wait=20):
                 pass
-            assert await client.answer({"call": CALL, "text": "7"}) == ACCEPTED
-            assert (await second).text == "7"
+            late = await second
+            assert (late.failure, late.retry) == (Failure.TIMED_OUT, True)
+            assert late.detail == "the remote agent mine gave no answer within 0.2 seconds"
+            status, problem = await client.answer({"call": CALL, "text": "I ask 7."})
+            assert (status, "it timed out" in problem["error"]) == (409, True)
 
     with AgentServer(TOKENS, 0, tokens=TOKENS, patience=0) as server:
         asyncio.run(call_in_both_runs(server))
@@ -242,66 +244,31 @@ def test_calls_to_unconnected_agent_fail_when_run_stops() -> None:
     assert connected_call.text == "7"
 
 
-INVALID: list[tuple[dict[str, Any], int, str]] = [
-    ({"data": b"7 dollars"}, 400, "invalid answer"),
-    ({"json": [CALL]}, 400, 'set "call" to the id of the request'),
-    ({"json": {"answer": {"price": 7}}}, 400, 'set "call"'),
-    ({"json": {"call": CALL}}, 400, "an agent answers with either"),
-    ({"json": {"call": CALL, "anwser": {"price": 7}}}, 400, "unknown field `anwser`"),
-    ({"json": {"call": CALL, "text": "7", "seat": "bob"}}, 400, "unknown field `seat`"),
-    ({"json": {"call": "m/7/bob/0/0", "text": "7"}}, 404, 'has no request "m/7/bob/0/0"'),
-    ({"data": b"[" * 100_000}, 400, "invalid answer"),
-    ({"data": BytesIO(b"7" * 2**20)}, 413, f"the maximum is {LARGEST:,} bytes"),
-]
-
-
-def test_invalid_answer_is_rejected_and_request_stays_open() -> None:
-    async def interact(client: Client) -> None:
-        assert await client.requests(wait=20) == [CALL]
-        for sent, status, why in INVALID:
-            answer_status, problem = await client.answer(**sent)
-            assert (answer_status, why in problem["error"]) == (status, True), problem
-            assert await client.requests() == [CALL]
-        assert await client.answer({"call": CALL, "text": "I ask 7."}) == ACCEPTED
-
-    (reply,) = replies_to(interact, call())
-    assert reply.text == "I ask 7."
-
-
 @pytest.mark.parametrize(
     ("sent", "why"),
     [
-        ({"data": b"7 dollars, a token of mine"}, "it begins with: 7 dollars, [key]"),
         ({"json": {"call": CALL, "answer": 7}}, "Expected `object | null`, got `int`"),
+        ({"data": b"7 dollars, a token of mine"}, "it begins with: 7 dollars, [key]"),
         ({"data": BytesIO(b"7" * 2**20)}, f"the answer is larger than {LARGEST:,} bytes"),
     ],
-    ids=["words", "wrong type", "megabyte"],
+    ids=["wrong type", "words", "megabyte"],
 )
 def test_only_invalid_answers_are_provider_error_not_timeout(
     expire: Event, sent: dict[str, Any], why: str
 ) -> None:
     async def interact(client: Client) -> None:
-        assert await client.requests(wait=20) == [CALL]
+        while len(await client.requests(wait=20)) < 2:
+            pass
         assert (await client.answer(**sent))[0] in (400, 413)
         expire.set()
 
-    (reply,) = replies_to(interact, call(), deadline=EXPIRING)
-    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-    assert reply.detail is not None
-    assert reply.detail.startswith("the remote agent mine has sent only invalid answers: ")
-    assert why in reply.detail
-    assert len(reply.detail) < 400
-
-
-def test_invalid_answer_affects_only_its_request(expire: Event) -> None:
-    async def interact(client: Client) -> None:
-        while len(await client.requests(wait=20)) < 2:
-            pass
-        assert (await client.answer({"call": CALL, "answer": 7}))[0] == 400
-        expire.set()
-
-    replies = replies_to(interact, call(), call(), deadline=EXPIRING)
-    assert [reply.failure for reply in replies] == [Failure.PROVIDER_ERROR, Failure.TIMED_OUT]
+    first, second = replies_to(interact, call(), call(), deadline=EXPIRING)
+    assert (first.failure, first.retry) == (Failure.PROVIDER_ERROR, True)
+    assert (first.detail or "").startswith("the remote agent mine has sent only invalid answers: ")
+    assert why in (first.detail or "")
+    assert len(first.detail or "") < 400
+    attributed = "json" in sent  # without a call id, it may be the answer to any request
+    assert second.failure is (Failure.TIMED_OUT if attributed else Failure.PROVIDER_ERROR)
 
 
 def test_agents_cannot_access_requests_of_others() -> None:
@@ -310,7 +277,6 @@ def test_agents_cannot_access_requests_of_others() -> None:
             ("other", HEADERS),
             ("nobody", HEADERS),
             ("mine", {}),
-            ("mine", {"Authorization": "Bearer"}),
             ("mine", {"Authorization": "Basic a token of mine"}),
             ("mine", {"Authorization": "Bearer a token of miné"}),
         ]:
@@ -329,16 +295,6 @@ def test_agents_cannot_access_requests_of_others() -> None:
     assert reply.text == "7"
 
 
-def test_invalid_query_is_rejected() -> None:
-    async def interact(client: Client) -> None:
-        for wait in ("long", "nan", "61"):
-            error = {"error": "wait must be a number from 0 to 60"}
-            assert await client.look(wait=wait) == (400, error)
-        assert await client.look(max="0") == (400, {"error": "max must be a number from 1 to 64"})
-
-    replies_to(interact)
-
-
 def test_token_is_redacted_in_replies_and_logs(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
@@ -353,7 +309,8 @@ def test_token_is_redacted_in_replies_and_logs(caplog: pytest.LogCaptureFixture)
 
 
 def test_waiting_agent_sees_end_of_run_and_next_run() -> None:
-    async def end_and_continue(server: AgentServer) -> None:
+    async def end_and_continue() -> str:
+        server = AgentServer(TOKENS, 0, tokens=TOKENS).__enter__()
         async with connect(server) as client, asyncio.timeout(PATIENCE):
             await client.look()
             waiting_look = asyncio.create_task(client.look(wait=60))
@@ -365,34 +322,26 @@ def test_waiting_agent_sees_end_of_run_and_next_run() -> None:
                 pass
             assert await client.answer({"call": CALL, "text": "7"}) == ACCEPTED
             assert (await reply).text == "7"
-
-    with AgentServer(TOKENS, 0, tokens=TOKENS) as server:
-        asyncio.run(end_and_continue(server))
-
-
-def test_waiting_agent_is_released_when_server_closes() -> None:
-    async def close_server() -> Any:
-        server = AgentServer(TOKENS, 0, tokens=TOKENS).__enter__()
-        async with connect(server) as client, asyncio.timeout(PATIENCE):
-            await client.look()
             waiting_look = asyncio.create_task(client.look(wait=60))
             await asyncio.sleep(0)
             await asyncio.to_thread(server.__exit__, None, None, None)
-            return (await waiting_look)[1]["state"]
+            return str((await waiting_look)[1]["state"])
 
-    assert asyncio.run(close_server()) == "waiting"
+    assert asyncio.run(end_and_continue()) == "waiting", "the server has closed"
 
 
 def test_openapi_description_matches_routes_and_schemas() -> None:
     async def interact(client: Client) -> None:
         async with client.session.get(f"{client.server.url}/openapi.json") as response:
             assert await response.json() == OPENAPI
-        for method in ("PUT", "DELETE", "PATCH"):
-            async with client.session.request(method, client.server.url_of("mine")) as response:
-                assert response.status == 405
-                assert {*response.headers["Allow"].split(",")} == {"GET"}
+        async with client.session.put(client.server.url_of("mine")) as response:
+            assert (response.status, response.headers["Allow"]) == (405, "GET")
         async with client.session.get(f"{client.server.url}/agents") as response:
             assert (response.status, await response.json()) == (404, {"error": "404: Not Found"})
+        for query, limits in (("wait", "0 to 60"), ("max", "1 to 64")):
+            for number in ("long", "nan", "65"):
+                error = {"error": f"{query} must be a number from {limits}"}
+                assert await client.look("mine", HEADERS, **{query: number}) == (400, error)
 
     replies_to(interact)
     routes = AgentServer(TOKENS, 0, tokens=TOKENS).app().router.routes()
@@ -409,8 +358,7 @@ def test_openapi_description_matches_routes_and_schemas() -> None:
     fields = {
         name: set(schema["properties"]) for name, schema in OPENAPI["components"]["schemas"].items()
     }
-    answer_fields = {"answer", "text", "model", "usage", "error"}
-    assert fields["Answer"] == {"call"} | answer_fields == {"call", *AgentReply.__struct_fields__}
+    assert fields["Answer"] == {"call", *AgentReply.__struct_fields__}
     assert fields["AgentUsage"] == set(Usage.model_fields)
     assert fields["AgentRequest"] == set(body(call(), CALL))
 
@@ -457,7 +405,7 @@ async def echo(messages: list[dict[str, str]]) -> str:
     return f"to {messages[-1]['content']}"
 
 
-def test_functions_and_objects_answer_with_text() -> None:
+def test_functions_and_objects_answer_with_text_or_fields() -> None:
     async def run(messages: list[dict[str, str]]) -> Any:
         return SimpleNamespace(final_output=await echo(messages))
 
@@ -474,11 +422,8 @@ def test_functions_and_objects_answer_with_text() -> None:
     ]:
         reply = functions_reply(agent)
         assert (reply.text, reply.route) == ("to Your price?", "text")
-
-
-def test_function_answers_with_fields_of_form() -> None:
-    reply = functions_reply(lambda messages: {"price": 7})
-    assert (reply.text, reply.route) == ('{"price":7}', "schema")
+    fields = functions_reply(lambda messages: {"price": 7})
+    assert (fields.text, fields.route) == ('{"price":7}', "schema")
 
 
 def test_failing_function_is_provider_error() -> None:
@@ -502,10 +447,3 @@ def test_hanging_function_times_out_without_blocking() -> None:
         assert reply.detail == "no answer within 0.05 seconds"
     assert not released.is_set()
     released.set()
-
-
-def test_model_string_of_remote_agent_has_only_name() -> None:
-    assert ct.models.ModelName.parse("remote/mine-2.1").model == "mine-2.1"
-    for text in ("remote/mine@http://127.0.0.1:8140", "remote/a/b", "remote/a b", "remote/..?"):
-        with pytest.raises(ValueError, match="a remote agent has no URL"):
-            ct.models.ModelName.parse(text)

@@ -56,40 +56,33 @@ def supporting(*features: str) -> Any:
     return handler
 
 
-def test_schema_is_preferred_route() -> None:
-    (reply,), received = exchange(supporting("response_format", "tools"), call())
-    assert (reply.text, reply.route) == (ANSWER, "schema")
+def test_server_gets_strictest_route_that_it_supports() -> None:
+    (schema,), received = exchange(supporting("response_format", "tools"), call())
+    assert (schema.text, schema.route) == (ANSWER, "schema")
     assert received.bodies[0]["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "Price", "schema": STRICT, "strict": True},
     }
-
-
-def test_server_without_schemas_keeps_tool_route() -> None:
-    replies, received = exchange(supporting("tools"), call(), times=2)
-    assert [(reply.text, reply.route) for reply in replies] == [(ANSWER, "tool")] * 2
+    tools, received = exchange(supporting("tools"), call(), times=2)
+    assert [(reply.text, reply.route) for reply in tools] == [(ANSWER, "tool")] * 2
     assert ["response_format" in body for body in received.bodies] == [True, False, False]
     function = {"name": "Price", "parameters": STRICT, "strict": True}
     assert received.bodies[1]["tools"] == [{"type": "function", "function": function}]
     assert received.bodies[1]["tool_choice"]["function"] == {"name": "Price"}
-
-
-def test_server_without_schemas_and_tools_gets_text_route() -> None:
-    (reply,), received = exchange(supporting(), call())
-    assert (reply.text, reply.route, len(received.bodies)) == (ANSWER, "text", 3)
+    (text,), received = exchange(supporting(), call())
+    assert (text.text, text.route, len(received.bodies)) == (ANSWER, "text", 3)
     assert received.bodies[2].keys() == {"model", "messages"}
 
 
 def test_unrelated_error_does_not_change_route() -> None:
-    long = {"error": {"message": "This model's maximum context length is 4096 tokens."}}
-    (reply,), received = exchange(always(long, 400), call())
-    assert (reply.failure, reply.retry, len(received.bodies)) == (Failure.PROVIDER_ERROR, False, 1)
-
-
-def test_overload_does_not_change_route() -> None:
-    busy = {"error": {"message": "too many requests with a response_format"}}
-    (reply,), received = exchange(always(busy, 429), call())
-    assert (reply.retry, reply.route, len(received.bodies)) == (True, "schema", 1)
+    for message, status in [
+        ("This model's maximum context length is 4096 tokens.", 400),
+        ("too many requests with a response_format", 429),
+    ]:
+        error = {"error": {"message": message}}
+        (reply,), received = exchange(always(error, status), call())
+        assert (reply.failure, reply.route) == (Failure.PROVIDER_ERROR, "schema")
+        assert len(received.bodies) == 1
 
 
 def test_route_set_by_study_has_no_fallback() -> None:
@@ -100,19 +93,13 @@ def test_route_set_by_study_has_no_fallback() -> None:
     assert received.bodies[0].keys() == {"model", "messages"}
 
 
-def test_two_tool_calls_are_two_answers() -> None:
-    calls = [
-        {"function": {"arguments": '{"price": 7}'}},
+def test_text_and_all_calls_and_choices_are_part_of_answer() -> None:
+    tool_calls = [
+        {"function": {"name": "Price", "arguments": ANSWER}},
         {"function": {"arguments": '{"price": 8}'}},
     ]
-    (reply,), _ = exchange(always(completion(tool_calls=calls)), call("tool"))
-    assert reply.text == '{"price": 7}\n{"price": 8}'
-
-
-def test_text_and_all_choices_are_part_of_answer() -> None:
-    tool_calls = [{"function": {"name": "Price", "arguments": ANSWER}}]
     (reply,), _ = exchange(always(completion(content="No.", tool_calls=tool_calls)), call("tool"))
-    assert (reply.text, reply.tools) == (f"No.\n{ANSWER}", ("Price",))
+    assert (reply.text, reply.tools) == (f'No.\n{ANSWER}\n{{"price": 8}}', ("Price",))
     two = {"choices": completion(content="7")["choices"] + completion(content="8")["choices"]}
     (reply,), _ = exchange(always(two), call("text"))
     assert reply.text == "7\n8"
@@ -126,24 +113,16 @@ def test_call_of_unknown_tool_is_ignored() -> None:
         assert reply.detail == f"called send_money, which was not offered: {ANSWER}"
 
 
-def test_prose_reply_to_schema_request_is_accepted() -> None:
-    (reply,), _ = exchange(always(completion(content="I ask for 7.")), call())
-    assert (reply.text, reply.route) == ("I ask for 7.", "schema")
-
-
-def test_optional_fields_are_required_and_nullable() -> None:
+def test_strict_schema_requires_optional_fields_and_closed_mappings() -> None:
     sent = sendable(MessageOrProposal.model_json_schema())
     assert sent.strict
     assert sent.schema["required"] == ["message", "books", "hats", "balls"]
     assert sent.schema["properties"]["books"] == {
         "anyOf": [{"minimum": 0, "type": "integer"}, {"type": "null"}]
     }
-
-
-def test_open_mapping_is_not_strict() -> None:
-    sent = sendable(Plan.model_json_schema())
-    assert not sent.strict
-    assert sent.schema["properties"]["proposal"]["additionalProperties"] == {"type": "integer"}
+    plan = sendable(Plan.model_json_schema())
+    assert not plan.strict
+    assert plan.schema["properties"]["proposal"]["additionalProperties"] == {"type": "integer"}
 
 
 def test_unsupported_keywords_are_removed() -> None:

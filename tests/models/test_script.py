@@ -16,6 +16,7 @@ from cheaptalk.models import (
     Reply,
 )
 from cheaptalk.models.scripted import ScriptedModels, made_up
+from tests.adapters.remote_agents import every_game
 
 CHAT = (
     ChatMessage(role="system", content="Be brief."),
@@ -29,31 +30,28 @@ def call_script(name: str, **options: Any) -> Reply:
 
 
 def test_legal_script_finishes_every_game(store: ct.Store) -> None:
-    spec: dict[str, Any] = {"name": "dry", "games": [{"game": game} for game in ct.rules.games()]}
-    spec |= {"players": {"x": {"model": "script/legal"}}, "instances": 1, "pairing": "self"}
+    spec = every_game() | {"players": {"x": {"model": "script/legal"}}}
     progress = ct.run(ct.studies.parse_study(spec, "dry.yaml"), store)
-    records = list(store.records("dry", bodies=True))
     assert (progress.done, progress.failed) == (len(ct.rules.games()), 0)
-    kinds = {given["kind"] for record in records for given in record.as_json()["answers"]}
-    assert kinds == {"ok"}
+    records = store.records(str(spec["name"]))
+    assert {kind for record in records for kinds in record.kinds.values() for kind in kinds} == {
+        "ok"
+    }
 
 
-def test_scripts_reply_as_named() -> None:
-    assert call_script("echo").text == "Your price?"
-    assert call_script("silent").text == ""
-    assert call_script("refuse").failure is Failure.REFUSED
-    assert call_script("fail").failure is Failure.PROVIDER_ERROR
-    assert call_script("legal").text == "No comment."
-    assert call_script("echo").usage.input_tokens == 4
-    assert {"echo", "silent", "refuse", "fail", "legal"} == SCRIPTS.keys()
-
-
-def test_settings_are_recorded_without_effect() -> None:
+def test_scripts_reply_as_named_regardless_of_settings() -> None:
     settings = ModelSettings(temperature=1.5, stop=("END",), reasoning="high")
-    assert call_script("echo", settings=settings).text == call_script("echo").text
-    for name in ("echo", "refuse"):
-        sent = call_script(name, settings=settings).sent
-        assert sent == {"temperature": 1.5, "stop": ["END"], "reasoning": "high"}
+    replies = {name: call_script(name, settings=settings) for name in SCRIPTS}
+    assert {name: reply.text or reply.failure for name, reply in replies.items()} == {
+        "echo": "Your price?",
+        "silent": None,
+        "refuse": Failure.REFUSED,
+        "fail": Failure.PROVIDER_ERROR,
+        "legal": "No comment.",
+    }
+    sent = {"temperature": 1.5, "stop": ["END"], "reasoning": "high"}
+    assert all(reply.sent == sent for reply in replies.values())
+    assert replies["echo"].usage.input_tokens == 4
 
 
 def test_example_in_form_is_the_answer() -> None:
@@ -78,14 +76,9 @@ class Sample(BaseModel):
     perhaps: int | None
 
 
-def test_generated_answer_fits_form() -> None:
-    for seed in range(20):
-        form = AnswerForm(name="Sample", json_schema=Sample.model_json_schema())
-        text = made_up(form, str(seed))
-        assert Sample.model_validate_json(text).many
-        assert text == made_up(form, str(seed))
-
-
-def test_generated_answers_differ_between_seeds() -> None:
+def test_generated_answer_fits_form_and_depends_on_seed() -> None:
     form = AnswerForm(name="Sample", json_schema=Sample.model_json_schema())
-    assert len({made_up(form, str(seed)) for seed in range(20)}) > 5
+    texts = [made_up(form, str(seed)) for seed in range(20)]
+    assert all(Sample.model_validate_json(text).many for text in texts)
+    assert texts == [made_up(form, str(seed)) for seed in range(20)]
+    assert len(set(texts)) > 5

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-from aiohttp import web
-
 from cheaptalk.models import ChatMessage, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.http import anthropic, openai
 from cheaptalk.models.usage import metered
@@ -33,7 +30,6 @@ def meter(usage: Any, call: ModelCall = CALL, /, **message: Any) -> Reply:
 def test_implausible_usage_is_estimated_and_kept_as_reported() -> None:
     for usage in [
         counts(1, 0),
-        counts(0, 0),
         counts(150, 0),
         counts(1, 70),
         counts(150, -70),
@@ -44,12 +40,13 @@ def test_implausible_usage_is_estimated_and_kept_as_reported() -> None:
         counts(150, 70, prompt_tokens_details={"cached_tokens": 151}),
         counts(150, 70, completion_tokens_details={"reasoning_tokens": 71}),
         [150, 70],
-        "150 and 70",
     ]:
         reply = meter(usage)
-        assert (reply.text, reply.failure) == (ANSWER, None)
-        assert reply.usage == ESTIMATE
+        assert (reply.text, reply.failure, reply.usage) == (ANSWER, None, ESTIMATE)
         assert reply.reported
+    usage = {"input_tokens": 100, "cache_read_input_tokens": -50, "output_tokens": 70}
+    response = {"content": [{"type": "text", "text": ANSWER}], "usage": usage}
+    assert metered(anthropic.read(response), CALL).usage == ESTIMATE
 
 
 def test_plausible_usage_is_accepted() -> None:
@@ -94,12 +91,6 @@ def test_zero_usage_of_rejected_requests_is_accepted() -> None:
     assert (reply.usage, reply.reported is None) == (Usage(), False)
 
 
-def test_negative_cache_count_is_implausible() -> None:
-    usage = {"input_tokens": 100, "cache_read_input_tokens": -50, "output_tokens": 70}
-    response = {"content": [{"type": "text", "text": ANSWER}], "usage": usage}
-    assert metered(anthropic.read(response), CALL).usage == ESTIMATE
-
-
 def test_agents_may_report_any_nonnegative_count() -> None:
     def call(url: str) -> ModelCall:
         return CALL.model_copy(update={"model": f"agent/mine@{url}"})
@@ -109,19 +100,3 @@ def test_agents_may_report_any_nonnegative_count() -> None:
     assert (reply.usage, reply.reported) == (Usage(**usage), None)
     (reply,), _ = exchange(always({"text": ANSWER, "usage": {"output_tokens": -1}}), call)
     assert reply.usage == ESTIMATE
-
-
-def test_implausible_usage_in_stream_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-
-    async def stream(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        choice = f'{{"delta": {{"content": "{ANSWER}"}}, "finish_reason": "stop"}}'
-        lines = [f'data: {{"choices": [{choice}]}}', 'data: {"choices": [], "usage": [1e999]}']
-        return web.Response(text="\n\n".join(lines), content_type="text/event-stream")
-
-    def call(url: str) -> ModelCall:
-        settings = ModelSettings(stream=True)
-        return CALL.model_copy(update={"model": f"openai/gpt-4o@{url}/v1", "settings": settings})
-
-    (reply,), _ = exchange(stream, call)
-    assert (reply.text, reply.usage) == (ANSWER, ESTIMATE)

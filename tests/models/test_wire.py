@@ -31,10 +31,16 @@ def test_retry_after_header_is_parsed() -> None:
         assert retry_after(headers, NOW) == seconds
 
 
-def test_error_message_is_one_line() -> None:
+def test_error_message_is_one_line_without_repetitions() -> None:
     reply = broken("first\n  second" + "x" * 1000, retry=False)
     assert (reply.failure, len(reply.detail or "")) == (Failure.PROVIDER_ERROR, 500)
     assert (reply.detail or "").startswith("first second")
+    for message, detail in [
+        ("404: no such model", "status 404: no such model"),
+        ("404", "status 404"),
+        ("no model 404", "status 404: no model 404"),
+    ]:
+        assert complaint({"error": {"message": message}}, 404).detail == detail
 
 
 def test_proxy_from_environment_respects_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,15 +51,6 @@ def test_proxy_from_environment_respects_no_proxy(monkeypatch: pytest.MonkeyPatc
     assert proxy_of("https://internal.example/v1") is None
     assert proxy_of("http://api.example/v1") is None
     proxy_of.cache_clear()
-
-
-def test_status_is_not_repeated_in_error() -> None:
-    for message, detail in [
-        ("404: no such model", "status 404: no such model"),
-        ("404", "status 404"),
-        ("no model 404", "status 404: no model 404"),
-    ]:
-        assert complaint({"error": {"message": message}}, 404).detail == detail
 
 
 def test_proxy_error_contains_no_password() -> None:

@@ -3,14 +3,12 @@
 import asyncio
 import re
 import ssl
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
-from yarl import URL
 
 from cheaptalk.models import Failure, ModelName, Reply
 from cheaptalk.models.http.failures import hinted
@@ -29,41 +27,31 @@ ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
 def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> Reply:
     """Return the reply of a server with a fixed response; ``{port}`` stands for its port."""
 
-    async def post(port: int) -> Reply:
-        wire, address = HttpTransport(), url.format(port=port)
-        try:
-            reply = await wire.post(address, {}, {}, None, 5, lambda data: Reply(text=str(data)))
-        finally:
-            await wire.close()
-        return hinted(reply, ModelName.parse(f"vllm/tiny@{address}"), address)
-
-    if isinstance(say, bytes):
-        return asyncio.run(_with_raw_server(say, tls, post))
-    return asyncio.run(_with_site(say, tls, post))
-
-
-async def _with_site(
-    say: web.Response, tls: bool, post: Callable[[int], Awaitable[Reply]]
-) -> Reply:
-    async def answer(_: web.BaseRequest) -> web.Response:
+    async def respond(_: web.BaseRequest) -> web.Response:
+        assert isinstance(say, web.Response)
         return say
 
-    server = await asyncio.get_running_loop().create_server(
-        web.Server(answer), "127.0.0.1", 0, ssl=_context() if tls else None
-    )
-    async with server:
-        return await post(server.sockets[0].getsockname()[1])
-
-
-async def _with_raw_server(say: bytes, tls: bool, post: Callable[[int], Awaitable[Reply]]) -> Reply:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def respond_raw(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert isinstance(say, bytes)
         await reader.read(5)
         writer.write(say)
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=_context() if tls else None)
-    async with server:
-        return await post(server.sockets[0].getsockname()[1])
+    async def exchange() -> Reply:
+        wire, context = HttpTransport(), _context() if tls else None
+        if isinstance(say, bytes):
+            server = await asyncio.start_server(respond_raw, "127.0.0.1", 0, ssl=context)
+        else:
+            server = await asyncio.get_running_loop().create_server(
+                web.Server(respond), "127.0.0.1", 0, ssl=context
+            )
+        async with server:
+            address = url.format(port=server.sockets[0].getsockname()[1])
+            reply = await wire.post(address, {}, {}, None, 5, lambda data: Reply(text=str(data)))
+            await wire.close()
+        return hinted(reply, ModelName.parse(f"vllm/tiny@{address}"), address)
+
+    return asyncio.run(exchange())
 
 
 def _context() -> ssl.SSLContext:
@@ -121,7 +109,7 @@ def test_wrong_url_error_suggests_fix(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_host_error_names_host() -> None:
     key = aiohttp.client_reqrep.ConnectionKey("no.invalid", 80, False, True, None, None, None)
     error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
-    reply = lost_connection(error, str(URL("http://no.invalid/v1")))
+    reply = lost_connection(error, "http://no.invalid/v1")
     assert reply.detail == (
         'the server "no.invalid" was not found (Name or service not known): check URL and network'
     )

@@ -56,28 +56,24 @@ def test_later_calls_include_events_between_answers() -> None:
     played = table()
     played.answer("right", SpokenGuess(number=7, message='Say "please".'))
     played.answer("left", SpokenGuess(number=5, message=""))
-    calls, _ = think(model(), played.request("left"), '{"number": 6, "message": ""}')
     happened = 'Left guessed 5.\nRight guessed 7 and said "Say \\"please\\".".'
-    assert [call.messages for call in calls if isinstance(call, ModelCall)] == [
-        messages(
-            *OPENING,
-            ("assistant", '{"number":5,"message":""}'),
-            ("user", f"{happened}\n\nRound 2. What is your guess?\n\n{HOW}"),
+    later = (
+        ("assistant", '{"number":5,"message":""}'),
+        ("user", f"{happened}\n\nRound 2. What is your guess?\n\n{HOW}"),
+    )
+    for prompt, persona, advice in (
+        (PLAIN, "", ""),
+        (Prompt("selfish", "Walk first."), f"{PERSONAS['selfish']}\n\n", "\n\nWalk first."),
+    ):
+        answer = '{"number": 6, "message": ""}'
+        calls, _ = think(model(prompt=prompt), played.request("left"), answer)
+        expected = messages(
+            ("system", persona + OPENING[0][1]),
+            OPENING[1],
+            later[0],
+            ("user", later[1][1] + advice),
         )
-    ]
-
-
-def test_persona_precedes_briefing_and_advice_follows_request() -> None:
-    played = table()
-    played.answer("right", SpokenGuess(number=7, message=""))
-    played.answer("left", SpokenGuess(number=5, message=""))
-    prompt = Prompt("selfish", "Take a walk first.")
-    calls, _ = think(model(1, prompt), played.request("left"), '{"number": 6, "message": ""}')
-    assert isinstance(calls[0], ModelCall)
-    system, past, _, question = (message.content for message in calls[0].messages)
-    assert system == f"{PERSONAS['selfish']}\n\nYou are Left. Your card is 3."
-    assert past == OPENING[1][1]
-    assert question.endswith(f"{HOW}\n\nTake a walk first.")
+        assert [call.messages for call in calls if isinstance(call, ModelCall)] == [expected]
 
 
 def test_forfeited_request_appears_without_an_answer() -> None:
@@ -94,51 +90,39 @@ def test_forfeited_request_appears_without_an_answer() -> None:
 
 
 def test_invalid_answer_is_retried_with_the_reason() -> None:
-    replies = ("Let me think.", '{"number": 1, "message": ""}', '{"number": 9, "message": "So."}')
-    calls, answer = think(model(), table().request("left"), *replies)
-    sent = [call.messages for call in calls if isinstance(call, ModelCall)]
-    illegal = "the sum is no less than your card"
-    request = OPENING[-1][1]
+    illegal = '{"number": 1, "message": ""}'
+    replies = ("Let me think.", illegal, '{"number": 9, "message": "So."}')
     why = "no answer could be read from the reply: it contains no JSON object"
-    first = (
-        ("assistant", "Let me think."),
-        ("user", f"That answer does not count: {why}.\n\nPlease answer again.\n\n{request}"),
-    )
-    second = (
-        ("assistant", '{"number": 1, "message": ""}'),
+    reasons = (why, "the sum is no less than your card")
+    retries = [
         (
-            "user",
-            f"That answer does not count: {illegal}.\n\nPlease answer again.\n\n{request}",
-        ),
-    )
-    assert sent == [
-        messages(*OPENING),
-        messages(*OPENING, *first),
-        messages(*OPENING, *first, *second),
+            ("assistant", reply),
+            ("user", f"That answer does not count: {reason}.\n\nPlease answer again.\n\n{request}"),
+        )
+        for reply, reason, request in zip(replies, reasons, [OPENING[-1][1]] * 2, strict=False)
     ]
-    assert answer == Answer(SpokenGuess(number=9, message="So."), Kind.REPAIRED)
+    for prompt, sent in (
+        (PLAIN, [OPENING, (*OPENING, *retries[0]), (*OPENING, *retries[0], *retries[1])]),
+        (Prompt(reask="afresh"), [OPENING] * 3),
+    ):
+        calls, answer = think(model(prompt=prompt), table().request("left"), *replies)
+        chats = [call.messages for call in calls if isinstance(call, ModelCall)]
+        assert chats == [messages(*pairs) for pairs in sent]
+        assert answer == Answer(SpokenGuess(number=9, message="So."), Kind.REPAIRED)
 
 
 def test_last_fault_counts_after_all_tries() -> None:
-    cases = [
-        (["what?", "what?"], Kind.UNPARSABLE),
+    illegal = '{"number": 0, "message": ""}'
+    cases: list[tuple[list[str | Reply], Kind]] = [
         (['{"number": 5, "message": "a"} {"number": 6, "message": "b"}'] * 2, Kind.UNPARSABLE),
         (['{"number": 99, "message": "a"}'] * 2, Kind.UNPARSABLE),
-        (["what?", '{"number": 0, "message": ""}'], Kind.ILLEGAL),
-        (['{"number": 0, "message": ""}', "what?"], Kind.UNPARSABLE),
+        (["what?", illegal], Kind.ILLEGAL),
+        ([illegal, "what?"], Kind.UNPARSABLE),
+        (["what?", Reply(failure=Failure.TIMED_OUT)], Kind.TIMED_OUT),
+        (["what?", Reply(failure=Failure.PROVIDER_ERROR)], Kind.PROVIDER_ERROR),
+        ([Reply()], Kind.PROVIDER_ERROR),
     ]
     for replies, kind in cases:
         calls, answer = think(model(tries=2), table().request("left"), *replies)
         assert answer == Answer(None, kind)
-        assert len(calls) == 2
-
-
-def test_failed_call_is_not_retried_by_the_player() -> None:
-    cases: list[tuple[Failure | None, Kind]] = [
-        (Failure.TIMED_OUT, Kind.TIMED_OUT),
-        (Failure.PROVIDER_ERROR, Kind.PROVIDER_ERROR),
-        (None, Kind.PROVIDER_ERROR),
-    ]
-    for failure, kind in cases:
-        _, answer = think(model(), table().request("left"), "what?", Reply(failure=failure))
-        assert answer == Answer(None, kind)
+        assert len(calls) == len(replies)

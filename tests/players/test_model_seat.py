@@ -7,7 +7,6 @@ import pytest
 from pydantic import ValidationError
 
 from cheaptalk.players import ModelSeat, RosterEntry
-from cheaptalk.players.language_model.seat import LATER
 from cheaptalk.records.identity import player_digest
 from cheaptalk.rules import get_game
 
@@ -81,7 +80,7 @@ def test_every_setting_changes_the_digest() -> None:
 
 
 def test_defaults_of_later_settings_are_not_written() -> None:
-    for name in LATER:
+    for name in ModelSeat.optional:
         default = ModelSeat.model_fields[name].default
         seat = ModelSeat.model_validate(FULL | {name: default})
         assert player_digest(seat) == RECORDED[2][1]
@@ -95,11 +94,11 @@ def test_defaults_of_later_settings_are_not_written() -> None:
 
 
 def test_invalid_settings_raise_error() -> None:
+    unknown = 'should be a sentence or a predefined name, not "selfsh"'
     cases: list[tuple[dict[str, Any], str]] = [
         ({"history": "some"}, '"some" is not a history; write all, summary or {last: N}'),
         ({"history": {"last": -1}}, '{"last": -1} is not a history'),
         ({"history": {"last": True}}, '{"last": true} is not a history'),
-        ({"history": {"first": 1}}, '{"first": 1} is not a history'),
         ({"history": None}, "null is not a history"),
         ({"refine": {"candidates": 1}}, "greater than or equal to 2"),
         ({"refine": {"candidate": 3}}, 'unknown key "candidate" (did you mean "candidates"?)'),
@@ -107,6 +106,8 @@ def test_invalid_settings_raise_error() -> None:
         ({"reask": "never"}, "'reason' or 'afresh'"),
         ({"refusals": "never"}, "'again' or 'final'"),
         ({"tries": 21}, "less than or equal to 20"),
+        ({"persona": "selfsh"}, unknown),
+        ({"chain_of_thought": "selfsh"}, unknown),
     ]
     for settings, message in cases:
         with pytest.raises(ValidationError) as caught:
@@ -114,12 +115,8 @@ def test_invalid_settings_raise_error() -> None:
         assert message in str(caught.value)
 
 
-def test_prompt_settings_reach_the_player() -> None:
-    seat = ModelSeat.model_validate(
-        {"model": "vllm/x", "persona": "selfish", "chain_of_thought": "first"}
-        | CHANGED
-        | {"reasoning": None}
-    )
+def test_settings_reach_the_player() -> None:
+    seat = ModelSeat.model_validate(FULL | CHANGED | {"tries": 7, "style": "plain"})
     player = seat.player(get_game("bargaining").rules())
     assert player.prompt._asdict() == {
         "persona": "selfish",
@@ -130,7 +127,16 @@ def test_prompt_settings_reach_the_player() -> None:
         "reask": "afresh",
         "refusals": "final",
     }
-    assert player.answers == "text"
+    assert (player.model, player.tries, player.answers) == ("ollama/llama3", 7, "text")
+    assert player.style.name == "plain"
+    assert player.settings.model_dump(exclude_none=True) == {
+        "top_p": 0.9,
+        "max_tokens": 300,
+        "seed": 7,
+        "stop": ("END",),
+        "reasoning": "high",
+        "stream": True,
+    }
 
 
 def test_schema_answers_require_a_json_style() -> None:

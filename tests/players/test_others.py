@@ -63,9 +63,8 @@ def test_person_call_contains_texts_and_form() -> None:
 
 def test_person_is_asked_again_without_limit() -> None:
     wrong = ['{"number": 0, "message": ""}'] * 5
-    calls, answer = think(
-        person(), table().request("left"), *wrong, "eh", '{"number": 6, "message": ""}'
-    )
+    replies = (*wrong, "eh", '{"number": 6, "message": ""}')
+    calls, answer = think(person(), table().request("left"), *replies)
     problems = [call.problem for call in calls if isinstance(call, PersonCall)]
     reason = "the sum is no less than your card"
     unread = "no answer could be read from the reply: it contains no JSON object"
@@ -73,15 +72,12 @@ def test_person_is_asked_again_without_limit() -> None:
     assert answer == Answer(guess(6), Kind.REPAIRED)
 
 
-def test_person_without_an_answer_forfeits() -> None:
-    _, answer = think(person(), table().request("left"), Reply(failure=Failure.TIMED_OUT))
-    assert answer == Answer(None, Kind.TIMED_OUT)
-
-
 def test_substitute_answers_after_a_timeout() -> None:
+    late = Reply(failure=Failure.TIMED_OUT)
+    assert think(person(), table().request("left"), late)[1] == Answer(None, Kind.TIMED_OUT)
     substitute = Scripted(SPEC.strategies["own_card"].with_settings(plus=4))
     away = Person(GAME, style_in(SPEC), 30, substitute)
-    calls, answer = think(away, table().request("left"), Reply(failure=Failure.TIMED_OUT))
+    calls, answer = think(away, table().request("left"), late)
     assert answer == Answer(guess(7, "I think so."), Kind.STOOD_IN)
     assert isinstance(calls[0], PersonCall)
     assert calls[0].deadline == 30
@@ -99,34 +95,17 @@ def test_person_receives_events_since_their_last_answer() -> None:
     assert calls[0].news == ('Left guessed 5.\nRight guessed 7 and said "Seven!".',)
 
 
-def recorded_player() -> Recorded:
+def test_recorded_player_repeats_its_moves_in_order() -> None:
     given = [
         Given(0, "right", guess(2)),
-        Given(0, "left", guess(5, "first")),
+        Given(0, "left", None),  # a forfeit
         Given(1, "left", guess(6, "second")),
     ]
-    return Recorded(given)
-
-
-def test_recorded_player_repeats_its_moves_in_order() -> None:
-    player, played = recorded_player(), table()
-    answers = [think(player, played.request("left"))[1] for _ in range(3)]
-    assert answers == [
-        Answer(guess(5, "first"), Kind.OK),
-        Answer(guess(6, "second"), Kind.OK),
-        Answer(None, Kind.ILLEGAL),
-    ]
-
-
-def test_unrecorded_seat_has_no_answer() -> None:
-    player = Recorded([Given(0, "left", guess(5))])
-    assert think(player, table().request("right")) == ([], Answer(None, Kind.ILLEGAL))
-
-
-def test_recorded_forfeit_is_repeated_in_place() -> None:
-    player = Recorded([Given(0, "left", None), Given(1, "left", guess(6))])
-    answers = [think(player, table().request("left"))[1] for _ in range(2)]
-    assert answers == [Answer(None, Kind.ILLEGAL), Answer(guess(6), Kind.OK)]
+    player, request = Recorded(given), table().request("left")
+    forfeit = Answer(None, Kind.ILLEGAL)
+    answers = [think(player, request)[1] for _ in range(3)]
+    assert answers == [forfeit, Answer(guess(6, "second"), Kind.OK), forfeit]
+    assert think(Recorded(given[1:]), table().request("right")) == ([], forfeit)
 
 
 def test_invalid_recorded_move_is_not_adjusted() -> None:

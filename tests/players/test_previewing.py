@@ -1,18 +1,15 @@
 """Previews contain exactly the messages that a match would send."""
 
-import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.language_model import replies as forms
-from cheaptalk.players.language_model.preview import MOCK_MODEL, messages, preview
-from cheaptalk.rules import Chance, Decide, Game, Instance, Table, games, get_game, strategies
+from cheaptalk.players.language_model.preview import messages, preview
+from cheaptalk.rules import Decide, Game, Instance, Table, games, get_game, strategies
+from tests.fakes import study
 
 
 def game(name: str = "bargaining", **parameters: Any) -> Game:
@@ -32,55 +29,24 @@ def seat(**settings: Any) -> ModelSeat:
     return ModelSeat.model_validate({"model": "openai/gpt-4o"} | settings)
 
 
-def sent_calls(
-    spec: ModelSeat, rules: Game, seat_name: str, rivals: Mapping[str, Decide], seed: str
-) -> list[list[tuple[ModelCall, str]]]:
-    """Play a match with a scripted model in the seat, and return its calls by answer."""
-    table = Table(rules, rules.draw_instance(Chance(seed).apart("deal")), seed)
-    player = spec.model_copy(update={"model": MOCK_MODEL}).player(rules)
-    seats = {actor.name: actor.seat for actor in rules.actors}
-    answers = []
-    while table.pending:
-        for name in tuple(table.pending):
-            request = table.request(name)
-            if seats[name] != seat_name:
-                table.answer(name, rivals[seats[name]](request))
-                continue
-            calls, thinking = [], player.answer(request)
-            try:
-                call = next(thinking)
-                while isinstance(call, ModelCall):
-                    reply: Reply = asyncio.run(ScriptedModels().call(call, "", 1))
-                    calls.append((call, reply.text or ""))
-                    call = thinking.send(reply)
-            except StopIteration as end:
-                answers.append(calls)
-                table.answer(name, end.value.action)
-    return answers
-
-
-def test_preview_equals_what_a_match_sends() -> None:
-    cases: list[dict[str, Any]] = [
-        {},
-        {"history": "summary"},
-        {"history": {"last": 1}},
-        {"refine": {}},
-    ]
-    for settings in cases:
-        rules, spec = game(horizon=6), seat(**settings)
-        rivals = opponents(rules, "bob")
-        matches = {
-            str(seed): sent_calls(spec, rules, "bob", rivals, str(seed)) for seed in range(20)
-        }
-        seed, answers = next((seed, calls) for seed, calls in matches.items() if len(calls) > 2)
-        for turn, calls in enumerate(answers, start=1):
-            previewed = preview(spec, rules, "bob", rivals, seed, turn)
+@pytest.mark.parametrize("history", ["all", "summary", {"last": 1}, None])
+def test_preview_equals_what_a_match_sends(history: Any, store: ct.Store) -> None:
+    settings = {"history": history} if history else {"refine": {}}
+    players = {"fair": "random", "model": {"model": "script/legal"} | settings}
+    spec = study(players=players, pairing=[["fair", "model"]], instances=3)
+    ct.run(spec, store)
+    rivals = opponents(game(horizon=2), "bob")
+    for record in store.records("small", bodies=True):
+        answers = [answer for answer in record.answers if answer.actor == "bob"]
+        seed = record.body["seed"]
+        for turn, answer in enumerate(answers, start=1):
+            previewed = preview(seat(**settings), record.rules, "bob", rivals, seed, turn)
             assert previewed is not None
             assert previewed.actor == "bob"
-            assert [call.messages for call in previewed.calls] == [
-                call.messages for call, _ in calls
-            ]
-        assert preview(spec, rules, "bob", rivals, seed, len(answers) + 1) is None
+            sent = [call["call"]["messages"] for call in answer.calls]
+            assert [[m.model_dump() for m in call.messages] for call in previewed.calls] == sent
+        after = preview(seat(**settings), record.rules, "bob", rivals, seed, len(answers) + 1)
+        assert after is None
 
 
 def test_preview_uses_the_model_and_its_settings() -> None:
@@ -124,13 +90,13 @@ def test_calls_go_to_the_deciding_actor() -> None:
 
 
 def test_seat_messages_equal_the_preview() -> None:
-    cases: list[dict[str, Any]] = [{}, {"persona": "You are in a hurry."}, {"history": "summary"}]
+    cases: list[dict[str, Any]] = [{"persona": "You are in a hurry."}, {"history": "summary"}]
     for settings in cases:
         rules, spec = game(messages=False), seat(**settings)
         rivals = opponents(rules, "bob")
         shown = preview(spec, rules, "bob", rivals, "seed", 1)
         assert shown is not None
-        table = Table(rules, rules.draw_instance(Chance("seed").apart("deal")), "seed")
+        table = Table(rules, rules.instance_of("seed"), "seed")
         table.answer("alice", rivals["alice"](table.request("alice")))
         assert messages(table, "bob", spec) == shown.calls[0].messages
         with pytest.raises(ValueError, match='"alice" has no open request'):

@@ -45,38 +45,25 @@ def calls_of(thought: tuple[list[Any], Answer]) -> list[ModelCall]:
 
 
 def test_refining_uses_two_calls_for_candidates_and_choice() -> None:
-    thought = think(player(), first_request(), THREE, '{"choice": 2}')
+    model = player(chain_of_thought="Think hard.")
+    thought = think(model, first_request(), THREE, '{"choice": 2}')
     first, second = calls_of(thought)
     assert thought[1] == Answer(Proposal(**trade(2)), Kind.OK)
     assert "First write down 3 different candidates" in first.messages[-1].content
-    assert [message.role for message in second.messages] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
+    roles = [message.role for message in second.messages]
+    assert roles == ["system", "user", "assistant", "user"]
     assert second.messages[2].content.splitlines() == [
         f"{place}. {Proposal(**trade(place)).model_dump_json()}" for place in (1, 2, 3)
     ]
     assert "First write down" not in second.messages[1].content
     assert "Which one is your answer?" in second.messages[3].content
-
-
-def test_each_call_has_its_own_answer_form() -> None:
-    first, second = calls_of(think(player(), first_request(), THREE, '{"choice": 2}'))
-    assert first.form is not None
-    assert second.form is not None
-    several = first.form.json_schema["properties"]["candidates"]
-    assert (several["minItems"], several["maxItems"]) == (3, 3)
-    choice = second.form.json_schema["properties"]["choice"]
-    assert (choice["minimum"], choice["maximum"]) == (1, 3)
-    assert (first.game, first.seat) == ("chip_trading", first_request().actor)
-
-
-def test_chain_of_thought_advice_is_in_both_calls() -> None:
-    model = player(chain_of_thought="Think hard.")
-    for call in calls_of(think(model, first_request(), THREE, '{"choice": 1}')):
+    for call in (first, second):
         assert call.messages[-1].content.endswith("\n\nThink hard.")
+        assert (call.game, call.seat) == ("chip_trading", first_request().actor)
+    forms = [call.form.json_schema["properties"] for call in (first, second) if call.form]
+    several, choice = forms[0]["candidates"], forms[1]["choice"]
+    assert (several["minItems"], several["maxItems"]) == (3, 3)
+    assert (choice["minimum"], choice["maximum"]) == (1, 3)
 
 
 def test_candidates_can_be_requested_in_separate_calls() -> None:
@@ -97,38 +84,30 @@ def test_identical_candidates_skip_the_choice() -> None:
     assert answer == Answer(Proposal(**trade(1)), Kind.OK)
 
 
-def test_every_candidate_must_be_legal() -> None:
-    thought = think(
-        player(),
-        first_request(),
-        candidate_list(trade(1), trade(99), trade(2)),
-        THREE,
-        '{"choice": 3}',
-    )
-    again = calls_of(thought)[1].messages[-1].content
-    assert again.startswith("That answer does not count: candidate 2: ")
-    assert thought[1] == Answer(Proposal(**trade(3)), Kind.REPAIRED)
-
-
 def test_invalid_candidate_list_is_retried() -> None:
-    cases = [
+    for reply, message in [
+        (candidate_list(trade(1), trade(99), trade(2)), "candidate 2: "),
         (candidate_list(trade(1)), "at least 3"),
         (candidate_list(*[trade(amount) for amount in (1, 2, 3, 4)]), "at most 3"),
         (json.dumps(trade(1)), "candidates"),
         ("Well.", "no JSON object"),
-    ]
-    for reply, message in cases:
-        thought = think(player(), first_request(), reply, THREE, '{"choice": 1}')
-        assert message in calls_of(thought)[1].messages[-1].content
-        assert thought[1].kind is Kind.REPAIRED
+    ]:
+        thought = think(player(), first_request(), reply, THREE, '{"choice": 3}')
+        again = calls_of(thought)[1].messages[-1].content
+        assert again.startswith("That answer does not count: ")
+        assert message in again
+        assert thought[1] == Answer(Proposal(**trade(3)), Kind.REPAIRED)
 
 
 def test_choice_must_be_one_of_the_candidates() -> None:
-    cases = ['{"choice": 0}', '{"choice": 4}', json.dumps(trade(4)), '{"choice": 1} {"choice": 2}']
-    for reply in cases:
-        assert (
-            think(player(), first_request(), THREE, reply, '{"choice": 3}')[1].kind is Kind.REPAIRED
-        )
+    for reply in [
+        '{"choice": 0}',
+        '{"choice": 4}',
+        json.dumps(trade(4)),
+        '{"choice": 1} {"choice": 2}',
+    ]:
+        _, answer = think(player(), first_request(), THREE, reply, '{"choice": 3}')
+        assert answer.kind is Kind.REPAIRED
         final = think(player(tries=1), first_request(), THREE, reply)[1]
         assert final == Answer(None, Kind.UNPARSABLE)
 

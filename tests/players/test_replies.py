@@ -27,28 +27,19 @@ def cut_off(text: str, tokens: int = 0) -> Reply:
 
 
 def test_cut_off_reply_is_retried_and_counts_as_truncated() -> None:
+    feedback = "That answer does not count: the reply was cut off after 1,234 tokens; answer more"
     for text in ("", "I think", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"):
         calls, answer = ask(cut_off(text, 1234), cut_off(text))
         assert answer == Answer(None, Kind.TRUNCATED)
-        assert (
-            calls[1]
-            .messages[-1]
-            .content.startswith(
-                "That answer does not count: the reply was cut off after 1,234 tokens; answer more"
-            )
-        )
+        assert calls[1].messages[-1].content.startswith(feedback)
+    assert ask(cut_off("I think"), "I think")[1].kind is Kind.UNPARSABLE, "the last fault counts"
+    assert ask(cut_off('{"number": 0, "message": ""}'), tries=1)[1].kind is Kind.ILLEGAL
+    assert ask(cut_off("I think"), LEGAL)[1].kind is Kind.REPAIRED
 
 
 def test_cut_off_reply_with_a_complete_answer_counts() -> None:
     _, answer = ask(cut_off(f"```json\n{LEGAL}\n```\n\n\n"))
     assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.OK)
-
-
-def test_last_fault_counts() -> None:
-    assert ask(cut_off("I think"), "I think")[1].kind is Kind.UNPARSABLE
-    assert ask("I think", cut_off("I think"))[1].kind is Kind.TRUNCATED
-    assert ask(cut_off('{"number": 0, "message": ""}'), tries=1)[1].kind is Kind.ILLEGAL
-    assert ask(cut_off("I think"), LEGAL)[1].kind is Kind.REPAIRED
 
 
 def test_refused_or_filtered_call_is_repeated_unchanged() -> None:

@@ -4,12 +4,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-from pydantic import ValidationError
 
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.games.persuasion.rules import Persuasion
-from cheaptalk.models import ModelSettings
 from cheaptalk.players import (
     ImportedSeat,
     LanguageModel,
@@ -24,7 +22,6 @@ from cheaptalk.players import (
     Sources,
     StrategySeat,
 )
-from cheaptalk.players.language_model.treatments import Prompt
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, get_game
 from cheaptalk.styles import style
 
@@ -109,18 +106,19 @@ def test_invalid_entry_raises_error() -> None:
         assert message in str(caught.value)
 
 
-def test_strategy_fills_seats_of_its_games_with_all_settings() -> None:
+def test_strategy_fills_seats_of_its_games_and_roles_with_all_settings() -> None:
     entry = RosterEntry.model_validate({"strategy": "linear", "start": 0.8})
     assert entry.seat(Bargaining(), "bob") == StrategySeat(
         game="bargaining", strategy="linear", settings={"start": 0.8, "end": 0.5}
     )
     assert entry.seat(Persuasion(), "bob") is None
-
-
-def test_strategy_for_one_role_cannot_fill_another() -> None:
-    entry = RosterEntry.model_validate({"strategy": "honest"})
-    assert entry.seat(Persuasion(), "alice") is not None
-    assert entry.seat(Persuasion(), "bob") is None
+    for honest in ({"strategy": "honest"}, EACH_ROLE):
+        entry = RosterEntry.model_validate(honest)
+        seat = entry.seat(Persuasion(), "alice")
+        assert isinstance(seat, StrategySeat)
+        assert seat.strategy == "honest"
+        assert entry.seat(Persuasion(), "bob") is None
+        assert entry.seat(Bargaining(), "alice") is None
 
 
 def test_strategy_for_a_seat_overrides_one_for_its_role(toys: None) -> None:
@@ -135,44 +133,18 @@ def test_strategy_for_a_seat_overrides_one_for_its_role(toys: None) -> None:
     assert entry.parts("bargaining") == []
 
 
-def test_entry_can_set_strategies_per_game_and_role() -> None:
-    entry = RosterEntry.model_validate(EACH_ROLE)
-    seat = entry.seat(Persuasion(), "alice")
-    assert isinstance(seat, StrategySeat)
-    assert seat.strategy == "honest"
-    assert entry.seat(Persuasion(), "bob") is None
-    assert entry.seat(Bargaining(), "alice") is None
-
-
-def test_styles_apply_only_to_their_games() -> None:
-    entry = RosterEntry.model_validate(
-        {"model": "vllm/tiny", "style": {"deal_or_no_deal": "tagged"}}
-    )
-    for game, name in ((DealOrNoDeal(), "tagged"), (Bargaining(), "plain")):
-        seat_name = next(iter(game.seats))
-        seat = entry.seat(game, seat_name)
-        assert isinstance(seat, ModelSeat)
+def test_models_and_people_record_the_prompt_style_of_their_game() -> None:
+    by_game = {"model": "vllm/tiny", "style": {"deal_or_no_deal": "tagged"}}
+    for written, game, name in (
+        (by_game, DealOrNoDeal(), "tagged"),
+        (by_game, Bargaining(), "plain"),
+        ({"person": "terminal"}, Bargaining(), "plain"),
+    ):
+        seat = RosterEntry.model_validate(written).seat(game, next(iter(game.seats)))
+        assert isinstance(seat, ModelSeat | PersonSeat)
         assert (seat.style, seat.words) == (name, style(game.name, name).digest)
         assert seat.player(game).style.name == name
-    assert entry.written()["style"] == {"deal_or_no_deal": "tagged"}
-
-
-def test_models_and_people_record_their_prompt_style() -> None:
-    template = style("bargaining")
-    for written in ({"model": "vllm/tiny"}, {"person": "terminal"}):
-        seat = RosterEntry.model_validate(written).seat(Bargaining(), "alice")
-        assert isinstance(seat, ModelSeat | PersonSeat)
-        assert (seat.style, seat.words) == (template.name, template.digest)
-
-
-def test_recorded_entry_makes_a_recorded_seat() -> None:
-    seat = RosterEntry.model_validate({"recorded": "abc"}).seat(Bargaining(), "alice")
-    assert seat == RecordedSeat(recorded="abc")
-
-
-def test_model_seat_returns_its_model_settings() -> None:
-    seat = ModelSeat(model="vllm/x", temperature=1, seed=4, stop=("END",), tries=5)
-    assert seat.settings() == ModelSettings(temperature=1, seed=4, stop=("END",))
+    assert RosterEntry.model_validate(by_game).written()["style"] == by_game["style"]
 
 
 def test_seat_specs_create_players() -> None:
@@ -187,22 +159,6 @@ def test_seat_specs_create_players() -> None:
         assert isinstance(spec.player(bargaining(), sources), kind)
 
 
-def test_model_seat_settings_reach_its_player() -> None:
-    spec = ModelSeat(
-        model="vllm/tiny",
-        temperature=0.25,
-        tries=7,
-        style="plain",
-        persona="selfish",
-        chain_of_thought="Think twice.",
-    )
-    player = spec.player(bargaining())
-    assert (player.model, player.tries) == ("vllm/tiny", 7)
-    assert player.prompt == Prompt("selfish", "Think twice.")
-    assert player.settings == ModelSettings(temperature=0.25)
-    assert player.style.name == "plain"
-
-
 def test_tries_default_to_those_of_the_game() -> None:
     class Patient(Bargaining):
         """A game with more tries than the default."""
@@ -211,14 +167,6 @@ def test_tries_default_to_those_of_the_game() -> None:
 
     models = [ModelSeat(model="vllm/x").player(game) for game in (Patient(), Bargaining())]
     assert [model.tries for model in models] == [5, 3]
-
-
-def test_unknown_predefined_name_is_rejected() -> None:
-    for field in ("persona", "chain_of_thought"):
-        with pytest.raises(
-            ValidationError, match=r'should be a sentence or a predefined name, not "selfsh"'
-        ):
-            ModelSeat.model_validate({"model": "vllm/x", field: "selfsh"})
 
 
 def test_imported_player_cannot_play() -> None:

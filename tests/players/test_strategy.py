@@ -94,13 +94,6 @@ def test_replaced_function_does_not_play(tmp_path: Path) -> None:
         seats[0].decide()
 
 
-class Stubborn:
-    """A player whose function is a method of an object."""
-
-    def demand(self, request: ct.DecisionRequest) -> ct.Action:
-        return stern(request)
-
-
 def make_closure(share: float) -> Callable[[ct.DecisionRequest], ct.Action]:
     def closed(request: ct.DecisionRequest) -> ct.Action:
         return stern(request, share=share)
@@ -108,24 +101,24 @@ def make_closure(share: float) -> Callable[[ct.DecisionRequest], ct.Action]:
     return closed
 
 
-def untold(request: ct.DecisionRequest, *, share: float) -> ct.Action:
-    return stern(request, share=share)
-
-
-async def slow(request: ct.DecisionRequest) -> ct.Action:
-    return stern(request)
-
-
-def linear(request: ct.DecisionRequest) -> ct.Action:
-    return stern(request)
-
-
-@ct.strategy("proposer")
-def elsewhere(request: ct.DecisionRequest) -> ct.Action:
-    return stern(request)
-
-
 def test_invalid_players_raise_error() -> None:
+    class Stubborn:
+        def demand(self, request: ct.DecisionRequest) -> ct.Action:
+            return stern(request)
+
+    def untold(request: ct.DecisionRequest, *, share: float) -> ct.Action:
+        return ct.get_game("bargaining").strategies["fixed_demand"](request, share=share)
+
+    async def slow(request: ct.DecisionRequest) -> ct.Action:
+        return stern(request)
+
+    def linear(request: ct.DecisionRequest) -> ct.Action:
+        return stern(request)
+
+    @ct.strategy("proposer")
+    def elsewhere(request: ct.DecisionRequest) -> ct.Action:
+        return stern(request)
+
     cases: list[tuple[object, str]] = [
         (make_closure(0.5), '"closed" depends on share, which the store cannot check'),
         (Stubborn().demand, '"demand" depends on an object'),

@@ -37,11 +37,8 @@ brackets."""
 class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
     """An OpenSpiel game; each subclass sets ``plays`` to the name of a cheaptalk game.
 
-    Args:
-        parameters: OpenSpiel's parameters, one of which contains the game's as quoted JSON.
-
-    Attributes:
-        draws: number of chance nodes before play.
+    One of OpenSpiel's parameters contains the game's as quoted JSON. ``draws`` chance nodes precede
+    play.
     """
 
     plays: ClassVar[str]

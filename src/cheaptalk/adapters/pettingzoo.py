@@ -31,8 +31,7 @@ Observation: TypeAlias = dict[str, Any]
 class Seats:
     """The seats of a game as agents, which play one match after another.
 
-    Args:
-        seed: seed of the matches until :meth:`begin` sets a new one.
+    The seed applies until :meth:`begin` sets a new one.
     """
 
     def __init__(self, game: ArrayGame[Any, Any], seed: int) -> None:

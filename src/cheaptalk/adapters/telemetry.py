@@ -99,11 +99,7 @@ class Telemetry(RunObserver):
 
     @contextmanager
     def call(self, call: ModelCall, number: str) -> Iterator[Callable[[Reply], None]]:
-        """Open a span for one attempt of a model call; yield a function that records the reply.
-
-        Args:
-            number: the call's number, see :class:`.Models`.
-        """
+        """Open a span for one attempt of a model call; yield a function that records the reply."""
         about = _model_attributes(call)
         attributes = about | _setting_attributes(call) | _request_attributes(number)
         if self.content:

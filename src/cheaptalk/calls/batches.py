@@ -50,10 +50,9 @@ LOCKED_OUT = (401, 402, 403, 429)
 
 
 class Pace:
-    """A counter of active tasks: matches that compute a request, and answers in progress.
+    """A counter of active tasks, which calls ``when_still`` when no task is active.
 
-    ``when_still`` is called when no task is active. A match becomes active again before it receives
-    a reply.
+    A match becomes active again before it receives a reply.
     """
 
     def __init__(self) -> None:
@@ -104,9 +103,7 @@ class Pace:
 class Batching(NamedTuple):
     """Options of a run that sends its calls in provider batches.
 
-    Attributes:
-        wait: whether the run waits for batches to end; otherwise it exits after submitting them.
-        poll: polling interval in seconds.
+    Unless ``wait`` is set, the run exits after submitting them. ``poll`` is in seconds.
     """
 
     wait: bool = True
@@ -126,8 +123,7 @@ class WaitingCall(NamedTuple):
 class Batches:
     """Provider batches of a run, which collect the calls of matches and distribute the replies.
 
-    Attributes:
-        in_order: halt reasons after which the run still waits for submitted calls.
+    After a halt for one of the reasons ``in_order``, the run still waits for submitted calls.
     """
 
     _ledger: Ledger
@@ -168,8 +164,7 @@ class Batches:
     async def reply(self, intent: Intent, call: ModelCall) -> Reply:
         """Queue a call for the next batch, and return its reply when the batch has ended.
 
-        Raises:
-            Halted: the run stopped waiting; a submitted call stays in its batch.
+        A submitted call stays in its batch if the run stops waiting, which raises Halted.
         """
         if self._halted:
             raise Halted(self._halted)
@@ -194,11 +189,7 @@ class Batches:
         return bool(reply.failure and reply.retry)
 
     async def recover(self, batches: Sequence[Batch]) -> None:
-        """Collect the results of batches that earlier runs submitted.
-
-        Raises:
-            Halted: a batch has not ended, and the run does not wait for batches.
-        """
+        """Collect earlier runs' batches; raise Halted if the run would have to wait but cannot."""
         carrying = (self._carry(batch, fresh=False) for batch in batches)
         for end in await asyncio.gather(*carrying, return_exceptions=True):
             if isinstance(end, BaseException):
@@ -248,11 +239,8 @@ class Batches:
     async def _carry(self, batch: Batch, *, fresh: bool) -> dict[int, Reply]:
         """Continue a batch from its stored state until it ends; return its replies by call number.
 
-        Args:
-            fresh: whether the batch is certainly not submitted yet.
-
-        Raises:
-            Halted: the run stopped waiting, or the provider rejected the key; the batch stays open.
+        A ``fresh`` batch is certainly not submitted yet. The batch stays open, and Halted is
+        raised, if the run stops waiting or the provider rejects the key.
         """
         server = self._server(batch.model)
         calls = {call.number: ModelCall.model_validate(call.call) for call in batch.calls}

@@ -29,20 +29,15 @@ USUAL_ANSWER = 400
 class Sizes:
     """An estimator of the size of a model's next call, based on earlier calls.
 
-    Attributes:
-        density: input tokens per character: a default at first, then the observed maximum.
-        answer: tokens of the longest answer; None before the first.
+    ``density`` is in input tokens per character: a default at first, then the observed maximum.
+    ``answer`` is the longest answer in tokens; None before the first.
     """
 
     density: float = 1 / FEWEST_CHARACTERS
     answer: int | None = None
 
     def expected(self, call: ModelCall, *, unset: str = "none") -> Usage:
-        """Return the estimated maximum token usage of a call.
-
-        Args:
-            unset: the model's default reasoning level.
-        """
+        """Return the maximum expected usage; ``unset`` is the model's default reasoning level."""
         limit = call.settings.max_tokens
         if self.answer is None:
             answer = limit or USUAL_ANSWER + reasoning_of(call.settings, unset=unset)[1]
@@ -111,11 +106,8 @@ SMALLEST = CallSize(1, 1e-8, guessed=True)
 class Account:
     """The account of one budget: limits, cost so far, and reservations for calls in flight.
 
-    Attributes:
-        name: the name of the limit in messages.
-        spent: cost so far, including earlier runs.
-        over: the exception raised when a limit is exceeded.
-        held_tokens, held_dollars: reserved for calls in flight and for calls without a token count.
+    ``spent`` includes earlier runs. Amounts are also held for calls without a token count. An
+    exceeded limit raises ``over``.
     """
 
     name: str
@@ -132,13 +124,7 @@ class Account:
         """Reserve a call's maximum cost, waiting for calls in flight if a limit is near.
 
         A call of unknown size may be sent without other calls in flight, unless an earlier call had
-        no token count.
-
-        Args:
-            expected: returns the current estimate of the call's size.
-
-        Raises:
-            Halted, MatchSpent: the call would exceed a limit.
+        no token count. Raises ``over`` if the call would exceed a limit.
         """
         async with self._queue:
             while unit := self.exceeded(size := expected(), self.cap()):
@@ -209,17 +195,12 @@ class BudgetTracker:
     """A tracker of the budgets of a study, a run and its matches, including calls in flight.
 
     The size of a call is estimated from its characters, earlier calls to the model, and
-    ``max_tokens`` or the longest answer so far.
+    ``max_tokens`` or the longest answer so far. Calls in provider batches cost less.
 
-    Args:
-        spent: the study's cost before this run.
-        batch: whether calls are sent in provider batches, which cost less.
-
-    Attributes:
-        short: whether the study's own budget refused a call, so that further runs would not help;
-            :meth:`set` changes only the budget of this run.
-        uncountable: whether a limit refused a call because earlier calls had no token count.
-        used_up: accounts of matches that exhausted their own budget.
+    ``short`` is set if the study's own budget refused a call, so that further runs would not help;
+    :meth:`set` changes only the budget of this run. ``uncountable`` is set if a limit refused a
+    call because earlier calls had no token count. ``used_up`` has the accounts of matches that
+    exhausted their own budget.
     """
 
     def __init__(
@@ -272,9 +253,8 @@ class BudgetTracker:
     async def open(self, call: ModelCall, tab: Account) -> Reservation:
         """Reserve a call's maximum cost, waiting for calls in flight if a limit is near.
 
-        Raises:
-            Halted: the call would exceed the study's or the run's budget, or its cost is unknown.
-            MatchSpent: the call would exceed the match's budget.
+        Raises Halted if the call would exceed the study's or the run's budget or has an unknown
+        cost, and MatchSpent if it would exceed the match's budget.
         """
         self._check_countable(call.model)
         reservation = Reservation(call, [])

@@ -13,13 +13,7 @@ from cheaptalk.rules import counted
 
 
 class CacheUse(NamedTuple):
-    """Statistics of a run's response cache.
-
-    Attributes:
-        hits, misses: calls answered from the cache, and calls sent to a model.
-        saved: tokens saved by the hits.
-        damaged: damaged cache entries, which are included in ``misses``.
-    """
+    """Statistics of a run's cache: calls, the tokens that hits saved, and damaged entries."""
 
     hits: int
     misses: int

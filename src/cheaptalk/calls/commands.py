@@ -33,15 +33,10 @@ class ControlError(CheaptalkError):
 
 
 class MatchCounts(NamedTuple):
-    """Numbers of matches in a run, by status.
+    """Numbers of matches in a run, by status; ended matches (``done``) include forfeited ones.
 
-    Attributes:
-        planned: all matches.
-        done: ended matches, including forfeited ones.
-        failed: matches that ended with an error.
-        seconds_left: the run's own forecast; None if it has none.
-        forfeited: the forfeited ones among ``done``.
-        verb: the verb for done matches, such as ``judged``.
+    ``seconds_left`` is the run's own forecast, if any. ``verb`` describes done matches, as in
+    ``judged``.
     """
 
     planned: int
@@ -55,14 +50,9 @@ class MatchCounts(NamedTuple):
 class RateLimiterState(Frozen):
     """The state of one model's rate limiter.
 
-    Attributes:
-        limit: maximum concurrent calls; ``fixed`` if set manually.
-        in_flight, waiting: calls in flight, and calls in the queue.
-        per_second: answers per second over the last minute.
-        seconds: mean duration of a call.
-        answered, failures: answers in this run, and failures by kind.
-        paused: seconds until the next call may be sent.
-        given_up: why its calls fail immediately, if they do.
+    ``limit`` is the maximum of concurrent calls; ``fixed`` if it was set manually. The rate
+    ``per_second`` is that of the last minute, ``seconds`` the mean duration of a call, and
+    ``paused`` the seconds until the next call may be sent.
     """
 
     model: str
@@ -145,13 +135,10 @@ class RunState(Frozen):
 
 
 class Command(Frozen):
-    """A command for a running study.
+    """A command for a running study; the ids of commands ascend.
 
-    Attributes:
-        id: the command's id, in ascending order.
-        action: the action; ``set`` uses the fields below.
-        limits: maximum concurrent calls by model; None restores automatic limits.
-        budget: limits to replace; None removes a limit.
+    Only ``set`` uses the last three fields. A limit of None restores the automatic limit of a
+    model, or removes a limit of the budget.
     """
 
     id: str
@@ -228,11 +215,7 @@ def live_state(store: Store) -> RunState | None:
 
 
 def last_state(store: Store) -> RunState | None:
-    """Return the state last published by a run, which may have been killed; None if there is none.
-
-    Raises:
-        ControlError: the state cannot be read.
-    """
+    """Return the state last published, if any, by a run that may have been killed."""
     mailbox = store.backend.mailbox
     try:
         text = mailbox.read_state()
@@ -242,11 +225,9 @@ def last_state(store: Store) -> RunState | None:
 
 
 def check_free(store: Store) -> None:
-    """Check that no other process holds an exclusive lock on a store.
+    """Check that no other process holds an exclusive lock on a store, and that it is writable.
 
-    Raises:
-        StoreLocked: another process holds it; the message names the process and its study.
-        StoreError: the store is not writable.
+    The StoreLocked that is raised otherwise names the process and its study.
     """
     try:
         store.backend.check_free()

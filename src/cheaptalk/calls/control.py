@@ -26,12 +26,7 @@ STOPPED = "stopped"
 
 
 class Control:
-    """The control interface of a running study. Use it as a context manager.
-
-    Args:
-        mailbox: the store's mailbox.
-        matches: returns the current match counts.
-    """
+    """The control interface of a running study, used as a context manager."""
 
     def __init__(self, mailbox: Mailbox, study: str, matches: Callable[[], MatchCounts]) -> None:
         self.run = secrets.token_hex(8)

@@ -47,14 +47,9 @@ class Thought(NamedTuple, Generic[T]):
 class Dispatcher:
     """State that all live matches of a run share, such as clients, budgets and rate limiters.
 
-    Create it inside the event loop.
-
-    Attributes:
-        concurrency: maximum number of concurrent matches.
-        halted: the halt reason, if any.
-        live: number of matches in progress.
-        begun: ids of matches with calls in the ledger.
-        batches: sends calls in batches; None to send them immediately.
+    Create it inside the event loop. ``concurrency`` limits the concurrent matches, of which
+    ``live`` are in progress. ``begun`` has the ids of matches with calls in the ledger. Calls are
+    sent immediately without ``batches``.
     """
 
     store: Store
@@ -135,9 +130,7 @@ class Dispatcher:
 class Caller:
     """A client that sends the calls of one match, and resumes them from the ledger.
 
-    Args:
-        seed: the match's seed, which distinguishes identical calls in the response cache.
-        ask_person: sends requests to the people in the match; None without people.
+    The match's seed distinguishes identical calls in the response cache.
     """
 
     def __init__(
@@ -171,8 +164,7 @@ class Caller:
     ) -> Thought[T]:
         """Run a player's answer generator to its end, making the calls that it yields.
 
-        Args:
-            attempts: number of calls already recorded for the request.
+        The request has ``attempts`` earlier calls in the record.
         """
         calls: list[dict[str, Any]] = []
         keys: list[CallKey] = []

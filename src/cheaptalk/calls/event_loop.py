@@ -39,11 +39,8 @@ T = TypeVar("T")
 def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Return a coroutine function that calls a blocking function in a separate thread.
 
-    If the awaiting task is cancelled, the run stops, and the task ends once all calls in flight are
-    recorded.
-
-    Args:
-        work: the function; its argument ``stop`` is the event that cancels the run.
+    If the awaiting task is cancelled, the function's argument ``stop`` is set, and the task ends
+    once all calls in flight are recorded.
     """
 
     @wraps(work)
@@ -72,9 +69,7 @@ def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 def drive(main: Coroutine[Any, Any, None], dispatcher: Callable[[], Dispatcher | None]) -> None:
     """Run a coroutine, in a separate thread if an event loop is already running, as in notebooks.
 
-    Args:
-        main: the coroutine; of several errors, the first is raised.
-        dispatcher: returns the current dispatcher, which Ctrl-C halts.
+    Ctrl-C halts the current dispatcher. Of several errors, the first is raised.
     """
     try:
         asyncio.get_running_loop()
@@ -111,13 +106,9 @@ async def open_dispatcher(
     cache: CallCache | None = None,
     signals: bool = True,
 ) -> AsyncIterator[Dispatcher]:
-    """Open a dispatcher for a store and close it when the context ends.
+    """Open a dispatcher for a store that is locked for writing, and close it when the context ends.
 
-    Args:
-        store: the store, locked for writing.
-        study_id: the study that pays for the calls, if any.
-        models: the model client; by default over HTTP.
-        signals: whether Ctrl-C halts the dispatcher.
+    The calls are paid by the study, if any. The default client calls models over HTTP.
     """
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger(store, study_id))
@@ -178,10 +169,6 @@ async def in_batches(
     """Collect the batches of earlier runs, then send a dispatcher's calls in batches.
 
     The dispatcher halts if an earlier batch has not ended and ``batching`` excludes waiting.
-
-    Args:
-        tell: receives progress messages.
-        matches: ids of the matches in this run.
     """
     clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
     routes = RouteSupport(refusals(dispatcher.store))

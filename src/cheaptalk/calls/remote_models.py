@@ -25,10 +25,8 @@ PAUSE = 1.0
 class Asker:
     """A client that sends calls to models from one machine of the cluster.
 
-    Args:
-        variables: environment variables with the providers' keys and parts of their URLs.
-        earlier: models and replies that may have rejected an answer format.
-        providers: providers by name, which override those of the machine.
+    The variables with the providers' keys and URLs, and the providers, override those of the
+    machine.
     """
 
     def __init__(
@@ -70,11 +68,7 @@ class RemoteModels:
         players: Sequence[tuple[ModelSeat, Game]],
         earlier: Sequence[tuple[str, Reply]] = (),
     ) -> "RemoteModels":
-        """Create a client after checking that every machine can reach the players' models.
-
-        Raises:
-            CheaptalkError: a machine cannot reach a player's model.
-        """
+        """Create a client; raise a CheaptalkError if a machine cannot reach a player's model."""
         names = [ModelName.parse(player.model) for player, _ in players]
         providers = {name.provider: name.entry for name in names if name.provider in PROVIDERS}
         needed = {key for name in names for key in (name.entry.key, *name.entry.variables)}

@@ -22,13 +22,7 @@ class BatchLine(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The progress of a batch.
-
-    Attributes:
-        state: the provider's name of the state.
-        ended: whether the results are complete.
-        done: number of processed calls.
-    """
+    """The progress of a batch: the provider's state, and the number of processed calls."""
 
     state: str
     ended: bool
@@ -36,13 +30,10 @@ class Look(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of a batch.
+    """The results of a batch: the replies by line id, and the reply to the ``rest`` of the calls.
 
-    Attributes:
-        replies: replies by line id.
-        rest: the reply for all other calls.
-        full: whether the batch exceeded the provider's queue limit and must be submitted later.
-        missing: number of replies that the provider counted but that could not be read.
+    A ``full`` batch exceeded the provider's queue limit and must be submitted later. ``missing`` is
+    the number of replies that the provider counted but that could not be read.
     """
 
     replies: dict[str, Reply]
@@ -64,11 +55,7 @@ class BatchServer(ABC):
 
     @abstractmethod
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        """Return the id of a batch that was submitted earlier with a tag; None if there is none.
-
-        Args:
-            since: Unix time before the submission, in seconds.
-        """
+        """Return the id of a batch submitted with a tag after a Unix time, or None."""
 
     @abstractmethod
     async def look(self, name: str) -> Look:

@@ -33,14 +33,10 @@ def attention(
 ) -> tuple[Any, None]:
     """Compute attention for one new token; fall back to PyTorch for several tokens.
 
-    Args:
-        query: [chats, heads, tokens, width].
-        key, value: [chats, key heads, all tokens, width]; each head serves consecutive query heads.
-        attention_mask: true for attended tokens, [chats, 1, tokens, all tokens], or None.
-        options: the scale and further arguments of sdpa_attention_forward.
-
-    Returns:
-        The attention output, [chats, tokens, heads, width], and None for the weights.
+    The query has the shape [chats, heads, tokens, width]; key and value have the shape [chats, key
+    heads, all tokens, width], where each head serves consecutive query heads; and the mask, true
+    for attended tokens, has the shape [chats, 1, tokens, all tokens]. The output has the shape
+    [chats, tokens, heads, width]; there are no weights.
     """
     chats, heads, tokens, width = query.shape
     if tokens > 1 or any(options.get(name) is not None for name in APART):

@@ -125,8 +125,7 @@ class Retries:
     def wait(self, reply: Reply, sent: "Sent | None" = None) -> float | None:
         """Return the seconds until the next attempt; None if this reply is final.
 
-        Args:
-            sent: the attempt that received the reply, before the rate limiter records it.
+        Call it before the rate limiter records the attempt.
         """
         if reply.rerouted:
             return 0.0
@@ -149,13 +148,9 @@ class Retries:
 
 
 class Sent(NamedTuple):
-    """A call that was sent and has no reply yet.
+    """A call that was sent, at a time and in a turn of its rate limiter, and has no reply yet.
 
-    Attributes:
-        at: the time of sending, by the rate limiter's clock.
-        turn: the rate limiter's turn at sending.
-        alone: whether no other call to the model may be in flight.
-        number: number of earlier calls of the rate limiter.
+    While an ``alone`` call is in flight, no other call to the model may be sent.
     """
 
     at: float
@@ -183,19 +178,9 @@ class RateLimiter:
     call probes the server. If the probe is rejected too, the pause is the server's Retry-After, at
     most :data:`LONGEST`, or doubles; then another call probes the server.
 
-    The known capacity of a model, such as the batch size of an in-process model, replaces the
-    limit.
-
-    Args:
-        capacity: returns the model's maximum concurrent calls; None if unknown.
-
-    Attributes:
-        limit: the learned limit of concurrent calls, at least 1.
-        fixed: the manual limit, if any.
-        round_trip: smoothed duration of a call in seconds.
-        paused_until: the clock time before which no call may be sent.
-        given_up: why calls fail immediately, if they do. One call per minute still probes the
-            server.
+    The known ``capacity`` of a model, such as the batch size of an in-process model, replaces the
+    limit. A model that is ``given_up`` is still probed by one call per minute. ``round_trip`` is
+    the smoothed duration of a call in seconds.
     """
 
     def __init__(
@@ -457,9 +442,7 @@ class _AdmissionQueue:
 class RateLimiters:
     """The rate limiters of a run, one per model string.
 
-    Args:
-        concurrency: concurrent matches; half of them is the initial limit of concurrent calls.
-        options: further options of :class:`RateLimiter`.
+    Half of the concurrent matches is the minimum initial limit of concurrent calls.
     """
 
     def __init__(self, *, concurrency: int = 1, **options: Any) -> None:

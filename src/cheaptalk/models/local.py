@@ -94,8 +94,7 @@ def give_back() -> None:
 class Worker:
     """A loaded model and the thread that runs it.
 
-    Args:
-        loading: lock held while a model is loaded, because concurrent loading is impossible.
+    The lock is held while a model is loaded, because concurrent loading is impossible.
     """
 
     def __init__(self, name: str, loading: Lock) -> None:
@@ -161,9 +160,6 @@ def together(
     All calls in a batch have equal settings and timeouts. Among them, the calls most similar to the
     first are chosen: padding makes all chats as long as the longest. A call with a seed gets a
     batch of its own.
-
-    Args:
-        maximum: maximum batch size.
     """
     first_call, deadline = waiting[0].call, waiting[0].deadline
     if first_call.settings.seed is not None:
@@ -199,12 +195,7 @@ def token_bytes(model: Any) -> int:
 
 
 class Generator:
-    """A causal language model with its tokenizer; ``most`` is the maximum batch size.
-
-    Raises:
-        OSError: the model does not exist.
-        ImportError: the extra ``lm`` is not installed.
-    """
+    """A causal language model with its tokenizer; ``most`` is the maximum batch size."""
 
     def __init__(self, name: str) -> None:
         self.torch = import_module("torch")  # large, and an extra
@@ -274,8 +265,7 @@ class Generator:
     ) -> list[list[int]]:
         """Return the generated tokens of all answers, which may continue past an answer's end.
 
-        Args:
-            states: cached states of the prompts; if empty, the cache is not used.
+        Without cached states of the prompts, the cache is not used.
         """
         settings = calls[0].settings
         tokens = wire(settings, calls[0].model)["max_tokens"]

@@ -14,11 +14,9 @@ from cheaptalk.models.decoding import roomy_cache, roomy_layer
 
 
 class Reading(NamedTuple):
-    """A processed text with the model's key-value state.
+    """A processed text's tokens, and the model's key-value state of all of them but the last.
 
-    Attributes:
-        ids: the text's tokens.
-        state: the state of all tokens but the last, [layers, key and value, heads, tokens, width].
+    The state has the shape [layers, key and value, heads, tokens, width].
     """
 
     ids: list[int]
@@ -73,12 +71,8 @@ def _conversation(call: ModelCall) -> tuple[str, ...]:
 def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
     """Join the states of several chats into one left-padded transformers cache.
 
-    Args:
-        states: the state of each chat, with its number of processed tokens.
-        lengths: the number of tokens of each chat.
-
-    Returns:
-        The cache, including the padded columns that need no processing.
+    Each state has its number of processed tokens; ``lengths`` are the chats' numbers of tokens. The
+    cache includes the padded columns that need no processing.
     """
     cache = roomy_cache()
     width = max(lengths)
@@ -97,10 +91,9 @@ def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
 
 
 def separate(cache: Any, spans: Sequence[tuple[int, int]]) -> list[Any] | None:
-    """Split a batch's cache into the state of each chat; return None for unsupported cache types.
+    """Split a batch's cache into the state of each chat, given its start and number of tokens.
 
-    Args:
-        spans: the start and the number of tokens of each chat.
+    Returns None for unsupported cache types.
     """
     layers = getattr(cache, "layers", [])
     plain = (import_module("transformers.cache_utils").DynamicLayer, roomy_layer())

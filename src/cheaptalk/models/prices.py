@@ -72,11 +72,7 @@ class Price(Value):
 
 
 class Prices:
-    """Prices of models from one or more files; earlier files take precedence.
-
-    Args:
-        lists: prices by file name.
-    """
+    """Prices of models by file name; earlier files take precedence."""
 
     def __init__(self, lists: dict[str, tuple[Price, ...]]) -> None:
         self.lists = lists

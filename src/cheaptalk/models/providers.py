@@ -340,16 +340,10 @@ def users_file() -> Path | None:
 
 
 def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, Provider]:
-    """Read a provider file.
+    """Read a provider file; raise ProviderError if it is invalid.
 
     An entry with ``like: NAME`` copies the protocol and the model settings of another provider, but
     not the URL or the key.
-
-    Args:
-        registered: providers registered by packages.
-
-    Raises:
-        ProviderError: the file cannot be read, or an entry is invalid.
     """
     try:
         data = read_yaml(path)

@@ -111,11 +111,7 @@ def offered(reply: Reply, call: ModelCall) -> Reply:
 
 
 class RouteSupport:
-    """A record of the answer formats that servers support.
-
-    Args:
-        earlier: models and replies that may have rejected an answer format.
-    """
+    """A record of the answer formats that servers support, and rejected in earlier replies."""
 
     def __init__(self, earlier: Iterable[tuple[str, Reply]] = ()) -> None:
         self._refused: set[tuple[str, Route]] = set()

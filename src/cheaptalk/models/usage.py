@@ -43,10 +43,7 @@ IMPOSSIBLE = Usage(input_tokens=-1)
 
 
 def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, int]:
-    """Return low and high estimates of reasoning tokens per answer.
-
-    Args:
-        unset: the model's default level.
+    """Return low and high estimates of reasoning tokens per answer, with a default level if unset.
 
     >>> reasoning_of(ModelSettings(reasoning="low")), reasoning_of(ModelSettings(reasoning=4096))
     ((50, 2000), (0, 4096))
@@ -72,11 +69,6 @@ def _schema(call: ModelCall) -> str:
 def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> dict[str, Any]:
     """Convert a server's token counts to usage, without checking their plausibility.
 
-    Args:
-        reported: the server's counts; None if it reports none.
-        kind: the expected type.
-        usage_of: converts it.
-
     >>> read_usage({"n": "many"}, dict[str, int], lambda found: Usage(input_tokens=found["n"]))
     {'usage': Usage(input_tokens=-1, ...), 'reported': '{"n": "many"}'}
     """
@@ -93,8 +85,7 @@ def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> 
 def metered(reply: Reply, call: ModelCall, *, alone: bool = True) -> Reply:
     """Replace implausible token usage with cheaptalk's own estimate.
 
-    Args:
-        alone: whether the counts cover only this call; agents may make further calls.
+    Unless ``alone`` is set, the counts may cover further calls, as with agents.
     """
     if reply.reported is None:
         return reply

@@ -1,13 +1,12 @@
 from . import rosters as rosters
 from . import seats as seats
-from .imported import ImportedSeat
 from .language_model.player import LanguageModel
 from .language_model.preview import MOCK_MODEL, Preview, messages, preview
 from .language_model.seat import ModelSeat
 from .language_model.treatments import LastTurns, Prompt, Refine
 from .person import MEDIA, Person, PersonSeat, since_answer
 from .protocol import Answer, Call, Kind, PersonCall, Player, Thinking
-from .recorded import Recorded, RecordedSeat
+from .recorded import ImportedSeat, Recorded, RecordedSeat
 from .rosters import Roster, roster, roster_names
 from .seats import SEATS, AskPerson, Recording, RosterEntry, RosterForm, SeatSpec, Sources
 from .strategy import Scripted, StrategySeat

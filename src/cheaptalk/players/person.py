@@ -2,13 +2,7 @@
 
 from typing import Any, ClassVar
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.models import Failure
 from cheaptalk.players.protocol import Answer, Kind, PersonCall, Player, Thinking
@@ -90,6 +84,7 @@ class PersonSeat(SeatSpec):
             forfeits.
     """
 
+    optional: ClassVar[frozenset[str]] = frozenset({"deadline", "away"})
     may_fail: ClassVar[bool] = True
 
     person: str
@@ -97,13 +92,6 @@ class PersonSeat(SeatSpec):
     words: str | None = None
     deadline: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     away: RosterEntry | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = serialize(self)
-        return {
-            key: value for key, value in data.items() if key not in ("deadline", "away") or value
-        }
 
     @model_validator(mode="after")
     def _is_away_at_a_deadline(self) -> "PersonSeat":

@@ -97,10 +97,6 @@ def chosen(selection: str) -> dict[str, dict[str, Any]]:
 
     >>> list(chosen("self-play")), list(chosen("glee:gpt-4o,o3-mini"))
     (['gpt-3.5', 'gpt-4'], ['gpt-4o', 'o3-mini'])
-
-    Raises:
-        UnknownName: no roster has this name.
-        ValueError: the file cannot be read, is not a roster, or has no player with a given label.
     """
     name, colon, labels = selection.partition(":")
     entries = roster(name).entries()

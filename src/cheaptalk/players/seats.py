@@ -13,7 +13,12 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from pydantic import SerializeAsAny, model_serializer, model_validator
+from pydantic import (
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from cheaptalk.models import Reply
 from cheaptalk.models.remote_agents import RemoteAgents
@@ -102,10 +107,22 @@ class SeatSpec(RosterForm):
         instant: whether :meth:`decide` computes moves from the actor's observations, immediately,
             without cost, and determined by the match's seed.
         may_fail: whether answers may be missing or illegal, as with models and people.
+        optional: settings that are stored only if they differ from the default. Settings that older
+            records lack are optional, so that players keep their identity and recorded matches
+            remain valid.
     """
 
+    optional: ClassVar[frozenset[str]] = frozenset()
     instant: ClassVar[bool] = False
     may_fail: ClassVar[bool] = False
+
+    @model_serializer(mode="wrap")
+    def _stored(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields, data = type(self).model_fields, dict[str, Any](serialize(self))
+        for name in self.optional:
+            if getattr(self, name) == fields[name].get_default(call_default_factory=True):
+                data.pop(name, None)
+        return data
 
     def seat(self, game: Game, seat: str) -> "SeatSpec | None":
         """Return the player's settings with all game-dependent values resolved."""
@@ -217,11 +234,7 @@ LONGEST_LABEL = 200
 
 
 def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return roster entries by label, with numeric labels converted to text.
-
-    Raises:
-        ValueError: a label is invalid, or YAML reads the label as a boolean or null.
-    """
+    """Return roster entries by label; raise a ValueError for an invalid label."""
     for label in players:
         if not str(label).strip():
             raise ValueError("a player has no name; write LABEL: before its entry")

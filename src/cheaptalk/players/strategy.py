@@ -12,7 +12,7 @@ from hashlib import sha256
 from textwrap import dedent
 from typing import Any, ClassVar, TypeGuard
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from cheaptalk.models.model_strings import hint
 from cheaptalk.players.protocol import Answer, Kind, Thinking
@@ -56,25 +56,18 @@ class Scripted:
 class StrategySeat(SeatSpec):
     """The settings of a scripted strategy as a player.
 
-    Attributes:
-        game: the strategy's game; strategies of the same name in two games are different players.
-        strategy: the strategy's name.
-        settings: all settings, including defaults.
-        source: digest of the source code of a function of this program, which distinguishes
-            functions of the same name; None for strategies of packages.
+    Strategies of the same name in two games are different players. ``settings`` include defaults.
+    ``source`` is a digest of the source code of a function of this program, which distinguishes
+    functions of the same name.
     """
 
+    optional: ClassVar[frozenset[str]] = frozenset({"source"})
     instant: ClassVar[bool] = True
 
     game: str
     strategy: str
     settings: dict[str, Any] = Field(default_factory=dict)
     source: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = serialize(self)
-        return {key: value for key, value in data.items() if value is not None}
 
     def check(self) -> None:
         """Raise an error if the strategy is unknown, or if its function was replaced."""
@@ -268,11 +261,8 @@ def _resolved(game: str, entry: Any) -> Strategy:
 def strategy_seat(game: str, role: str, entry: Any) -> StrategySeat | None:
     """Return the validated settings of a strategy, or None if the strategy cannot play the role.
 
-    Args:
-        entry: the strategy's name or function, or a mapping with settings.
-
-    Raises:
-        ValueError: the entry is invalid, or a function depends on more than its source.
+    The entry is the strategy's name or function, or a mapping with settings. A ValueError is also
+    raised for a function that depends on more than its source.
     """
     data = {"strategy": entry} if isinstance(entry, str) or callable(entry) else entry
     _check_strategy(data)

@@ -23,11 +23,7 @@ def inspect_part(name: str) -> ModuleType:
 
 
 def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
-    """Convert a chat to Inspect's messages; messages in the history keep their IDs.
-
-    Args:
-        history: an earlier result of this function for the same chat.
-    """
+    """Convert a chat to Inspect's messages; messages that continue the history keep their IDs."""
     model = inspect_part("inspect_ai.model")
     kinds = {
         "system": model.ChatMessageSystem,
@@ -55,11 +51,7 @@ def to_reply(output: Any) -> Reply:
 
 
 def inspect_output(reply: Reply, model_name: str) -> Any:
-    """Convert a recorded reply to Inspect's output, with reasoning, tokens and cost.
-
-    Args:
-        model_name: the requested model, for replies without a model name.
-    """
+    """Convert a recorded reply to Inspect's output, with reasoning, tokens and cost."""
     model = inspect_part("inspect_ai.model")
     name, used, choices = reply.model or model_name, reply.usage, []
     if reply.text is not None or reply.failure in DECLINED:

@@ -7,7 +7,7 @@ forfeited match is counted, but has no payoff and is excluded from its mean.
 from collections.abc import Callable, Mapping
 from functools import cache
 from math import isfinite, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 from cheaptalk.adapters.inspect.messages import inspect_part
 from cheaptalk.players import Kind
@@ -21,26 +21,15 @@ ACHIEVED = "achieved"
 """The key of the outcome in a sample's store."""
 
 
-class Scorers(NamedTuple):
-    """The two scorer factories of Inspect tasks: for outcomes and for answers."""
-
-    outcome: Callable[[], Any]
-    answers: Callable[[], Any]
-
-
 def achieved(
     game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int], *, forfeited: bool
 ) -> dict[str, Any]:
     """Return a seat's results in a completed match as a dictionary; undefined results are None.
 
-    ``payoff`` is in the game's unit. ``share`` is its position between the rules' minimum and
-    maximum, from 0 to 1; undefined if these aren't attainable, or if several actors share the
-    seat. ``agreement`` exists in games with that metric; ``metrics`` contains all metrics.
-
-    Args:
-        result: None if any seat forfeited the match.
-        kinds: number of the seat's answers by kind.
-        forfeited: whether this seat forfeited the match.
+    ``payoff`` is in the game's unit; ``share`` is its position between the rules' minimum and
+    maximum, from 0 to 1, if these are attainable and the seat has one actor. ``agreement`` exists
+    in games with that metric; ``metrics`` contains all metrics. There is no result if any seat
+    forfeited the match.
     """
     metrics = get_game(game.name).metrics
     payoff = None if result is None else float(game.payoffs(result.outcome)[seat])
@@ -72,7 +61,9 @@ def _share(game: Game, seat: str, payoff: float | None) -> float | None:
 def outcome_score(outcome: Mapping[str, Any]) -> Any:
     """Return the Inspect score for a seat's outcome, with the game's metrics as metadata."""
     values = {
-        name: _value(value) for name, value in outcome.items() if name not in ("metrics", "answers")
+        name: nan if value is None else value  # Inspect excludes NaN from means
+        for name, value in outcome.items()
+        if name not in ("metrics", "answers")
     }
     subject = "the seat" if outcome["forfeited"] else "another seat"
     why = f"{subject} forfeited the match" if outcome["payoff"] is None else None
@@ -86,14 +77,9 @@ def answers_score(outcome: Mapping[str, Any]) -> Any:
     return inspect_part("inspect_ai.scorer").Score(value=dict(outcome["answers"]))
 
 
-def _value(number: float | None) -> float:
-    """Replace an undefined value by NaN, which Inspect excludes from means."""
-    return nan if number is None else number
-
-
 @cache
-def scorers() -> Scorers:
-    """Register the tasks' scorers with Inspect and return them."""
+def scorers() -> tuple[Any, Any]:
+    """Register the tasks' scorer factories, for outcomes and answers, and return them."""
     scorer = inspect_part("inspect_ai.scorer")
 
     def reading(write: Callable[[Mapping[str, Any]], Any]) -> Any:
@@ -113,4 +99,4 @@ def scorers() -> Scorers:
 
     metrics = [getattr(scorer, name)(**options) for name, options in METRICS.items()]
     register = scorer.scorer({"*": metrics})
-    return Scorers(register(outcome), register(answers))
+    return register(outcome), register(answers)

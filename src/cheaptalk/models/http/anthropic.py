@@ -54,13 +54,9 @@ class MessagesReply(Struct):
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """Return the request body of a call; empty messages are dropped.
+    """Return a call's request body; raise ValueError for unsupported settings.
 
-    Args:
-        route: the answer format: ``text``, or ``tool`` for a forced tool call.
-
-    Raises:
-        ValueError: the model does not support the call's settings.
+    Empty messages are dropped. The route ``tool`` forces a tool call.
     """
     system = "\n\n".join(message.content for message in call.messages if message.role == "system")
     dialogue = [

@@ -39,12 +39,7 @@ FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prom
 
 
 class EndpointTrouble(Exception):
-    """Raised if a request to a provider's endpoint failed.
-
-    Attributes:
-        again: whether a retry may succeed.
-        status: the HTTP status, if any.
-    """
+    """Raised if a request to an endpoint failed; ``again`` is set if a retry may succeed."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.detail or "unknown")

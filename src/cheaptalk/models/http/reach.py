@@ -47,9 +47,7 @@ def restricted() -> bool:
 
 
 def is_public(host: str) -> bool:
-    """Return whether an IP address is public.
-
-    An IPv6 address that maps an IPv4 address is public if the IPv4 address is.
+    """Return whether an IP address, or the IPv4 address that it maps, is public.
 
     >>> addresses = ("1.1.1.1", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1")
     >>> [is_public(address) for address in addresses]

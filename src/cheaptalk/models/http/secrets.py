@@ -31,12 +31,9 @@ ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 
 
 class Forms(NamedTuple):
-    """Search patterns for a set of secrets.
+    """Search patterns for a set of secrets in lower case, and in base64.
 
-    Attributes:
-        lower: secrets, verbatim and in hexadecimal digits, in lower case.
-        base64: secrets in base64, without characters that depend on adjacent bytes.
-        pattern: matches a secret in any of these forms.
+    The former include hexadecimal digits; the latter lack characters that depend on adjacent bytes.
     """
 
     lower: tuple[str, ...]

@@ -76,11 +76,9 @@ class HttpTransport(Connections):
     ) -> Reply:
         """Post JSON and parse the JSON response, which may be streamed.
 
-        Args:
-            key: a secret that is removed from replies, like proxy passwords.
-            deadline: timeout in seconds, from sending to the last byte.
-            read: converts the decoded response to a reply; may raise ValueError.
-            longest: maximum size of the response in bytes.
+        The key and proxy passwords are removed from replies. ``deadline`` is the timeout in
+        seconds, from sending to the last byte, and ``longest`` the maximum size of the response in
+        bytes. ``read`` may raise a ValueError.
         """
         started = time.monotonic()
         secrets = secrets_at(url, key)

@@ -34,13 +34,9 @@ class NotOpen(Exception):
 class PendingRequests:
     """Pending requests to one remote agent, by call id.
 
-    Polling is idempotent: a request is listed until it is closed, even if an answer is lost.
-
-    Attributes:
-        connected: set when the remote agent has connected.
-        awaited: clock time since which a request waits for the agent to connect.
-        strangers: number of HTTP requests with a wrong token.
-        notified: set when the agent has polled that the run is over.
+    Polling is idempotent: a request is listed until it is closed, even if an answer is lost. A
+    request waits for the agent to connect since ``awaited``. ``strangers`` counts HTTP requests
+    with a wrong token. ``notified`` is set when the agent has polled that the run is over.
     """
 
     def __init__(self) -> None:
@@ -98,9 +94,7 @@ class PendingRequests:
     def listed(self, after: str, limit: int) -> tuple[list[AgentRequest], str]:
         """Return open requests, oldest first, and the cursor for the next poll.
 
-        Args:
-            after: an earlier cursor; an empty or foreign cursor starts at the beginning.
-            limit: maximum number of requests.
+        An empty or foreign cursor starts at the beginning.
         """
         run, _, serial = after.partition("-")
         past = int(serial) if run == self._run and serial.isdecimal() else 0
@@ -111,8 +105,7 @@ class PendingRequests:
     def take(self, number: str, answer: dict[str, Any], reply: Reply) -> None:
         """Accept the answer to a request; repeating the same answer has no effect.
 
-        Raises:
-            NotOpen: the request is not open, or already has a different answer.
+        Raises NotOpen if the request is not open, or already has a different answer.
         """
         digest = hashlib.sha256(msgspec.json.encode(answer, order="deterministic")).hexdigest()
         poll, known = "poll for the current requests", number in self._closed

@@ -41,10 +41,8 @@ class Conversation:
     answer, the request and the answer format, followed by the actor's answer. Events after the last
     answer are part of the next turn.
 
-    Args:
-        heard: all observations of the actor, starting with the briefing; the sequence may grow.
-        texts: the actor's verbatim responses by their index in ``heard``; other answers are shown
-            in canonical form.
+    The observations ``heard``, which start with the briefing, may grow. ``texts`` has the actor's
+    verbatim responses by their index in ``heard``; other answers are shown in canonical form.
     """
 
     def __init__(

@@ -14,14 +14,7 @@ from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
 
 
 class Question(NamedTuple):
-    """A request for one action.
-
-    Attributes:
-        ask: the request, which defines a legal answer.
-        how: the answer instructions.
-        codec: the answer format.
-        example: a legal answer, for a scripted model.
-    """
+    """A request for one action, with answer instructions, and an example for scripted models."""
 
     ask: Ask
     how: str
@@ -46,8 +39,7 @@ def legal_example(
 ) -> Action | None:
     """For a scripted model, return an answer by the game's random strategy; otherwise None.
 
-    Args:
-        number: the number of the example, if an answer needs several examples.
+    Several examples of an answer have different numbers.
     """
     if ModelName.parse(model).protocol != "script":
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+from pydantic import Field, field_validator
 
 from cheaptalk.models import (
     AskedRoute,
@@ -32,9 +32,6 @@ from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import JsonCodec, Style, style
 
-LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
-"""Settings that older records lack. They are stored only if set, so that players keep their
-identity and recorded matches remain valid."""
 Stop: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
@@ -66,6 +63,9 @@ class ModelSeat(SeatSpec):
         words: digest of the prompt style's templates, set when the match is planned.
     """
 
+    optional: ClassVar[frozenset[str]] = frozenset(
+        ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
+    )
     may_fail: ClassVar[bool] = True
 
     model: str
@@ -114,12 +114,6 @@ class ModelSeat(SeatSpec):
         if not (is_number or isinstance(data, LastTurns) or data in ("all", "summary")):
             raise ValueError(f"{shown(data)} is not a history; write all, summary or {{last: N}}")
         return data
-
-    @model_serializer(mode="wrap")
-    def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        unset = {name for name in LATER if getattr(self, name) == fields[name].default}
-        return {name: value for name, value in handler(self).items() if name not in unset}
 
     def settings(self) -> ModelSettings:
         return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
