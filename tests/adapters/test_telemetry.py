@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -233,6 +233,6 @@ def test_command_exports_to_endpoint_from_environment(
     assert "a laboratory" in {pair.value.string_value for pair in sent.resource.attributes}
     names = [span.name for scope in sent.scope_spans for span in scope.spans]
     assert {"chat legal", "match bargaining"} == {*names}
-    with sqlite3.connect(store) as db:
+    with closing(sqlite3.connect(store)) as db, db:
         ((calls,),) = db.execute("select sum(calls) from v_matches")
     assert names.count("chat legal") == calls

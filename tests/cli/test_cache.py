@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_stats_count_replies_per_model_and_damaged_entries(
     assert model["model"].startswith("vllm/tiny@http://127.0.0.1:")
     assert model["replies"] >= len(ids)
     assert stats["bytes"] > 0
-    with sqlite3.connect(tmp_path / "replies.sqlite") as file:
+    with closing(sqlite3.connect(tmp_path / "replies.sqlite")) as file, file:
         file.execute("UPDATE replies SET proof = 'x' WHERE key = (SELECT min(key) FROM replies)")
     file.close()
     shown = cheaptalk("model cache stats", *FILE).out

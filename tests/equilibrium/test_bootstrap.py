@@ -139,12 +139,17 @@ def test_tables_contain_estimates_errors_and_intervals() -> None:
         drawn.against("envy")
 
 
-def test_percentiles_are_widened_for_few_instances() -> None:
-    drawn = np.arange(101.0)[:, None]
-    for freedom in (4, 10**9):
-        row = summary(np.array([40.0]), drawn, freedom).row(0, named=True)
-        tail = 100 * stats.norm.cdf(stats.t.ppf(0.025, freedom) * (1 + 1 / freedom) ** 0.5)
-        assert (row["low"], row["high"]) == pytest.approx((tail, 100 - tail))
+def test_basic_intervals_mirror_percentiles() -> None:
+    drawn, many = np.arange(101.0)[:, None], 10**9
+    percentile = summary(np.array([40.0]), drawn, many, level=0.9).row(0, named=True)
+    basic = summary(np.array([40.0]), drawn, many, level=0.9, basic=True).row(0, named=True)
+    assert (percentile["low"], percentile["high"]) == pytest.approx((5, 95))
+    assert (basic["low"], basic["high"]) == pytest.approx((-15, 75))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        summary(np.array([40.0]), drawn, many, level=95)
+    few = summary(np.array([40.0]), drawn, 4, level=0.9).row(0, named=True)
+    tail = 100 * stats.norm.cdf(stats.t.ppf(0.05, 4) * (5 / 4) ** 0.5)
+    assert (few["low"], few["high"]) == pytest.approx((tail, 100 - tail))
     half = summary(np.array([np.nan]), np.array([[np.nan], [1.0]]), 9).row(0)
     assert half == (None, 1.0, None, 1.0, 1.0, 0.5)
     with pytest.raises(ValueError, match="at least 2 draws, not 1"):

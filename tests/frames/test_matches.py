@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def test_kind_columns_count_every_answer(badly: Path) -> None:
 
 def test_matches_of_other_rules_versions_have_payoffs_but_no_metrics(tmp_path: Path) -> None:
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
     frames = frames_of(path, "well")
     other = frames["negotiation"]

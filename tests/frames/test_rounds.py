@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,7 @@ def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
 
 def test_matches_of_other_rules_versions_have_no_rounds(tmp_path: Path) -> None:
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
     frames = rounds_of(path, "well")
     assert frames["negotiation"].is_empty()

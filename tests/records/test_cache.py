@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def test_incomplete_replies_are_not_cached(cache: Cache) -> None:
 def test_damaged_entry_misses_until_replaced(cache: Cache) -> None:
     for column in ("request", "reply", "proof"):
         cache.put(request(), REPLY)
-        with sqlite3.connect(cache.path) as file:
+        with closing(sqlite3.connect(cache.path)) as file, file:
             file.execute(f"UPDATE replies SET {column} = 'x' || {column}")  # noqa: S608 - a constant
         file.close()
         assert cache.get(request()) is None
@@ -158,7 +159,7 @@ def test_clear_removes_matching_and_damaged_entries(cache: Cache) -> None:
     assert cache.clear(before=0.0) == 0
     assert cache.clear("vllm/*") == 1
     assert cache.get(request()) is not None
-    with sqlite3.connect(cache.path) as file:
+    with closing(sqlite3.connect(cache.path)) as file, file:
         file.execute("UPDATE replies SET request = 'x'")
     file.close()
     assert cache.clear("openai/*") == 0
@@ -184,12 +185,15 @@ def test_invalid_cache_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match="cannot be used: file is not a database"):
         Cache(text)
     other = tmp_path / "other.sqlite"
-    with sqlite3.connect(other) as file:
+    with closing(sqlite3.connect(other)) as file, file:
         file.execute("CREATE TABLE letters (words TEXT)")
     file.close()
     with pytest.raises(CacheError, match="is a database, but not a cache"):
         Cache(other)
-    with Cache(tmp_path / "new.sqlite"), sqlite3.connect(tmp_path / "new.sqlite") as file:
+    with (
+        Cache(tmp_path / "new.sqlite"),
+        closing(sqlite3.connect(tmp_path / "new.sqlite")) as file,
+    ):
         file.execute("PRAGMA user_version=99")
     file.close()
     with pytest.raises(CacheError, match="newer cheaptalk"):

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
@@ -265,7 +266,7 @@ def test_matches_of_other_rules_versions_are_excluded_and_named(
     tmp_path: Path, reported: Reported
 ) -> None:
     path = play(tmp_path, WELL)
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
     page = reported(path, sample=1)
     assert "64 finished matches of negotiation were played under another version" in page.text

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -237,7 +238,7 @@ def test_live_match_shows_the_calls_so_far(halted: Viewer) -> None:
 
 def test_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("update configurations set version = 7")
     with ct.Store.open(path) as store:
         record = next(store.records("well", bodies=True))

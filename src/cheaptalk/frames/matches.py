@@ -65,7 +65,9 @@ class StoredRows:
         self.store, self.study = store, study
         where = of_part(part)
         names = [name.split(".") for name in STORED.values()]
-        columns = [schema.metadata.tables[table].c[column] for table, column in names]
+        columns: list[sa.ColumnElement[Any]] = [
+            schema.metadata.tables[table].c[column] for table, column in names
+        ]
         if store.backend.engine.dialect.name == "sqlite":  # stores all text and numbers as they are
             columns = [sa.type_coerce(column, sa.types.NullType()) for column in columns]
         texts = [sa.cast(matches.c[name], sa.String) for name in ("seats", "kinds", "payoffs")]

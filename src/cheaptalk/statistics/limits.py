@@ -80,18 +80,20 @@ def percentiles(draws: FloatArray, tail: float = 0.025) -> FloatArray:
 
 
 def draw_summary(
-    estimates: Sequence[float] | FloatArray, draws: FloatArray, tail: float
+    estimates: Sequence[float] | FloatArray, draws: FloatArray, tail: float, *, basic: bool = False
 ) -> pl.DataFrame:
     """Return bootstrap means, standard errors and intervals; undefined draws (NaN) are ignored.
 
-    ``draws`` has shape (draws, numbers). There is one row per number: ``estimate``, ``mean``,
-    ``error``, ``low``, ``high`` and ``undefined`` (the share of undefined draws); undefined numbers
-    are null.
+    ``draws`` has shape (draws, numbers). Basic intervals are twice the estimate minus the opposite
+    percentile. There is one row per number: ``estimate``, ``mean``, ``error``, ``low``, ``high``
+    and ``undefined`` (the share of undefined draws); undefined numbers are null.
     """
     rows = []
     for value, column in zip(estimates, draws.T, strict=True):
         defined = column[np.isfinite(column)]
         low, high = percentiles(defined, tail) if len(defined) else (math.nan, math.nan)
+        if basic:
+            low, high = 2 * value - high, 2 * value - low
         error = float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
         mean = float(defined.mean()) if len(defined) else math.nan
         rows.append((value, mean, error, low, high, 1 - len(defined) / len(column)))

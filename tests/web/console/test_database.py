@@ -1,6 +1,7 @@
 """The laboratory's database stores, restores and erases data."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,12 @@ def test_stored_data_survives_reopening(tmp_path: Path) -> None:
 def test_foreign_database_is_rejected_and_left_unchanged(
     tmp_path: Path, create: str, message: str
 ) -> None:
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
         file.execute(create)
     file.close()
     with pytest.raises(CheaptalkError, match=message):
         LaboratoryDatabase(tmp_path)
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
         tables = file.execute("SELECT name FROM sqlite_schema").fetchall()
     file.close()
     assert ("accounts",) not in tables

@@ -1,6 +1,7 @@
 """Unreadable stored entries: pages that list them show the others and explain the problem."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -172,7 +173,7 @@ async def test_missing_participant_of_a_sound_store_returns_404(lab: Site) -> No
 def test_viewer_lists_a_study_with_a_damaged_row(tmp_path: Path) -> None:
     play(tmp_path, WELL)
     store = tmp_path / "well.sqlite"
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(
             "insert into studies (name, spec, package, created) "
             "select 'broken', '{', package, created from studies"
@@ -191,5 +192,5 @@ def test_viewer_lists_a_study_with_a_damaged_row(tmp_path: Path) -> None:
 
 
 def _damage(store: Path, table: str, column: str) -> None:
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(f"update {table} set {column} = '{{'")  # noqa: S608 - our own names

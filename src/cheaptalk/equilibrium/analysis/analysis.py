@@ -15,6 +15,7 @@ from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.bootstrap import (
+    LEVEL,
     SHARE,
     BestResponses,
     Bootstrap,
@@ -363,7 +364,7 @@ class Analysis(CautiousAnalysis):
         """Return regret differences between strategies at adjacent ranks; empty without draws."""
         if not self.draws:
             return []
-        rows = self.bootstrap.differences("regret").iter_rows(named=True)
+        rows = self.bootstrap.differences("regret", level=LEVEL).iter_rows(named=True)
         return [
             Gap(
                 row["ahead"],

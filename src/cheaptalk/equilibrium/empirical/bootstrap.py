@@ -105,11 +105,15 @@ class Bootstrap(Printed):
             raise ValueError(f'No metric "{metric}" (known: {", ".join(self.values) or "none"})')
         return self.values[metric]
 
-    def table(self) -> pl.DataFrame:
-        """Return every strategy's share, regret and metrics at equilibrium, with 95 % intervals.
+    def table(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
+        """Return every strategy's share, regret and metrics at equilibrium, with intervals.
 
-        Intervals are expanded percentiles (Davison and Hinkley 1997, sections 5.2 and 5.3;
-        :func:`.expanded`).
+        Args:
+            level: the confidence level, in (0, 1).
+            basic: use basic bootstrap intervals (twice the estimate minus the opposite quantile),
+                which correct for bias but may exceed the range of the number. The default is
+                expanded percentiles (Davison and Hinkley 1997, sections 5.2 and 5.3;
+                :func:`.expanded`).
 
         Returns:
             One row per strategy and metric: ``strategy``, ``metric``, ``estimate`` (of the sample
@@ -120,18 +124,20 @@ class Bootstrap(Printed):
         parts = []
         for name in ("mixture", "regret", *self.values):
             estimate, draws = sample.against(name)[0], self.against(name)
-            numbers = summary(estimate, draws, self.freedom)
+            numbers = summary(estimate, draws, self.freedom, level=level, basic=basic)
             names = {"strategy": self.labels, "metric": [name] * len(self.labels)}
             parts.append(pl.DataFrame(names).hstack(numbers))
         return pl.concat(parts)
 
-    def overall(self) -> pl.DataFrame:
+    def overall(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
         """Return the payoff and metrics at equilibrium, with errors and intervals."""
         sample = self.estimate or self
         names = ["payoff", *self.values]
         estimate = np.array([sample.at_equilibrium(name)[0] for name in names])
         draws = np.column_stack([self.at_equilibrium(name) for name in names])
-        return pl.DataFrame({"metric": names}).hstack(summary(estimate, draws, self.freedom))
+        return pl.DataFrame({"metric": names}).hstack(
+            summary(estimate, draws, self.freedom, level=level, basic=basic)
+        )
 
     def best_responses(self) -> "BestResponses":
         """Return the share of draws in which each strategy is a best response to each strategy."""
@@ -141,7 +147,7 @@ class Bootstrap(Printed):
         only, tied = ((replies & kind).mean(axis=0) for kind in (unique, ~unique))
         return BestResponses(only, tied, self.payoffs.mean(axis=0))
 
-    def differences(self, metric: str) -> pl.DataFrame:
+    def differences(self, metric: str, *, level: float = 0.95) -> pl.DataFrame:
         """Rank strategies by a metric, and return the differences between adjacent ranks.
 
         The two-sided ``p`` is twice the smaller share of draws on either side of 0, with one draw
@@ -162,7 +168,7 @@ class Bootstrap(Printed):
         gaps = draws[:, order[:-1]] - draws[:, order[1:]]
         side = np.minimum((gaps <= 0).sum(axis=0), (gaps >= 0).sum(axis=0))
         p = np.minimum(1, 2 * (side + 1) / (np.isfinite(gaps).sum(axis=0) + 1))
-        low, high = percentiles(gaps, expanded(LEVEL, self.freedom))
+        low, high = percentiles(gaps, expanded(level, self.freedom))
         return pl.DataFrame(
             {
                 "ahead": [self.labels[index] for index in order[:-1]],
@@ -312,9 +318,13 @@ def instances_in_all(game: Empirical) -> tuple[int, int]:
     return int((shares == 1).sum()), int((shares > 0).sum())
 
 
-def summary(estimate: Floats, samples: Floats, freedom: int) -> pl.DataFrame:
+def summary(
+    estimate: Floats, samples: Floats, freedom: int, *, level: float = 0.95, basic: bool = False
+) -> pl.DataFrame:
     """Return :func:`.draw_summary` with percentiles expanded for these degrees of freedom."""
-    return draw_summary(estimate, samples, expanded(LEVEL, freedom))
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, not {level}")
+    return draw_summary(estimate, samples, expanded(level, freedom), basic=basic)
 
 
 class Spread(NamedTuple):
@@ -335,7 +345,7 @@ class Spread(NamedTuple):
 
 def spreads(estimate: Floats, samples: Floats, freedom: int) -> list[Spread]:
     """Summarise the bootstrap draws, shape (draws, numbers), of several estimates."""
-    rows = summary(estimate, samples, freedom).select(Spread._fields).iter_rows()
+    rows = summary(estimate, samples, freedom, level=LEVEL).select(Spread._fields).iter_rows()
     return [Spread(*row) if len(samples) > 1 else Spread(row[0]) for row in rows]
 
 

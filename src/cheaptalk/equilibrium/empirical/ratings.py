@@ -21,8 +21,6 @@ FIT = 1e-9
 """The maximum difference between expected and observed scores of a fit, as a share of all games."""
 MOST_STEPS = 200
 """The maximum number of Newton steps."""
-K_FACTOR, START = 32.0, 1500.0
-"""The maximum change of an Elo rating in a game, and the initial rating."""
 ELO_A_UNIT = 400 / np.log(10)
 """The Elo points per unit of log-strength; 400 points are odds of ten to one."""
 
@@ -92,11 +90,7 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
 
 
 def elo(
-    games: Iterable[tuple[int, int, float]],
-    players: int,
-    *,
-    k: float = K_FACTOR,
-    start: float = START,
+    games: Iterable[tuple[int, int, float]], players: int, *, k: float = 32.0, start: float = 1500.0
 ) -> Floats:
     """Return Elo ratings after a sequence of games, updated game by game.
 
@@ -129,7 +123,9 @@ def elo(
     return ratings
 
 
-def mean_elo(tally: Tally, *, orders: int = 100, seed: int = 0) -> Floats:
+def mean_elo(
+    tally: Tally, *, orders: int = 100, k: float = 32.0, start: float = 1500.0, seed: int = 0
+) -> Floats:
     """Return Elo ratings after all matches, averaged over random orders.
 
     Elo ratings depend on the order of matches (see :func:`.elo`), which is irrelevant if players
@@ -137,9 +133,10 @@ def mean_elo(tally: Tally, *, orders: int = 100, seed: int = 0) -> Floats:
 
     Args:
         orders: the number of orders, >= 1.
+        k: the maximum change of a rating in a match.
 
     Returns:
-        The ratings, shape (n,), with mean 1500, as of :func:`.elo` with its defaults.
+        The ratings, shape (n,), with mean ``start``.
 
     Raises:
         ValueError: ``orders`` is less than 1.
@@ -148,11 +145,11 @@ def mean_elo(tally: Tally, *, orders: int = 100, seed: int = 0) -> Floats:
         raise ValueError(f"orders must be at least 1, not {orders}")
     draw = np.random.default_rng(seed)
     matches = np.tile(np.arange(len(tally.scores)), (orders, 1))
-    ratings, order = np.full((len(tally.names), orders), START), np.arange(orders)
+    ratings, order = np.full((len(tally.names), orders), start), np.arange(orders)
     for match in draw.permuted(matches, axis=1).T:
         player, rival = (tally.first[match], order), (tally.second[match], order)
         expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
-        change = K_FACTOR * (tally.scores[match] - expected)
+        change = k * (tally.scores[match] - expected)
         ratings[player] += change
         ratings[rival] -= change
     return np.asarray(ratings.mean(axis=1))
@@ -178,7 +175,7 @@ class BradleyTerry(Printed):
     @property
     def elo(self) -> Floats:
         """Return the strengths on Elo's scale, with mean 1500."""
-        return np.asarray(START + ELO_A_UNIT * self.strengths, dtype=np.float64)
+        return np.asarray(1500 + ELO_A_UNIT * self.strengths, dtype=np.float64)
 
     def __str__(self) -> str:
         order = np.argsort(-self.strengths, kind="stable")
