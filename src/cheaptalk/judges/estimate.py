@@ -73,7 +73,10 @@ def estimate_judging(
     matches. It ignores cached responses.
 
     Args:
-        sample, seed, player, again: as for :func:`.judge`.
+        sample: as for :func:`.judge`.
+        seed: as for :func:`.judge`.
+        player: as for :func:`.judge`.
+        again: as for :func:`.judge`.
         prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
 
     Raises:

@@ -178,7 +178,9 @@ def matches_for(
     """Return the ids of the matches to judge, or of the participants if the rubric is for answers.
 
     Args:
-        sample, seed, player: as for :func:`.judge`.
+        sample: as for :func:`.judge`.
+        seed: as for :func:`.judge`.
+        player: as for :func:`.judge`.
 
     Raises:
         StoreError: the store has no study of this name.

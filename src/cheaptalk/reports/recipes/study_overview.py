@@ -56,7 +56,7 @@ def activity(evidence: Evidence) -> pl.DataFrame:
 
 def _activity(moves: pl.DataFrame, *by: str) -> pl.DataFrame:
     titles = {game: game_title(game) for game in moves["game"].unique()}
-    return moves.group_by(by).agg(
+    return moves.group_by(by, maintain_order=True).agg(
         pl.col("game").first().replace_strict(titles, return_dtype=pl.String).alias("title"),
         pl.col("match_id").n_unique().alias("matches"),
         pl.col("moves").sum().alias("answers"),
