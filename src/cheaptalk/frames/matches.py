@@ -252,6 +252,11 @@ class Measuring:
         return values
 
 
+def scored(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the scored matches of a frame; the frame itself if all are scored."""
+    return frame if frame.select(SCORED.all()).item() else frame.filter(SCORED)
+
+
 def write_back(store: Store, measured: Mapping[int, Measured]) -> None:
     """Store metrics that were computed for a frame, unless the store can't be written to now."""
     if measured:
@@ -319,12 +324,13 @@ def match_frames(
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
     metric_names = {game: [item.name for item in metrics[game]] for game in seats}
     parts = over_parts(store, study, workers, _read_part, seats, metric_names, as_published)
-    frames = {
-        game: _whole([read[game] for read in parts if game in read]) for game in sorted(seats)
-    }
     for read in parts:
         for game_part in read.values():
             write_back(store, game_part.measured)
+    frames = {
+        game: _whole([read.pop(game) for read in parts if game in read])  # frees memory
+        for game in sorted(seats)
+    }
     factors = store.study(study, counted=False).spec.get("factors") or {}
     full_frames = {
         game: with_factors(frame, seats[game], factors)
@@ -389,9 +395,10 @@ def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
     columns: dict[str, list[Any]] = {"configuration": list(parameters)}
     for name in dict.fromkeys(name for values in parameters.values() for name in values):
         columns[f"game.{name}"] = _uniform([values.get(name) for values in parameters.values()])
-    frame = pl.concat([part.frame for part in parts])
-    return frame.join(
-        pl.DataFrame(columns), on="configuration", maintain_order="left", validate="m:1"
+    digests, *values = pl.DataFrame(columns).get_columns()
+    return pl.concat([part.frame for part in parts]).with_columns(  # without a copy
+        pl.col("configuration").replace_strict(digests, column).alias(column.name)
+        for column in values
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cheaptalk.frames.matches import SCORED, match_frames
+from cheaptalk.frames.matches import match_frames, scored
 from cheaptalk.frames.moves import move_counts
 from cheaptalk.frames.people import with_people
 from cheaptalk.records import MatchRecord, Store
@@ -170,7 +170,7 @@ class Evidence:
     def scored(self, game: str) -> pl.DataFrame:
         """Return the scored matches of a game; empty if it was not played."""
         frame = self.frames.get(game)
-        return pl.DataFrame() if frame is None else frame.filter(SCORED)
+        return pl.DataFrame() if frame is None else scored(frame)
 
     def played(self, games: Sequence[str]) -> list[str]:
         """Return the given games that have a scored match."""

@@ -14,6 +14,7 @@ from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
 from cheaptalk.statistics.limits import ROUNDING, UNBOUNDED, Bounds, BoundsColumns
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.text import fixed
 
 ALPHA, POWER = 0.05, 0.8
@@ -186,7 +187,8 @@ def margins_over(
     because the instances may lack an outcome that would change it.
     """
     (first, best), *rivals = ranked
-    rows = rows.drop_nulls(key)
+    needed = {who, key, *INSTANCES, PEOPLE, *bounds}
+    rows = rows.select(name for name in rows.columns if name in needed).drop_nulls(key)
     pairs = [_pair(rows, who, key, first, label, best - mean, bounds) for label, mean in rivals]
     alpha = ALPHA / max(1, len(rivals)) / statements
     limits = [pair.limits(1 - alpha) for pair in pairs]

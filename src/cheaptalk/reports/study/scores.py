@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.bounds import beyond, with_bounds, with_mean_bounds
-from cheaptalk.frames.matches import KINDS, SCORED
+from cheaptalk.frames.matches import KINDS, scored
 from cheaptalk.frames.reader import decoded
 from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
@@ -83,7 +83,7 @@ class GameScores:
                 frame, name, role, comparability.seat_count(role)
             )
         self.frame = frame
-        self.scored = frame.filter(SCORED)
+        self.scored = scored(frame)
         metrics = [
             Score(
                 metric.name,
@@ -208,7 +208,7 @@ class GameScores:
             .alias(FAULTS),
         )
         bounds = {score.key: score.bounds for score in scores}
-        mean_scores = means(frame.filter(SCORED), [*bounds], by, strata=STRATA, bounds=bounds)
+        mean_scores = means(scored(frame), [*bounds], by, strata=STRATA, bounds=bounds)
         return with_matching(counted, mean_scores, by).sort(by)
 
     @cached_property
