@@ -6,7 +6,7 @@ are null, and times are in seconds since 1970.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
@@ -25,8 +25,7 @@ def participants(store: Store, study: str) -> pl.DataFrame:
 
     The columns are the fields of :class:`.Participant`.
     """
-    store.study(study, counted=False)
-    return _frame(queries.participants_of(store, study), Participant)
+    return _frame(store, study, queries.participants_of, Participant)
 
 
 @reads_study
@@ -35,8 +34,7 @@ def plays(store: Store, study: str) -> pl.DataFrame:
 
     The columns are the fields of :class:`.Play`.
     """
-    store.study(study, counted=False)
-    return _frame(queries.plays_of(store, study), Play)
+    return _frame(store, study, queries.plays_of, Play)
 
 
 def with_people(
@@ -47,18 +45,11 @@ def with_people(
     Returns:
         The frames with the column :data:`.PEOPLE`, a list, null in matches without participants.
     """
-    seated = [
-        (play.match_id, play.participant)
-        for play in queries.plays_of(store, study)
-        if play.match_id
-    ]
-    if not seated:
+    seated = _frame(store, study, queries.plays_of, Play).filter(pl.col("match_id") != "")
+    if seated.is_empty():
         return dict(frames)
-    people = (
-        pl.DataFrame(seated, {"match_id": pl.String, PEOPLE: pl.String}, orient="row")
-        .group_by("match_id", maintain_order=True)
-        .agg(pl.col(PEOPLE).unique(maintain_order=True))
-    )
+    codes = pl.col("participant").unique(maintain_order=True)
+    people = seated.group_by("match_id", maintain_order=True).agg(codes.alias(PEOPLE))
     return {
         game: frame.join(people, on="match_id", how="left", validate="m:1", maintain_order="left")
         for game, frame in frames.items()
@@ -71,8 +62,7 @@ def payments(store: Store, study: str) -> pl.DataFrame:
 
     The columns are the fields of :class:`.Payment`.
     """
-    store.study(study, counted=False)
-    return _frame(queries.payments_of(store, study), Payment)
+    return _frame(store, study, queries.payments_of, Payment)
 
 
 @reads_study
@@ -81,8 +71,7 @@ def responses(store: Store, study: str) -> pl.DataFrame:
 
     The columns are the fields of :class:`.Response`.
     """
-    store.study(study, counted=False)
-    return _frame(queries.responses_of(store, study), Response)
+    return _frame(store, study, queries.responses_of, Response)
 
 
 @reads_study
@@ -116,8 +105,14 @@ def in_survey(response: Response) -> bool:
     return response.correct is None and queries.step_kind(response.step) in (queries.SURVEY, None)
 
 
-def _frame(rows: Iterable[tuple[Any, ...]], row_type: type[tuple[Any, ...]]) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), get_type_hints(row_type), orient="row")
+def _frame(
+    store: Store,
+    study: str,
+    read: Callable[[Store, str], Iterable[tuple[Any, ...]]],
+    row_type: type[tuple[Any, ...]],
+) -> pl.DataFrame:
+    store.study(study, counted=False)  # raises StoreError if there is none
+    return pl.DataFrame(list(read(store, study)), get_type_hints(row_type), orient="row")
 
 
 def _column(name: str, responses: list[Response | None]) -> pl.Series:
@@ -129,7 +124,15 @@ def _column(name: str, responses: list[Response | None]) -> pl.Series:
 
 NOBODYS = ("assignment", "end", "ended")
 """Steps without a page for participants: the server completes them."""
-COUNTED: dict[str, Any] = {"people": pl.Int64, "share": pl.Float64}
+ANSWERED: dict[str, Any] = {
+    "participant": pl.String,
+    "number": pl.Int64,
+    "step": pl.String,
+    "game": pl.Int64,
+    "correct": pl.Boolean,
+    "kind": pl.String,
+}
+"""The columns of answered steps, with the kind of each step."""
 
 
 class Funnel(NamedTuple):
@@ -164,79 +167,131 @@ def funnel(store: Store, study: str) -> Funnel:
     Raises:
         StoreError: there is no such study.
     """
-    store.study(study, counted=False)
-    steps = queries.steps_reached(store, study)
-    stops = queries.ended_at(store, study)
-    total = sum(stops.values())
-    checks, stages = _stages(store, study, steps)
+    people, played = participants(store, study), plays(store, study)
+    rows = [(*row, queries.step_kind(row.step)) for row in queries.answered_steps(store, study)]
+    answered = pl.DataFrame(rows, ANSWERED, orient="row")
+    steps, checks = _steps(people, answered), _checks(answered, _prompts(store, study))
+    stages = _stages(people, played, answered, steps, checks) if people.height else {}
+    counts = Counter(people["ending"])
+    endings = {ending: counts[ending] for ending in (*ENDINGS, None) if counts[ending]}
+    columns = "step", "people", "share", "answered", "under_way", "stopped"
     return Funnel(
-        _shares("stage", stages if total else [], total),
-        _steps(steps, stops, total),
-        _shares("ending", _endings(stops), total),
+        _shares("stage", stages, people.height),
+        steps.filter(~pl.col("step").is_in(NOBODYS)).select(columns),
+        _shares("ending", endings, people.height),
         checks,
     )
 
 
-def _stages(
-    store: Store, study: str, steps: list[queries.ReachedStep]
-) -> tuple[pl.DataFrame, list[tuple[str | None, int]]]:
-    """Return a frame with the results of checks, and the number of participants at each stage."""
-    by_kind: dict[str, list[str]] = {}
-    for item in steps:
-        kind = queries.step_kind(item.step)
-        if kind is not None and (kind not in queries.CHECKS or item.checked):
-            by_kind.setdefault(kind, []).append(item.step)
-    progress = queries.progress_of(store, study, by_kind)
-    passed = {item.kind: item for item in queries.checks_passed(store, study, by_kind)}
-    stages: list[tuple[str | None, int]] = [("came", progress.came)]
-    if queries.CONSENT in by_kind:
-        stages.append(("consented", progress.consented))
-    if queries.CODE_WORD in passed:
-        stages.append(("code_word", passed[queries.CODE_WORD].passed))
-    if queries.COMPREHENSION in passed:
-        comprehension = passed[queries.COMPREHENSION]
-        stages += [
-            ("comprehension_first", comprehension.first),
-            ("comprehension", comprehension.passed),
-        ]
-    stages += [("began", progress.began), ("finished", progress.finished)]
-    if queries.QUIZ in passed:
-        stages.append(("quiz", passed[queries.QUIZ].passed))
-    stages.append(("completed", progress.completed))
-    prompts = queries.attention_passed(store, study)
-    results = [*passed.values(), *([prompts] if prompts.answered else [])]
-    schema = {"check": pl.String} | dict.fromkeys(("answered", "first", "passed"), pl.Int64)
-    failed = pl.col("answered") - pl.col("passed")
-    checks = pl.DataFrame(results, schema, orient="row").with_columns(
-        pl.col("check").replace(queries.CODE_WORD, "code_word"),
-        failed=failed,
-        failing=failed / pl.col("answered"),
+def _shares(name: str, counts: Mapping[str | None, int], total: int) -> pl.DataFrame:
+    shares = [(key, people, people / total) for key, people in counts.items()]
+    schema = {name: pl.String, "people": pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(shares, schema, orient="row")
+
+
+def _steps(people: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per step that participants reached, in the order in which they take the steps.
+
+    A step's position is the earliest at which a participant reached it. Of two steps at the same
+    position, the step without answers, such as a game, comes first. ``checked`` is whether any
+    answer is expected.
+    """
+    positions = answered.group_by("participant").agg(number=pl.col("step").n_unique())
+    current = people.select("participant", "step", "ending", current=True).join(
+        positions, on="participant", how="left", validate="1:1"
     )
-    return checks, stages
+    reached = pl.concat(
+        [answered.with_columns(current=False), current], how="diagonal_relaxed"
+    ).with_columns(pl.col("number").fill_null(0))
+    steps = reached.group_by("step").agg(
+        people=pl.col("participant").n_unique(),
+        answered=pl.col("participant").filter(~pl.col("current")).n_unique(),
+        under_way=(pl.col("current") & pl.col("ending").is_null()).sum(),
+        stopped=pl.col("ending").is_not_null().sum(),
+        checked=pl.col("correct").is_not_null().any(),
+        number=pl.col("number").min(),
+    )
+    ordered = steps.sort("number", pl.col("answered") > 0, "step")
+    counts = pl.col("people", "answered", "under_way", "stopped").cast(pl.Int64)
+    shares = [count / people.height for count in ordered["people"]]
+    return ordered.with_columns(counts, pl.Series("share", shares, pl.Float64))
 
 
-def _steps(
-    steps: list[queries.ReachedStep], stops: dict[tuple[str, str | None], int], total: int
-) -> pl.DataFrame:
-    stopped = Counter[str]()
-    for (step, ending), count in stops.items():
-        stopped[step] += count if ending is not None else 0
+def _prompts(store: Store, study: str) -> pl.DataFrame:
+    """Return participants' attention prompts as answered steps."""
     rows = [
-        (name, reached, reached / total, answered, stops.get((name, None), 0), stopped[name])
-        for name, reached, answered, _ in steps
-        if name not in NOBODYS
+        (notice.participant, number, str(number), 0, notice.correct, notice.kind)
+        for number, notice in enumerate(queries.notices_of(store, study))
+        if notice.kind == queries.ATTENTION
     ]
-    counts = dict.fromkeys(("answered", "under_way", "stopped"), pl.Int64)
-    return pl.DataFrame(rows, {"step": pl.String} | COUNTED | counts, orient="row")
+    return pl.DataFrame(rows, ANSWERED, orient="row")
 
 
-def _endings(stops: dict[tuple[str, str | None], int]) -> Iterator[tuple[str | None, int]]:
-    for ending in (*ENDINGS, None):
-        count = sum(count for (_, stop), count in stops.items() if stop == ending)
-        if count:
-            yield ending, count
+def _checks(answered: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
+    """Return the numbers of participants who answered, passed and failed each kind of check.
+
+    Participants must pass all code word and comprehension steps, but only those quizzes and prompts
+    that they reached.
+    """
+    kind, passed = pl.col("check"), pl.col("passed")
+    attempts = (
+        pl.concat([answered.filter(pl.col("kind").is_in(queries.CHECKS)), prompts])
+        .drop_nulls("correct")
+        .with_columns(
+            check=pl.col("kind").replace(queries.CODE_WORD, "code_word"),
+            steps=pl.col("step").n_unique().over("kind"),
+        )
+    )
+    answers = attempts.group_by("check", "steps", "participant", "step", "game").agg(
+        passed=pl.col("correct").any(), failed=(~pl.col("correct")).any()
+    )
+    required = pl.when(kind.is_in(["code_word", "comprehension"])).then("steps").otherwise("own")
+    people = (
+        answers.group_by("check", "steps", "participant")
+        .agg(passed.sum(), pl.col("failed").any(), own=pl.len())
+        .with_columns(passed=passed >= required)
+    )
+    counts = people.group_by("check").agg(
+        answered=pl.len(), first=(passed & ~pl.col("failed")).sum(), passed=passed.sum()
+    )
+    failed = pl.col("answered") - passed
+    order = pl.Enum(["code_word", "comprehension", "quiz", queries.ATTENTION])
+    return (
+        counts.sort(kind.cast(order))
+        .with_columns(pl.exclude("check").cast(pl.Int64))
+        .with_columns(failed=failed, failing=failed / pl.col("answered"))
+    )
 
 
-def _shares(name: str, rows: Iterable[tuple[str | None, int]], total: int) -> pl.DataFrame:
-    shares = [(key, people, people / total) for key, people in rows]
-    return pl.DataFrame(shares, {name: pl.String} | COUNTED, orient="row")
+def _stages(
+    people: pl.DataFrame,
+    played: pl.DataFrame,
+    answered: pl.DataFrame,
+    steps: pl.DataFrame,
+    checks: pl.DataFrame,
+) -> dict[str | None, int]:
+    """Count the participants who reached each stage that the study uses."""
+    passed = dict(checks.select("check", "passed").iter_rows())
+    first = dict(checks.select("check", "first").iter_rows())
+    agreed = answered.filter(pl.col("correct").fill_null(True), kind=queries.CONSENT)
+    declined = people.filter(ending="declined")
+    has_consent = queries.CONSENT in map(queries.step_kind, steps["step"])
+    over_or_gone = pl.col("state").is_in(["finished", "erased"])
+    checked = steps.filter("checked")["step"].implode()
+    in_quiz = answered.filter(pl.col("step").is_in(checked), kind=queries.QUIZ)
+    finished = {*played.filter(state="finished")["participant"], *in_quiz["participant"]}
+    began = played.filter(pl.col("match_id").is_not_null() | over_or_gone)
+    stages: dict[str | None, int | None] = {
+        "came": people.height,
+        "consented": len({*agreed["participant"]} - {*declined["participant"]})
+        if has_consent
+        else None,
+        "code_word": passed.get("code_word"),
+        "comprehension_first": first.get("comprehension"),
+        "comprehension": passed.get("comprehension"),
+        "began": began["participant"].n_unique(),
+        "finished": len(finished),
+        "quiz": passed.get("quiz"),
+        "completed": people.filter(ending="complete").height,
+    }
+    return {stage: count for stage, count in stages.items() if count is not None}
