@@ -157,6 +157,9 @@ def test_misspelt_names_are_corrected(well: Path) -> None:
         frames_of(well, "wel")
     with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
         frames_of(well, "well", only=["efficiency", "honest"])
+    assert list(frames_of(well, "well", games=["persuasion"])) == ["persuasion"]
+    with pytest.raises(ct.UnknownName, match=r'of well: "persuason" \(did you mean "persuasion"'):
+        frames_of(well, "well", games=["persuasion", "persuason"])
 
 
 def test_only_requested_metrics_are_computed(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from cheaptalk.records.store.reader import (
 )
 from cheaptalk.records.store.store import write_metrics
 from cheaptalk.records.validation import DamagedValue
-from cheaptalk.rules import Metric, get_game
+from cheaptalk.rules import Metric, get_game, unknown
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.studies.lookup import reads_study
 
@@ -313,14 +313,15 @@ def match_frames(
 
     Raises:
         StoreError: there is no such study.
-        UnknownName: a game is not installed, or none of the study's games has such a metric.
+        UnknownName: a game is not installed, the study has no match of a game in ``games``, or none
+            of its games has such a metric.
         MetricError: a metric failed.
     """
-    seats = {
-        game: roles
-        for game, roles in seats_of(store, study).items()
-        if games is None or game in games
-    }
+    seats = seats_of(store, study)
+    for game in games or ():
+        if game not in seats:
+            raise unknown(f"game of {study}:", game, list(seats))
+    seats = {game: roles for game, roles in seats.items() if games is None or game in games}
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
     metric_names = {game: [item.name for item in metrics[game]] for game in seats}
     parts = over_parts(store, study, workers, _read_part, seats, metric_names, as_published)

@@ -173,7 +173,9 @@ def funnel(store: Store, study: str) -> Funnel:
     steps, checks = _steps(people, answered), _checks(answered, _prompts(store, study))
     stages = _stages(people, played, answered, steps, checks) if people.height else {}
     counts = Counter(people["ending"])
-    endings = {ending: counts[ending] for ending in (*ENDINGS, None) if counts[ending]}
+    endings: dict[str | None, int] = {
+        ending: counts[ending] for ending in (*ENDINGS, None) if counts[ending]
+    }
     columns = "step", "people", "share", "answered", "under_way", "stopped"
     return Funnel(
         _shares("stage", stages, people.height),
