@@ -98,7 +98,7 @@ def _measured(
         counts = _counts(words, n or 1)
         if n and counts.is_empty():
             continue
-        own, total, instance = (counts[name].to_numpy() for name in ("own", "whole", "instance"))
+        own, total, instance = (counts[name].to_numpy() for name in ("own", "total", "instance"))
         value, without = (_entropies if n else _sizes)(own, total, instance - 1, instances)
         error = low = high = None
         if instances > 1 and not np.isnan(without).any():  # no instance has all n-grams
@@ -109,14 +109,14 @@ def _measured(
 
 
 def _counts(words: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Count each n-gram by instance (``own``) and over all instances (``whole``)."""
+    """Count each n-gram by instance (``own``) and over all instances (``total``)."""
     later = {f"word.{step}": pl.col("word").shift(-step) for step in range(1, n)}
     within = pl.col("text") == pl.col("text").shift(1 - n)
     names = ["word", *later]
     runs = words.select("instance", "word", within=within, **later)
     same = runs.filter("within").group_by("instance", *names, maintain_order=True)
     own = same.agg(pl.len().alias("own"))
-    return own.with_columns(whole=pl.col("own").sum().over(names))
+    return own.with_columns(total=pl.col("own").sum().over(names))
 
 
 def _sizes(

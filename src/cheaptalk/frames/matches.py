@@ -329,7 +329,7 @@ def match_frames(
         for game_part in read.values():
             write_back(store, game_part.measured)
     frames = {
-        game: _whole([read.pop(game) for read in parts if game in read])  # frees memory
+        game: _joined([read.pop(game) for read in parts if game in read])  # frees memory
         for game in sorted(seats)
     }
     factors = store.study(study, counted=False).spec.get("factors") or {}
@@ -386,7 +386,7 @@ def _read_part(
     return games
 
 
-def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
+def _joined(parts: Sequence[_Part]) -> pl.DataFrame | None:
     """Return the complete frame of a game, with its parameters; None if it has no matches."""
     if not parts:
         return None

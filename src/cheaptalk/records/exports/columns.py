@@ -46,6 +46,7 @@ class Column:
         name: the column's name; columns of several games can share it.
         type: text, integer, number, boolean or JSON (as text).
         range: the unit or the possible values, if they can be listed briefly.
+        meaning: a description.
         of: reads the value from a row's source; returns None for a missing value.
         group: the kind of column, which becomes a prefix if another kind has the same name.
         game: the game with this column; empty for all games.

@@ -104,7 +104,7 @@ def export(
         if form == "parquet":
             sheets.polars()
         try:
-            with _whole(path) as folder:
+            with _complete(path) as folder:
                 rows = _written(store_, study, form, folder, Wording(raw_cells, style), workers)
                 of_people = people and has_people(store_, study)
                 if of_people:
@@ -122,7 +122,7 @@ def export(
 
 
 @contextmanager
-def _whole(target: Path) -> Iterator[Path]:
+def _complete(target: Path) -> Iterator[Path]:
     """Yield a temporary folder, which is moved or zipped to the target at the end."""
     if target.suffix != ".zip":
         with whole_folder(target) as folder:

@@ -31,7 +31,10 @@ class PayoutLine(NamedTuple):
 
 
 class Payout(NamedTuple):
-    """A completed payout: the file's format, the requesting account, the total, and the time."""
+    """A completed payout: the file's format, the requesting account, and the number of people paid.
+
+    ``cents`` is the total amount; ``made`` is the time in seconds since 1970.
+    """
 
     number: int
     form: str

@@ -85,7 +85,11 @@ class Mailbox(Protocol):
 
 
 class Share(NamedTuple):
-    """A range of planned matches, of which the given number remains to be played."""
+    """A range of planned matches, which only one run can claim.
+
+    The range of match numbers in the plan ends before ``stop``; ``matches`` of them remain to be
+    played.
+    """
 
     kind: str
     start: int
@@ -162,7 +166,10 @@ class Backend(ABC):
 
     @contextmanager
     def sharing(self, work: str) -> Iterator[Shares]:
-        """Lock the store for writing by this run and, if supported, other runs of the same work."""
+        """Lock the store for writing by this run and, if supported, other runs of the same work.
+
+        Raises StoreLocked while a run of other work is writing; see also :meth:`holding`.
+        """
         with self.holding(0):
             yield Shares()
 
@@ -294,7 +301,11 @@ def store_name(location: Path | str) -> str:
 
 
 def open_backend(location: Path | str, create: bool) -> Backend:
-    """Open the database at a path or URL; raise StoreError if that is impossible."""
+    """Open the database at a path or URL.
+
+    Raises StoreNotFound if it is missing and not to be created, and StoreError if it is unusable or
+    of an unregistered kind.
+    """
     scheme, colon, _ = str(location).partition("://")
     if not colon:
         scheme, location = "sqlite", f"sqlite:///{location}"

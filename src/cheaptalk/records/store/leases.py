@@ -239,7 +239,10 @@ class Lease(Shares):
         return number
 
     def kept(self, number: int, connection: sa.Connection) -> bool:
-        """Return whether the transaction that inserted a marker, now ended, was committed."""
+        """Return whether the transaction that inserted a marker was committed.
+
+        ``connection`` is in a later write transaction, which has waited for that one to end.
+        """
         condition = marks.c.lease == self.number, marks.c.number == number
         return connection.execute(sa.select(marks).where(*condition)).first() is not None
 

@@ -37,7 +37,8 @@ def over_parts(
 
     This process works too, starting with the last part. It works without others if there are few
     matches, or if it registered components that other processes don't know. With more than one
-    worker, the caller's script must be importable (``if __name__ == "__main__":``).
+    worker, the caller's script must be importable (``if __name__ == "__main__":``). If a worker is
+    killed, CheaptalkError is raised.
     """
     parts = _parts(store, study, workers)
     if len(parts) < 2:

@@ -307,7 +307,10 @@ def read_matches(
 def ended_matches(
     store: Store, study: str, status: Status, player: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return ids and games of a study's matches with a status, in storage order."""
+    """Return ids and games of a study's matches with a status, in storage order.
+
+    With ``player``, only matches in which a player with this label has a seat.
+    """
     query = (
         sa.select(matches.c.id, configurations.c.game)
         .join(configurations, configurations.c.id == matches.c.configuration_id)

@@ -264,7 +264,7 @@ class FileMailbox:
         self.location = str(self.state)
 
     def write_state(self, text: str) -> None:
-        _write_whole(self.state, text)
+        _write(self.state, text)
 
     def read_state(self) -> str | None:
         try:
@@ -273,7 +273,7 @@ class FileMailbox:
             return None
 
     def post(self, command: str, text: str) -> None:
-        _write_whole(self.commands / f"{command}.json", text)
+        _write(self.commands / f"{command}.json", text)
 
     def take(self) -> Iterator[tuple[str, str]]:
         self.commands.mkdir(exist_ok=True)
@@ -294,7 +294,7 @@ class FileMailbox:
         shutil.rmtree(self.commands, ignore_errors=True)
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write(path: Path, text: str) -> None:
     with whole_file(path) as file:
         file.write(text)
 
