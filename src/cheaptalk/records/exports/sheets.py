@@ -9,7 +9,7 @@ from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 from cheaptalk.records.encoding import data_of, standard_json
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
@@ -20,7 +20,7 @@ BATCH = 5_000
 """Maximum number of rows in memory before they are written to Parquet."""
 
 
-Sink: TypeAlias = Callable[[Sequence[Any]], None]
+Sink: TypeAlias = Callable[[Sequence[Any]], object]
 """Writes a row; its values are in the order of the columns."""
 Reader: TypeAlias = Callable[[Any], Any]
 """Reads a column's value from a row's source; returns None for a missing value."""
@@ -98,52 +98,24 @@ VALUES: Mapping[str, Writer] = {
 """Functions that convert a value, by column type."""
 
 
-class _Unquoted:
-    """A value that the csv module writes unquoted, as ``csv.QUOTE_STRINGS`` does in Python 3.12."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __float__(self) -> float:
-        raise TypeError("this cell is not a number")
-
-
-ABSENT = _Unquoted("")
-BOOLEANS = {True: _Unquoted("true"), False: _Unquoted("false")}
-
-
-def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
-    """Return a function that writes rows to a CSV file, with text quoted and missing values empty.
-
-    With ``raw``, texts that a spreadsheet interprets as formulas are written unchanged.
-    """
-    write = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow
-
-    def cell(value: Any) -> Any:
-        if isinstance(value, str):
-            return value if raw else spreadsheet_text(value)
-        if value is None:
-            return ABSENT
-        return BOOLEANS[value] if isinstance(value, bool) else value
-
-    def add(row: Iterable[Any]) -> None:
-        write(map(cell, row))
-
-    return add
-
-
 def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
     """Return a row as one line of CSV, with text quoted and missing values empty.
+
+    With ``raw``, texts that a spreadsheet interprets as formulas are unchanged.
 
     >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
     "Say ""yes"".","",,-0.1,true,"'=1+1"
     """
-    out = StringIO()
-    csv_writer(out, raw=raw)([*row])
-    return out.getvalue()
+
+    def cell(value: Any) -> str:
+        if isinstance(value, str):
+            text = (value if raw else spreadsheet_text(value)).replace('"', '""')
+            return f'"{text}"'
+        if value is None:
+            return ""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return ",".join(map(cell, row)) + "\n"
 
 
 def bare_csv(rows: Iterable[Iterable[str]]) -> str:
@@ -166,8 +138,8 @@ def csv_sink(
 ) -> Iterator[Sink]:
     """Yield a function that writes rows to a CSV file (RFC 4180, UTF-8) in a folder."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-        csv_writer(file)([*types])
-        yield csv_writer(file, raw=raw)
+        file.write(csv_line(types))
+        yield lambda row: file.write(csv_line(row, raw=raw))
 
 
 @contextmanager
