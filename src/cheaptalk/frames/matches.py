@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
-from cheaptalk.frames.reader import Frames, Reader, check_bounds, check_free, chosen, failed
+from cheaptalk.frames.reader import Frames, check_bounds, check_free, chosen, failed
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, StoreError, line_up
+from cheaptalk.records import MatchRecord, Standing, Status, Store, StoreError, line_up
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT, shared_columns
 from cheaptalk.records.identity import Configuration
@@ -120,7 +120,7 @@ class StoredRows:
         known = (self.configurations[id_] for id_ in ids)
         return {item.digest: item.parameters for item in known if item.game == game}
 
-    def of_game(self, game: str, seats: Sequence[str], reader: Reader) -> pl.DataFrame:
+    def of_game(self, game: str, seats: Sequence[str], standing: Standing) -> pl.DataFrame:
         """Return the rows of a game, with all columns of its frame except metrics.
 
         Seats and counts of answers are parsed once for all matches that share them.
@@ -130,7 +130,7 @@ class StoredRows:
         pairs = own.select("seats", "kinds").unique(maintain_order=True)
         shared = pl.DataFrame(
             [
-                [seated, kinds, *self._shared(seated, kinds, seats, reader)]
+                [seated, kinds, *self._shared(seated, kinds, seats, standing)]
                 for seated, kinds in pairs.iter_rows()
             ],
             schema={
@@ -159,14 +159,14 @@ class StoredRows:
         )
 
     def _shared(
-        self, seats_text: str, kinds_text: str | None, seats: Sequence[str], reader: Reader
+        self, seats_text: str, kinds_text: str | None, seats: Sequence[str], standing: Standing
     ) -> Iterator[Any]:
         numbers = schema.SEATS.read(seats_text)
         players = {seat: seated_player(self.people, number) for seat, number in numbers.items()}
         kinds = schema.KINDS.read(kinds_text) or {}
         imported = any("imported" in player["spec"] for player in players.values())
         labels = {seat: str(player["label"]) for seat, player in players.items()}
-        yield from (line_up(list(labels.values())), reader.drops(kinds), imported)
+        yield from (line_up(list(labels.values())), standing.drops(kinds), imported)
         yield from map(labels.get, seats)
         unknown = dict.fromkeys([Kind.REPAIRED.value]) if imported else {}
         for seat in seats:
@@ -372,13 +372,13 @@ def _read_part(
     as_published: bool,
 ) -> dict[str, _Part]:
     """Read a part of a study; return its rows by game."""
-    reader, games = Reader.of(store, study), {}
+    standing, games = Standing(store, study), {}
     with store.backend.explaining():
         rows = StoredRows(store, study, part, list(seats))
         for game, game_seats in seats.items():
             metrics = [get_game(game).metrics[name] for name in metric_names[game]]
             measuring = Measuring(rows, game, metrics, as_published)
-            own = rows.of_game(game, list(game_seats), reader)
+            own = rows.of_game(game, list(game_seats), standing)
             if own.height:
                 parameters = rows.parameters(game)
                 frame = measuring.add(own).drop(*HIDDEN, "imported")

@@ -1,4 +1,4 @@
-"""Selection of the matches to score, shared by frames of matches and frames of rounds."""
+"""Metrics, series and parameters of frames, shared by frames of matches and frames of rounds."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -6,9 +6,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cheaptalk.records import MatchRecord, Status, Store
-from cheaptalk.records.exclusions import Unanswered, policies_of
-from cheaptalk.rules import CheaptalkError, GameSpec, Quantity, Result, get_game, unknown
+from cheaptalk.records import MatchRecord
+from cheaptalk.rules import CheaptalkError, GameSpec, Quantity, get_game, unknown
 from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.rules.display import brief, html_table
 
@@ -18,38 +17,6 @@ Q = TypeVar("Q", bound=Quantity[Any])
 
 class MetricError(CheaptalkError):
     """A metric or series failed on a match, violated its bounds, or has a reserved name."""
-
-
-class Reader:
-    """Determines which matches of a study are scored, and reads their results."""
-
-    def __init__(self, policies: Unanswered) -> None:
-        self.dropping = {kind for kind, policy in policies.by_kind.items() if policy != "keep"}
-
-    @classmethod
-    def of(cls, store: Store, study: str) -> "Reader":
-        return cls(policies_of(store.study(study, counted=False).spec))
-
-    def dropped(self, record: MatchRecord) -> bool:
-        """Return whether the study's policies exclude the match from metrics."""
-        return self.drops(record.kinds)
-
-    def drops(self, kinds: Mapping[str, Mapping[str, int]]) -> bool:
-        """Return whether matches with these counts of answers, by seat and kind, are excluded."""
-        return any(
-            count and kind in self.dropping
-            for counts in kinds.values()
-            for kind, count in counts.items()
-        )
-
-    def counts(self, record: MatchRecord) -> bool:
-        """Return whether the match is scored: it finished and was not excluded."""
-        return record.status is Status.FINISHED and not self.dropped(record)
-
-    def result(self, record: MatchRecord) -> Result | None:
-        """Return a scored match's result for metrics; None if it can't be scored."""
-        current = record.version == get_game(record.game).rules.version
-        return record.result() if current and self.counts(record) else None
 
 
 def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> MetricError:

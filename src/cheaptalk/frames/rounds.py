@@ -8,14 +8,13 @@ import polars as pl
 from cheaptalk.frames.matches import HEAD
 from cheaptalk.frames.reader import (
     Frames,
-    Reader,
     RowValues,
     check_bounds,
     check_free,
     chosen,
     failed,
 )
-from cheaptalk.records import MatchRecord, Store, line_up
+from cheaptalk.records import MatchRecord, Standing, Store, line_up
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules import Series
 from cheaptalk.studies.lookup import reads_study
@@ -55,10 +54,10 @@ def round_frames(
         UnknownName: a game is not installed, or none of the study's games has such a series.
         MetricError: a series failed.
     """
-    reader, seats = Reader.of(store, study), seats_of(store, study)
+    standing, seats = Standing(store, study), seats_of(store, study)
     series = chosen(seats, "series", lambda game_spec: game_spec.series, only)
     games = {
-        game: _Rounds(list(seats[game]), series[game], reader, as_published)
+        game: _Rounds(list(seats[game]), series[game], standing, as_published)
         for game in sorted(seats)
         if series[game]
     }
@@ -70,12 +69,12 @@ def round_frames(
 
 class _Rounds:
     def __init__(
-        self, seats: Sequence[str], series: list[Series], reader: Reader, as_published: bool
+        self, seats: Sequence[str], series: list[Series], standing: Standing, as_published: bool
     ) -> None:
         self.seats: dict[str | None, int | None] = {seat: n for n, seat in enumerate(seats)}
         self.seats[None] = None
         self.series = series
-        self.reader = reader
+        self.standing = standing
         self.as_published = as_published
         self.matches: list[RowValues] = []
         self.players: list[RowValues] = []
@@ -84,7 +83,7 @@ class _Rounds:
         self.parts = [pl.DataFrame(schema=self.schema)]
 
     def add(self, record: MatchRecord) -> None:
-        result = self.reader.result(record)
+        result = self.standing.result(record)
         if result is None:
             return
         index, values_by_key = len(self.matches), dict[tuple[int, int | None], RowValues]()

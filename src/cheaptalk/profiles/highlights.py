@@ -6,10 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from cheaptalk.frames.reader import Reader
 from cheaptalk.profiles.conduct import leaks
 from cheaptalk.profiles.profiles import DECIMALS, Profile
-from cheaptalk.records import Store
+from cheaptalk.records import Standing, Store
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.reports.recipes.parts import Match
 from cheaptalk.rules import Action, Result, get_game
@@ -35,11 +34,11 @@ def highlight(store: Store, profile: Profile) -> Iterator[Match]:
     player earned most in the best match, and has the largest regret in the worst match. Ties are
     broken by the order of instances.
     """
-    reader = Reader.of(store, profile.study)
+    standing = Standing(store, profile.study)
     finished = profile.seats.filter(pl.col("finished"), player=profile.player)
     rows = finished.sort("instance", "match_id")
     for choice in _chosen(profile, rows):
-        yield _read(store, reader, profile, choice)
+        yield _read(store, standing, profile, choice)
 
 
 def shown_match(
@@ -54,14 +53,14 @@ def shown_match(
     deciding = {"Makes false statements": _first_lie}.get(title, deciding)
     if title.startswith("Leaks"):
         deciding = _first_leak
-    reader = Reader.of(store, profile.study)
-    return _read(store, reader, profile, Choice(title, row, deciding, twin))
+    standing = Standing(store, profile.study)
+    return _read(store, standing, profile, Choice(title, row, deciding, twin))
 
 
-def _read(store: Store, reader: Reader, profile: Profile, choice: Choice) -> Match:
+def _read(store: Store, standing: Standing, profile: Profile, choice: Choice) -> Match:
     ids = [choice.row["match_id"], *filter(None, [choice.twin])]
     records = list(read_matches(store, profile.study, ids))
-    results = [result for record in records if (result := reader.result(record)) is not None]
+    results = [result for record in records if (result := standing.result(record)) is not None]
     seat = choice.row["seat"]
     decisive = choice.deciding(results, seat) if len(results) == len(ids) else None
     return Match(choice.title, _about(profile, choice.row), records[0], decisive)

@@ -6,14 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import Reader
 from cheaptalk.judges import verdict_frame
 from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.conduct import Course, conduct, could_have, course, first_asked, leaks
 from cheaptalk.profiles.requests import Requests, requests_to
 from cheaptalk.profiles.weaknesses.outcomes import FailedMatch
-from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.records import MatchRecord, Standing, Status, Store
 from cheaptalk.records.descriptions import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.records.ledger.spending import failed_attempts
@@ -77,7 +76,7 @@ def seats(
         alike: baselines that fill a seat exactly like the player, by game and seat; see
             :meth:`.Battery.alike`. Their rows are included for both.
     """
-    reader = Reader.of(store, study)
+    standing = Standing(store, study)
     verdicts, failed = _verdicts(store, study), failed_attempts(store, study)
     styles = {
         styled_label(player, way.style): way.style
@@ -90,7 +89,7 @@ def seats(
         part = battery.part_of.get(record.configuration.digest)
         if part is None or record.status not in (Status.FINISHED, Status.FORFEITED):
             continue
-        result, attempts = reader.result(record), failed.get(record.id, ())
+        result, attempts = standing.result(record), failed.get(record.id, ())
         labels = {seat: record.label(seat) for seat in record.seats}
         names = {seat: [player if label in styles else label] for seat, label in labels.items()}
         for seat, label in labels.items():

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import sqlalchemy as sa
 from pydantic import Field, model_serializer
 
-from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, members_of, specs_of
 from cheaptalk.records.store.store import set_aside
-from cheaptalk.rules import Value, counted
+from cheaptalk.rules import Result, Value, counted, get_game
 
 Policy: TypeAlias = Literal["keep", "drop", "replace"]
 """A policy for matches with invalid answers.
@@ -191,6 +191,9 @@ class Standing:
         self.store = store
         self.study = study
         self.policies = policies_of(store.study(study, counted=False).spec)
+        self._dropping = {
+            kind for kind, policy in self.policies.by_kind.items() if policy != "keep"
+        }
 
     @cached_property
     def _before(self) -> dict[str, str]:
@@ -206,6 +209,23 @@ class Standing:
         reason = self.policies.why_dropped(record.kinds)
         planned = record.id not in self._aside
         return Stand(self.study, reason is not None, reason, predecessor, planned)
+
+    def drops(self, kinds: Mapping[str, Mapping[str, int]]) -> bool:
+        """Return whether matches with these counts of answers, by seat and kind, are excluded."""
+        return any(
+            count and kind in self._dropping
+            for counts in kinds.values()
+            for kind, count in counts.items()
+        )
+
+    def result(self, record: MatchRecord) -> Result | None:
+        """Return the result for metrics of a match that finished and was not excluded.
+
+        It is None for other matches, and for matches of another version of the rules.
+        """
+        is_scored = record.status is Status.FINISHED and not self.drops(record.kinds)
+        is_current = record.version == get_game(record.game).rules.version
+        return record.result() if is_current and is_scored else None
 
 
 def replaced_instance(key: str) -> str | None:
