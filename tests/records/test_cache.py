@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
-from cheaptalk.records.cache import (
-    Cache,
-    CacheError,
-    Replicate,
-    Request,
-    differences,
-    nearest,
-)
+from cheaptalk.records.cache import Cache, CacheError, Replicate, Request, differences
 
 HERE = Replicate("0/abc/0", 0, "alice", 0)
 REPLY = Reply(
@@ -140,7 +133,7 @@ def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
     cache.put(request(messages=replace_message(1, "Do you accept $40?")), REPLY, match="before")
     cache.put(request(model="vllm/other", settings={"seed": 2}), REPLY)
     cache.put(request(), REPLY, match="this")
-    entry = nearest(cache, request(), but_not_of="this")
+    entry = cache.nearest(request(), but_not_of="this")
     assert entry is not None
     assert entry.match == "before"
     place = "messages[1].content differs"
@@ -148,7 +141,7 @@ def test_differences_name_the_field_and_nearest_request(cache: Cache) -> None:
     assert list(differences(request().data, entry.request)) == [
         f"{place} from the stored request at character 15: {here} (stored: {there})"
     ]
-    exact = nearest(cache, request())
+    exact = cache.nearest(request())
     assert exact is not None
     assert list(differences(request().data, exact.request)) == []
 

@@ -7,11 +7,8 @@ from .cache import (
     Explanation,
     Replicate,
     Request,
-    differences,
-    explain_call,
     explain_file,
     explain_match,
-    nearest,
 )
 from .costs import Cost
 from .descriptions import FEW, Forfeit, line_up, query_of, runs
@@ -46,10 +43,10 @@ __all__ = [
     "Line", "Manifest", "MatchRecord", "NewMatch", "Replicate", "Request", "Scene", "SeatView",
     "Stand", "Standing", "Status", "Store", "StoreError", "StoreLocked", "StoreNotFound",
     "StudySummary", "Unanswered", "VersionMismatch", "all_batches", "answered", "archive", "chats",
-    "configuration_digest", "copy_store", "costs_by_player", "differences", "digest", "digest_key",
-    "ended", "examine", "excluded", "explain_call", "explain_file", "explain_match", "find_matches",
+    "configuration_digest", "copy_store", "costs_by_player", "digest", "digest_key",
+    "ended", "examine", "excluded", "explain_file", "explain_match", "find_matches",
     "game_of", "games_in", "gathered", "in_state", "judging_cost", "labels_in", "ledger_place",
-    "line_up", "nearest", "pack", "paid_by_others", "player_digest", "policies_of", "predecessors",
+    "line_up", "pack", "paid_by_others", "player_digest", "policies_of", "predecessors",
     "query_of", "read_chats", "read_manifest", "restore", "runs", "scripted_answers", "seat_view",
     "store_name", "studies_of", "study_cost", "text_of", "transcript", "unassigned_cost", "unpack",
     "waiting_batches",

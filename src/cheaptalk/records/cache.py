@@ -18,6 +18,7 @@ from cheaptalk.atomic_files import read_whole
 from cheaptalk.models import ModelCall, ModelName, Reply, Usage
 from cheaptalk.records.encoding import pack, unpack
 from cheaptalk.records.identity import digest_key
+from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.sqlite import SECOND_NAME, has_second_name
 from cheaptalk.records.store.store import Store
@@ -207,8 +208,15 @@ class Cache:
         with self._clear_errors(), self._file as file:
             file.execute(INSERT, [*row, _proof(request.key, *packed)])
 
-    def near(self, request: Request, but_not_of: str | None = None) -> list[CacheEntry]:
-        """Return the cached requests that share the most parts with a request, closest first."""
+    def nearest(self, request: Request, but_not_of: str | None = None) -> CacheEntry | None:
+        """Return the cache entry whose request is most similar to a given request.
+
+        Requests for the same sample come first, because other samples explain no miss. Entries that
+        share the most parts are compared in full.
+
+        Args:
+            but_not_of: exclude entries bought for this match.
+        """
         shared = " + ".join(f"({part} = :{part})" for part in PARTS)
         query = (
             f"{SELECT} WHERE match IS NULL OR match IS NOT :match "
@@ -216,7 +224,8 @@ class Cache:
         )
         with self._clear_errors():
             rows = self._file.execute(query, request.parts() | {"match": but_not_of}).fetchall()
-        return [entry for entry in map(self._read, rows) if entry is not None]
+        near = [entry for entry in map(self._read, rows) if entry is not None]
+        return min(near, key=lambda entry: _distance(request.data, entry.request), default=None)
 
     def entries(self) -> Iterator[CacheEntry]:
         """Yield all entries except damaged ones, oldest first."""
@@ -303,18 +312,6 @@ SHOWN = 60
 """Maximum characters of a text that a message shows."""
 
 
-def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> CacheEntry | None:
-    """Return the cache entry whose request is most similar to a given request.
-
-    Requests for the same sample come first, because other samples explain no miss.
-
-    Args:
-        but_not_of: exclude entries bought for this match.
-    """
-    near = cache.near(request, but_not_of)
-    return min(near, key=lambda entry: _distance(request.data, entry.request), default=None)
-
-
 def differences(requested: Any, stored: Any, path: str = "") -> Iterator[str]:
     """Describe the differences between a request and a stored one.
 
@@ -376,15 +373,6 @@ def _around(text: str, start: int) -> str:
     return f'"{cut[0]}{piece}{cut[1]}"'.replace("\n", "\\n")
 
 
-class AskedCall(NamedTuple):
-    """A call for which to explain the cache hit or miss, and its place in the match."""
-
-    location: str
-    request: Request
-    match: str | None
-    cached: bool = False
-
-
 class Explanation(NamedTuple):
     """An explanation of why a call hits or misses the response cache.
 
@@ -415,22 +403,23 @@ def explain_match(
         StoreError: there is no such match or call.
         CheaptalkError: an earlier version began the match and did not record its seed.
     """
-    calls = list(_calls_of(store, match))
-    criteria = {"request": request, "actor": seat}
-    selected = [
-        call
-        for call in calls
-        if all(
-            value is None or call.request.data["replicate"][key] == value
-            for key, value in criteria.items()
-        )
-    ]
-    if not selected:
-        existing = ", ".join(dict.fromkeys(call.location.partition(",")[0] for call in calls))
+    record = store.find(match)
+    calls = _calls_of(store, record)
+    explanations = []
+    for sample, call in calls:
+        if request in (None, sample.request) and seat in (None, sample.actor):
+            location = f"request {sample.request} {sample.actor}"
+            location += f", attempt {sample.attempt}" if sample.attempt else ""
+            was_cached = bool((call["reply"] or {}).get("cached"))
+            asked = Request.of(call["call"], sample)
+            explanations.append(_explain(cache, location, asked, record.id, was_cached))
+    if not explanations:
+        samples = (f"request {sample.request} {sample.actor}" for sample, _ in calls)
+        existing = ", ".join(dict.fromkeys(samples))
         if existing:
             raise StoreError(f"{match}: no such call to a model; available: {existing}")
         raise StoreError(f"{match}: the match contains no call to a model")
-    return [explain_call(cache, call) for call in selected]
+    return explanations
 
 
 def explain_file(cache: Cache, file: Path) -> Explanation:
@@ -442,42 +431,44 @@ def explain_file(cache: Cache, file: Path) -> Explanation:
         parsed = replicate and Replicate(**replicate)
     except (AttributeError, TypeError, ValueError) as error:
         raise StoreError(f"{file} contains no valid call to a model: {error}") from None
-    return explain_call(cache, AskedCall(str(file), Request.of(call, parsed or None), None))
+    return _explain(cache, str(file), Request.of(call, parsed or None))
 
 
-def explain_call(cache: Cache, call: AskedCall) -> Explanation:
-    """Return whether the cache answers a call, and how the nearest cached request differs."""
-    hit = cache.find(call.request)
-    is_own = hit is not None and hit.match == call.match and not call.cached
+def _explain(
+    cache: Cache, location: str, request: Request, match: str | None = None, cached: bool = False
+) -> Explanation:
+    """Return whether the cache answers a call, and how the nearest cached request differs.
+
+    ``match`` is the call's match; ``cached`` is whether its recorded response came from a cache.
+    """
+    hit = cache.find(request)
+    is_own = hit is not None and hit.match == match and not cached
     if hit is not None and not is_own:
         date = datetime.fromtimestamp(hit.made).astimezone().strftime("%Y-%m-%d %H:%M")
-        return Explanation(call.location, True, f"hit: stored by match {hit.match} on {date}", ())
+        return Explanation(location, True, f"hit: stored by match {hit.match} on {date}", ())
     verdict = "a hit for later requests; this match stored the entry" if is_own else "miss"
     comparison, lines = "the cache contains no other request", list[str]()
-    if (near := nearest(cache, call.request, call.match)) is not None:
+    if (near := cache.nearest(request, match)) is not None:
         comparison = f"the nearest other request, of match {near.match}, differs in"
-        lines = list(differences(call.request.data, near.request))
-    return Explanation(call.location, is_own, f"{verdict}; {comparison}", lines)
+        lines = list(differences(request.data, near.request))
+    return Explanation(location, is_own, f"{verdict}; {comparison}", lines)
 
 
-def _calls_of(store: Store, match: str) -> Iterator[AskedCall]:
-    record = store.find(match)
+def _calls_of(store: Store, record: MatchRecord) -> list[tuple[Replicate, dict[str, Any]]]:
+    """Return all calls to models of a match, each with its sample's identity."""
     seed = record.body.get("seed")
     if seed is None:
         raise CheaptalkError(
             f"the store does not contain the seed of match {record.id}, because an earlier version "
             "began it; resume its study first"
         )
-    calls: list[tuple[int, str, int, dict[str, Any]]] = [
-        (answer.request, answer.actor, attempt, call)
+    calls = [
+        (Replicate(seed, answer.request, answer.actor, attempt), call)
         for answer in record.answers
         for attempt, call in enumerate(answer.calls)
     ]
-    open_calls = store.open_calls(record.id)
-    calls += [(call["request"], call["actor"], call["attempt"], call) for call in open_calls]
-    for request, actor, attempt, call in calls:
-        if "model" in call["call"]:
-            location = f"request {request} {actor}{f', attempt {attempt}' if attempt else ''}"
-            cache_request = Request.of(call["call"], Replicate(seed, request, actor, attempt))
-            cached = bool((call["reply"] or {}).get("cached"))
-            yield AskedCall(location, cache_request, record.id, cached)
+    calls += [
+        (Replicate(seed, call["request"], call["actor"], call["attempt"]), call)
+        for call in store.open_calls(record.id)
+    ]
+    return [(sample, call) for sample, call in calls if "model" in call["call"]]
