@@ -23,8 +23,6 @@ MATCH = {
     name: HEAD[name] for name in ("match_id", "configuration", "instance", "repeat", "pairing")
 }
 """The columns that identify a match, as in :func:`.match_frames`."""
-WHERE = {"at": pl.Int64, "round": pl.Int64, "index": pl.Int64}
-"""The numeric key of a row: match, round, and the seat's index in the game's order."""
 PART = 100_000
 """Number of rows that are collected before they are converted to columns."""
 
@@ -71,39 +69,39 @@ class _Rounds:
     def __init__(
         self, seats: Sequence[str], series: list[Series], standing: Standing, as_published: bool
     ) -> None:
-        self.seats: dict[str | None, int | None] = {seat: n for n, seat in enumerate(seats)}
-        self.seats[None] = None
+        self.places: dict[str | None, int] = {None: -1} | {seat: n for n, seat in enumerate(seats)}
         self.series = series
         self.standing = standing
         self.as_published = as_published
-        self.matches: list[RowValues] = []
-        self.players: list[RowValues] = []
+        key = MATCH | {"round": pl.Int64, "seat": pl.String, "player": pl.String}
+        check_free("series", series, list(key))
+        self.schema: dict[str, Any] = key | {item.name: pl.Float64 for item in series}
         self.rows: list[RowValues] = []
-        self.schema: dict[str, Any] = WHERE | {item.name: pl.Float64 for item in series}
         self.parts = [pl.DataFrame(schema=self.schema)]
 
     def add(self, record: MatchRecord) -> None:
         result = self.standing.result(record)
         if result is None:
             return
-        index, values_by_key = len(self.matches), dict[tuple[int, int | None], RowValues]()
-        for column, series in enumerate(self.series):
+        rows: dict[tuple[int, int], RowValues] = {}
+        labels = {seat: record.label(seat) for seat in record.seats}
+        pairing = line_up(list(labels.values()))
+        digest = record.configuration.digest
+        match = [record.id, digest, record.instance_key, record.repeat, pairing]
+        for column, series in enumerate(self.series, len(match) + 3):
             try:
                 points = [
-                    (number, self.seats[seat], value)
+                    (number, seat, self.places[seat], value)
                     for number, seat, value in series.variant(self.as_published)(result)
                 ]
             except Exception as error:
                 raise failed("series", series.name, record, error) from error
-            for number, seat, value in points:
+            for number, seat, place, value in points:
                 check_bounds("series", series, value, record)
-                values_by_key.setdefault((number, seat), [None] * len(self.series))[column] = value
-        labels = {seat: record.label(seat) for seat in record.seats}
-        pairing = line_up(list(labels.values()))
-        configuration = record.configuration.digest
-        self.matches.append([record.id, configuration, record.instance_key, record.repeat, pairing])
-        self.players += [[index, self.seats[seat], seat, player] for seat, player in labels.items()]
-        self.rows += [[index, *key, *values] for key, values in values_by_key.items()]
+                player = None if seat is None else labels.get(seat)
+                row = [*match, number, seat, player, *[None] * len(self.series)]
+                rows.setdefault((number, place), row)[column] = value
+        self.rows += [rows[key] for key in sorted(rows)]
         if len(self.rows) > PART:
             self.pack()
 
@@ -113,16 +111,5 @@ class _Rounds:
         self.rows = []
 
     def frame(self) -> pl.DataFrame:
-        check_free("series", self.series, [*MATCH, *WHERE, "seat", "player"])
         self.pack()
-        matches = pl.DataFrame(self.matches, schema=MATCH, orient="row").with_row_index("at")
-        matches = matches.cast({"at": pl.Int64})
-        seated = {"at": pl.Int64, "index": pl.Int64, "seat": pl.String, "player": pl.String}
-        players = pl.DataFrame(self.players, schema=seated, orient="row")
-        return (
-            pl.concat(self.parts)
-            .sort("at", "round", "index", nulls_last=False)
-            .join(matches, on="at", how="left", maintain_order="left", validate="m:1")
-            .join(players, on=["at", "index"], how="left", maintain_order="left", validate="m:1")
-            .select(*MATCH, "round", "seat", "player", *(item.name for item in self.series))
-        )
+        return pl.concat(self.parts)
