@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
-from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
+from cheaptalk.records.record import Ended, ended, scripted_answers
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, RulesError, Table
@@ -174,7 +174,7 @@ def holds_names(store: Store, study: str) -> bool:
 class _Entry(NamedTuple):
     id: str
     game: ForeignGame
-    answers: list[AnswerRecord]
+    ended: Ended
 
 
 class _Clerk:
@@ -188,47 +188,26 @@ class _Clerk:
         self.importing = Intake()
 
     def enter(self, chunk: Sequence[ForeignGame | Skipped]) -> None:
-        entries = [entry for entry_game in chunk if (entry := self._fresh(entry_game))]
-        tables = [entry.game.table.game for entry in entries]
+        entries = [entry for game in chunk if (entry := self._entry(game))]
+        games = [entry.game.table.game for entry in entries]
         specs = [spec for entry in entries for spec in entry.game.seats.values()]
         self.rows.add(
-            {configuration_digest(rules): rules for rules in tables},
+            {configuration_digest(rules): rules for rules in games},
             {player_digest(spec): (spec.label, spec) for spec in specs},
         )
         stored = self.store.statuses(entry.id for entry in entries)
         if stored:
             adopt(self.store, self.rows.id, stored)
-        rows = [self._row(entry) for entry in entries if entry.id not in stored]
-        new = [row for row in rows if row is not None]
+        new = [self._match(entry) for entry in entries if entry.id not in stored]
         self.store.add(self.rows.id, new)
         self.importing.imported += len(new)
         self.importing.present += len(stored)
 
-    def _fresh(self, game: ForeignGame | Skipped) -> _Entry | None:
-        """Prepare a game for storage if it is new to the study; otherwise return None."""
+    def _entry(self, game: ForeignGame | Skipped) -> _Entry | None:
+        """Return the result of a game that is new to the study and that the rules accept."""
         if isinstance(game, Skipped):
             self.importing.skipped.append(game)
             return None
-        entry = self._entry(game)
-        match_id = self.known.get(game.id)
-        if match_id is None:
-            self.known[game.id] = entry.id
-            self.importing.redactions += game.redactions
-            self.importing.notes.update(game.notes)
-            return entry
-        if match_id == entry.id:
-            self.importing.present += 1
-        else:
-            reason = (
-                f'the study has another game with the id "{game.id}" (match {match_id}), but '
-                "with other moves or settings"
-            )
-            reason += ", such as names" if game.redactions else ""
-            reason += ": import into another study (--study), or rename its file or folder"
-            self.importing.skipped.append(Skipped(game.location, reason))
-        return None
-
-    def _entry(self, game: ForeignGame) -> _Entry:
         answers = [
             answer._replace(kind=game.failures.get(answer.request, answer.kind))
             for answer in scripted_answers(game.table.given)
@@ -241,21 +220,34 @@ class _Clerk:
             [answer.as_json() for answer in answers],
             map(player_digest, game.seats.values()),
         )
-        return _Entry(id_, game, answers)
-
-    def _row(self, entry: _Entry) -> NewMatch | None:
-        """Convert an imported game to a match; return None if the rules reject the game."""
-        game, table = entry.game, entry.game.table
-        configuration = self.rows.configurations[configuration_digest(table.game)]
-        seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}
+        match_id = self.known.get(game.id)
+        if match_id == id_:
+            self.importing.present += 1
+            return None
+        if match_id is not None:
+            names = ", such as names" if game.redactions else ""
+            reason = (
+                f'the study has another game with the id "{game.id}" (match {match_id}), but with '
+                f"other moves or settings{names}: import into another study (--study), or rename "
+                "its file or folder"
+            )
+            self.importing.skipped.append(Skipped(game.location, reason))
+            return None
         try:
-            ended_match = ended(table, table.chance.seed, entry.answers, game.source)
+            end = ended(game.table, game.table.chance.seed, answers, game.source)
         except RulesError as error:
-            del self.known[game.id]
-            self.importing.redactions -= game.redactions
             self.importing.skipped.append(Skipped(game.location, str(error)))
             return None
-        return NewMatch(entry.id, configuration, game.id, 0, seats, ended_match)
+        self.known[game.id] = id_
+        self.importing.redactions += game.redactions
+        self.importing.notes.update(game.notes)
+        return _Entry(id_, game, end)
+
+    def _match(self, entry: _Entry) -> NewMatch:
+        game = entry.game
+        configuration = self.rows.configurations[configuration_digest(game.table.game)]
+        seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}
+        return NewMatch(entry.id, configuration, game.id, 0, seats, entry.ended)
 
 
 class Importer(NamedTuple):
