@@ -23,7 +23,7 @@ from cheaptalk.records.exports.sheets import polars
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.column_types import Shaped
-from cheaptalk.records.store.copying import TABLES, at_rest, count, expect_empty, pages
+from cheaptalk.records.store.copying import TABLES, at_rest, count, filling, pages
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import first_line, first_problem
@@ -225,17 +225,14 @@ def restore(url: str, store: Store, progress: Progress = lambda _count, _total: 
             "store with this version"
         )
     restored, total = 0, sum(manifest.rows.values())
-    with store.writing():
-        expect_empty(store)
-        with store.transaction() as writing:
-            for table in TABLES:
-                for file in manifest.tables.get(table.name, []):
-                    rows = _read(folder, file, table)
-                    if rows:
-                        writing.execute(sa.insert(table), rows)
-                    restored += len(rows)
-                    progress(restored, total)
-            store.backend.renumber(writing)
+    with filling(store) as writing:
+        for table in TABLES:
+            for file in manifest.tables.get(table.name, []):
+                rows = _read(folder, file, table)
+                if rows:
+                    writing.execute(sa.insert(table), rows)
+                restored += len(rows)
+                progress(restored, total)
     return manifest
 
 

@@ -40,19 +40,16 @@ def copy_store(
     if source.backend.address == target.backend.address:
         raise StoreError(f"cannot copy {source.name} to itself; name a new store")
     running = source.backend.held()
-    with target.writing(), source.reading() as reading:
-        expect_empty(target)
+    with filling(target) as writing, source.reading() as reading:
         counts = {table.name: count(reading, table) for table in TABLES}
         copied, total = 0, sum(counts.values())
-        with target.transaction() as writing:
-            for table in TABLES:
-                for rows in pages(reading, table):
-                    writing.execute(sa.insert(table), rows)
-                    copied += len(rows)
-                    progress(copied, total)
-            target.backend.renumber(writing)
-            if running:  # matches that its run has yet to add are not missing from the copy
-                expect_what_is_stored(writing)
+        for table in TABLES:
+            for rows in pages(reading, table):
+                writing.execute(sa.insert(table), rows)
+                copied += len(rows)
+                progress(copied, total)
+        if running:  # matches that its run has yet to add are not missing from the copy
+            expect_what_is_stored(writing)
     return counts
 
 
@@ -69,11 +66,16 @@ def at_rest(store: StoreReader) -> Iterator[None]:
         yield
 
 
-def expect_empty(store: StoreReader) -> None:
-    """Raise StoreError unless a store is empty."""
-    with store.reading() as connection:
-        if any(count(connection, table) for table in TABLES):
-            raise StoreError(f"{store.name} is not empty; name a new store for the copy")
+@contextmanager
+def filling(store: Store) -> Iterator[sa.Connection]:
+    """Yield a transaction that fills an empty store; raise StoreError if it is not empty."""
+    with store.writing():
+        with store.reading() as connection:
+            if any(count(connection, table) for table in TABLES):
+                raise StoreError(f"{store.name} is not empty; name a new store for the copy")
+        with store.transaction() as writing:
+            yield writing
+            store.backend.renumber(writing)
 
 
 def count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY) -> int:
