@@ -1,7 +1,7 @@
 """Balance of the assignment of participants to treatments and to varied parameters."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -82,34 +82,29 @@ def balance(store: Store, study: str) -> Balance:
     treatments = _counts(rows, TREATMENT)
     tests = [("", "treatment", *_test(treatments["assigned"].to_list(), [1] * treatments.height))]
     varied = _varied(rows, {setting.digest: setting.parameters for setting in settings})
-    levels, crossings, settings_of = [], [], [TREATMENT_SETTINGS]
+    levels: list[pl.DataFrame] = []
+    crossings: list[pl.DataFrame] = []
+    settings_of = [TREATMENT_SETTINGS]
     for game, names, known_rows in varied:
         settings_of.append(_settings(known_rows, game, names))
-        for name in names:
-            single = known_rows.select(
-                *ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name
-            )
-            levels.append(_counts(single, LEVEL))
-            tests.append((game, name, *_test_of(levels[-1])))
-        for name, other in combinations(names, 2):
-            crossed = known_rows.select(
-                *ASSIGNED,
-                game=pl.lit(game),
-                parameter=pl.lit(name),
-                level=name,
-                other=pl.lit(other),
-                other_level=other,
-            )
-            crossings.append(_counts(crossed, CROSSING))
-            tests.append((game, f"{name} x {other}", *_test_of(crossings[-1])))
-    cells = {"treatments": pl.Int64}
+        for varied_names in chain(combinations(names, 1), combinations(names, 2)):
+            key, counts = (LEVEL, levels) if len(varied_names) == 1 else (CROSSING, crossings)
+            level_columns = [
+                column for name in varied_names for column in (pl.lit(name), pl.col(name))
+            ]
+            columns = dict(zip(key, [pl.lit(game), *level_columns], strict=True))
+            cells = known_rows.select(*ASSIGNED, **columns)
+            counts.append(_counts(cells, key))
+            assigned, sizes = counts[-1]["assigned"].to_list(), counts[-1]["treatments"].to_list()
+            tests.append((game, " x ".join(varied_names), *_test(assigned, sizes)))
+    sized = {"treatments": pl.Int64} | COUNTS
     texts = pl.concat(settings_of)
     return Balance(
         treatments.drop("treatments").join(
             texts, on=[*TREATMENT], how="left", maintain_order="left", validate="1:1"
         ),
-        pl.concat([pl.DataFrame(schema=LEVEL | cells | COUNTS), *levels]),
-        pl.concat([pl.DataFrame(schema=CROSSING | cells | COUNTS), *crossings]),
+        pl.concat([pl.DataFrame(schema=LEVEL | sized), *levels]),
+        pl.concat([pl.DataFrame(schema=CROSSING | sized), *crossings]),
         pl.DataFrame(tests if played.height else [], TEST, orient="row"),
     )
 
@@ -166,10 +161,6 @@ def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
 def _as_number(name: str) -> pl.Expr:
     """Return an expression that converts levels to numbers, for sorting."""
     return pl.col(name).str.replace_all(",", "").cast(pl.Float64, strict=False)
-
-
-def _test_of(counts: pl.DataFrame) -> tuple[int, int, float, float | None]:
-    return _test(counts["assigned"].to_list(), counts["treatments"].to_list())
 
 
 def _test(
