@@ -14,8 +14,7 @@ GIVERS = [f"giver_{number}" for number in range(1, 11)]
 
 def test_columns_cover_the_seats_of_all_configurations(toys: None, tmp_path: Path) -> None:
     with ct.Store.open(play(tmp_path, CROWD)) as store:
-        frames = match_frames(store, "crowd")
-        records = list(store.records("crowd"))
+        frames, records = match_frames(store, "crowd"), list(store.records("crowd"))
     frame = frames["giving"]
     assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [
         *(f"player_{giver}" for giver in GIVERS), *(f"payoff_{giver}" for giver in GIVERS),

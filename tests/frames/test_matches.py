@@ -6,23 +6,15 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import MetricError, match_frames
+from cheaptalk.frames import MetricError, match_frames, round_frames
 from cheaptalk.rules import Metric, Result
 from tests.fakes import install_game
 from tests.played import EVIL, WELL, play
-
-FRAMES = dict[str, pl.DataFrame]
-
-
-def frames_of(path: Path, study: str, **options: Any) -> FRAMES:
-    with ct.Store.open(path) as store:
-        return match_frames(store, study, **options)
 
 
 def records_of(path: Path) -> list[ct.MatchRecord]:
@@ -30,8 +22,9 @@ def records_of(path: Path) -> list[ct.MatchRecord]:
         return list(store.records(bodies=True))
 
 
-def test_rows_agree_with_records_and_metrics_of_the_game(well: Path) -> None:
-    frames = frames_of(well, "well")
+@pytest.mark.parametrize("as_published", [False, True])
+def test_rows_agree_with_records_and_metrics_of_the_game(well: Path, as_published: bool) -> None:
+    frames = match_frames(well, "well", as_published=as_published)
     rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
     records = records_of(well)
     assert len(rows) == len(records) == 8 * 4 * 8
@@ -44,28 +37,22 @@ def test_rows_agree_with_records_and_metrics_of_the_game(well: Path) -> None:
             assert row[f"payoff_{role}"] == record.payoffs[role]  # type: ignore[index]
             assert row[f"answers_{role}_ok"] == record.kinds[role]["ok"]
             assert row[f"answers_{role}_refused"] == 0
-    for as_published in (False, True):
-        frames = frames_of(well, "well", as_published=as_published)
-        for record in records_of(well):
-            row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
-            outcome = record.replay().outcome
-            instance = record.table().instance
-            for metric in ct.get_game(record.game).metrics.values():
-                value = metric.variant(as_published)(Result(record.rules, instance, outcome))
-                assert row[metric.name] == value
+        result = Result(record.rules, record.table().instance, record.replay().outcome)
+        for metric in ct.get_game(record.game).metrics.values():
+            assert row[metric.name] == metric.variant(as_published)(result)
 
 
 def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
     used = {label: entry["strategies"] for label, entry in WELL["players"].items()}
     assert used["luck"]["persuasion"] == used["hard & fast"]["negotiation"] == "random"
-    for frame in frames_of(well, "well").values():
+    frames = match_frames(well, "well")
+    for frame in frames.values():
         assert set(frame["pairing"]) == {f"{first} / {second}" for first in used for second in used}
-    frames = frames_of(well, "well")
     assert frames["persuasion"]["game.myopic"].dtype == pl.Boolean
     assert set(frames["negotiation"]["game.buyer_factor"]) == {0.8, 1.5}
     horizons = {json.loads(text)["rounds"] for text in frames["bargaining"]["game.horizon"]}
     assert horizons == {3, 9}
-    frame = frames_of(well, "well")["bargaining"]
+    frame = frames["bargaining"]
     assert frame["configuration"].n_unique() == 4
     clusters = frame.group_by("configuration", "instance").agg(
         pl.col("pairing").n_unique(), pl.len()
@@ -75,22 +62,15 @@ def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
     assert set(clusters["len"]) == {8}
 
 
-def test_only_finished_matches_are_scored(badly: Path) -> None:
-    frames = frames_of(badly, "badly")
-    statuses: Counter[str] = Counter()
+def test_finished_matches_are_scored_and_all_answers_counted(badly: Path) -> None:
+    frames = match_frames(badly, "badly")
     for name, frame in frames.items():
-        statuses.update(frame["status"])
         scores = [*ct.get_game(name).metrics, "payoff_alice", "payoff_bob"]
         scored = frame.select(pl.any_horizontal(pl.col(scores).is_not_null())).to_series()
         assert (scored == (frame["status"] == "finished")).all()
-    assert statuses["finished"]
-    assert statuses["forfeited"]
-    assert statuses["failed"]
+    statuses = {status for frame in frames.values() for status in frame["status"]}
+    assert statuses == {"finished", "forfeited", "failed"}
     assert EVIL in set(frames["bargaining"]["player_alice"])
-
-
-def test_kind_columns_count_every_answer(badly: Path) -> None:
-    frames = frames_of(badly, "badly")
     for record in records_of(badly):
         row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
         counted = {
@@ -108,12 +88,15 @@ def test_matches_of_other_rules_versions_have_payoffs_but_no_metrics(tmp_path: P
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
-    frames = frames_of(path, "well")
+    frames, rounds = match_frames(path, "well"), round_frames(path, "well")
     other = frames["negotiation"]
     assert set(other["rules_version"]) == {7}
     assert other["fairness"].null_count() == other.height
     assert other["payoff_alice"].null_count() == 0
     assert frames["bargaining"]["fairness"].null_count() == 0
+    assert rounds["negotiation"].is_empty()
+    assert rounds["negotiation"].schema["offered_price"] == pl.Float64
+    assert rounds["bargaining"].height
 
 
 def boom(result: Result) -> float:
@@ -134,7 +117,7 @@ def with_metrics(monkeypatch: pytest.MonkeyPatch, *metrics: Metric) -> None:
 
 def test_custom_metrics_can_read_answers(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("answers", answers))
-    frame = frames_of(well, "well")["bargaining"]
+    frame = match_frames(well, "well")["bargaining"]
     counted = frame.select(pl.sum_horizontal("answers_alice_ok", "answers_bob_ok")).to_series()
     assert (frame["answers"] == counted).all()
 
@@ -142,36 +125,35 @@ def test_custom_metrics_can_read_answers(well: Path, monkeypatch: pytest.MonkeyP
 def test_metric_errors_name_metric_and_match(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("boom", boom))
     with pytest.raises(MetricError, match=r"metric boom of bargaining failed on match \w+: Zero"):
-        frames_of(well, "well")
+        match_frames(well, "well")
     with_metrics(monkeypatch, Metric("share", answers, bounds=ct.SHARE))
     pattern = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
     with pytest.raises(MetricError, match=pattern):
-        frames_of(well, "well")
+        match_frames(well, "well")
     with_metrics(monkeypatch, Metric("status", answers))
     with pytest.raises(MetricError, match='the metric name "status" is reserved'):
-        frames_of(well, "well")
+        match_frames(well, "well")
 
 
 def test_misspelt_names_are_corrected(well: Path) -> None:
     with pytest.raises(ct.StoreError, match='did you mean "well"'):
-        frames_of(well, "wel")
+        match_frames(well, "wel")
     with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
-        frames_of(well, "well", only=["efficiency", "honest"])
-    assert list(frames_of(well, "well", games=["persuasion"])) == ["persuasion"]
+        match_frames(well, "well", only=["efficiency", "honest"])
+    assert list(match_frames(well, "well", games=["persuasion"])) == ["persuasion"]
     with pytest.raises(ct.UnknownName, match=r'of well: "persuason" \(did you mean "persuasion"'):
-        frames_of(well, "well", games=["persuasion", "persuason"])
+        match_frames(well, "well", games=["persuasion", "persuason"])
 
 
 def test_only_requested_metrics_are_computed(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = frames_of(well, "well")
-    for game, frame in frames_of(well, "well", only=[]).items():
+    complete = match_frames(well, "well")
+    for game, frame in match_frames(well, "well", only=[]).items():
         assert frame.equals(complete[game].drop(ct.get_game(game).metrics))
-    complete = frames_of(well, "well")
-    few = frames_of(well, "well", only=["efficiency", "honesty"])
+    few = match_frames(well, "well", only=["efficiency", "honesty"])
     for game, frame in few.items():
         metrics = [name for name in ("efficiency", "honesty") if name in ct.get_game(game).metrics]
         others = ct.get_game(game).metrics.keys() - set(metrics)
         assert frame.equals(complete[game].drop(others))
     assert "honesty" in few["persuasion"].columns
     with_metrics(monkeypatch, Metric("boom", boom), Metric("answers", answers))
-    assert "answers" in frames_of(well, "well", only=["answers"])["bargaining"].columns
+    assert "answers" in match_frames(well, "well", only=["answers"])["bargaining"].columns

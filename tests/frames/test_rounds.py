@@ -1,8 +1,6 @@
 """Frames by round: a row for each round of the matches that count."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from cheaptalk.frames import MetricError, match_frames, round_frames
 from cheaptalk.frames import rounds as module
 from cheaptalk.rules import Point, Result, Series
 from tests.fakes import install_game
-from tests.played import WELL, play
+from tests.played import play
 
 SILENT: dict[str, Any] = {
     "name": "silent",
@@ -29,18 +27,8 @@ SILENT: dict[str, Any] = {
 """A study with a model whose replies can't be parsed."""
 
 
-def rounds_of(path: Path, study: str, **options: Any) -> dict[str, pl.DataFrame]:
-    with ct.Store.open(path) as store:
-        return round_frames(store, study, **options)
-
-
-def matches_of(path: Path, study: str) -> dict[str, pl.DataFrame]:
-    with ct.Store.open(path) as store:
-        return match_frames(store, study)
-
-
 def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
-    frames, matches = rounds_of(well, "well"), matches_of(well, "well")
+    frames, matches = round_frames(well, "well"), match_frames(well, "well")
     assert list(frames) == ["bargaining", "negotiation", "persuasion"]
     for game, frame in frames.items():
         keys = ["match_id", "configuration", "instance", "repeat", "pairing"]
@@ -59,26 +47,22 @@ def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
     first = frame.filter(pl.col("match_id") == frame["match_id"][0])
     assert first["round"].to_list() == sorted([*range(1, 6)] * 2)
     assert first["seat"].to_list() == [None, "bob"] * 5
-    for game, series, metric, stage in (
-        ("negotiation", "offered_price", "price", "rounds"),
-        ("bargaining", "alice_share", None, "rounds"),
-    ):
+    for game in ("negotiation", "bargaining"):
         agreed = matches[game].filter(pl.col("agreement") == 1)
         last = frames[game].group_by("match_id", maintain_order=True).last()
         both = agreed.join(last, on="match_id")
         assert both.height == agreed.height > 0
-        assert (both["round"] == both[stage]).all()
-        if metric:
-            assert (both[series] == both[metric]).all()
+        assert (both["round"] == both["rounds"]).all()
+        assert game == "bargaining" or (both["offered_price"] == both["price"]).all()
     bought = frames["persuasion"].group_by("match_id").agg(pl.col("bought").sum())
     both = matches["persuasion"].join(bought, on="match_id")
     assert (both["sales"] == both["bought"]).all()
 
 
 def test_only_finished_matches_have_rounds(badly: Path) -> None:
-    match_tables = matches_of(badly, "badly").values()
+    match_tables = match_frames(badly, "badly").values()
     matches = pl.concat([frame.select("match_id", "status") for frame in match_tables])
-    frames = rounds_of(badly, "badly", only=["bought", "demand"])
+    frames = round_frames(badly, "badly", only=["bought", "demand"])
     ids = {match for frame in frames.values() for match in frame["match_id"]}
     assert ids == set(matches.filter(pl.col("status") == "finished")["match_id"])
     assert ids < set(matches["match_id"])
@@ -87,7 +71,7 @@ def test_only_finished_matches_have_rounds(badly: Path) -> None:
 @pytest.mark.parametrize("policy", ["keep", "drop"])
 def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
     path = play(tmp_path, SILENT | {"unanswered": {"unparsable": policy}})
-    matches, rounds = matches_of(path, "silent"), rounds_of(path, "silent")
+    matches, rounds = match_frames(path, "silent"), round_frames(path, "silent")
     (frame,), (by_round,) = matches.values(), rounds.values()
     with_mute = frame.filter(pl.col("pairing") == "soft / mute")["match_id"]
     assert set(frame["status"]) == {"finished"}
@@ -95,33 +79,23 @@ def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
     assert bool(set(with_mute) & set(by_round["match_id"])) == (policy == "keep")
 
 
-def test_matches_of_other_rules_versions_have_no_rounds(tmp_path: Path) -> None:
-    path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("update configurations set version = 7 where game = 'negotiation'")
-    frames = rounds_of(path, "well")
-    assert frames["negotiation"].is_empty()
-    assert frames["negotiation"].schema["offered_price"] == pl.Float64
-    assert frames["bargaining"].height
-
-
 def test_only_requested_series_are_included(well: Path) -> None:
-    frames = rounds_of(well, "well", only=["bought", "demand"])
+    frames = round_frames(well, "well", only=["bought", "demand"])
     assert {game: frame.columns[8:] for game, frame in frames.items()} == {
         "bargaining": ["demand"],
         "persuasion": ["bought"],
     }
     assert set(frames["persuasion"]["seat"]) == {"bob"}
     with pytest.raises(ct.CheaptalkError, match='did you mean "bought"'):
-        rounds_of(well, "well", only=["bougt"])
+        round_frames(well, "well", only=["bougt"])
     with pytest.raises(ct.StoreError, match='did you mean "well"'):
-        rounds_of(well, "wel")
+        round_frames(well, "wel")
 
 
 def test_chunks_give_the_same_frame_as_one(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = rounds_of(well, "well")
+    expected = round_frames(well, "well")
     monkeypatch.setattr(module, "PART", 7)
-    for game, frame in rounds_of(well, "well").items():
+    for game, frame in round_frames(well, "well").items():
         assert frame.equals(expected[game])
 
 
@@ -161,14 +135,14 @@ def test_invalid_series_error_names_the_series(well: Path, monkeypatch: pytest.M
     ]:
         with_series(monkeypatch, series)
         with pytest.raises(MetricError, match=pattern):
-            rounds_of(well, "well")
+            round_frames(well, "well")
 
 
 def test_published_variants_are_used_if_available(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_series(monkeypatch, Series("twice", once, doubled), Series("same", once))
-    frame = rounds_of(well, "well", as_published=True)["bargaining"]
+    frame = round_frames(well, "well", as_published=True)["bargaining"]
     assert set(frame["twice"]) == {2.0}
     assert set(frame["same"]) == {1.0}
-    assert set(rounds_of(well, "well")["bargaining"]["twice"]) == {1.0}
+    assert set(round_frames(well, "well")["bargaining"]["twice"]) == {1.0}
