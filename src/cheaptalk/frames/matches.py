@@ -20,7 +20,7 @@ from cheaptalk.records.metrics import Measured, MetricSet
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.column_types import LATEST
-from cheaptalk.records.store.parts import Part, of_part, over_parts
+from cheaptalk.records.store.parts import Part, over_parts
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.reader import (
     chunks,
@@ -63,7 +63,6 @@ class StoredRows:
 
     def __init__(self, store: Store, study: str, part: Part, games: Collection[str]) -> None:
         self.store, self.study = store, study
-        where = of_part(part)
         names = [name.split(".") for name in STORED.values()]
         columns: list[sa.ColumnElement[Any]] = [
             schema.metadata.tables[table].c[column] for table, column in names
@@ -77,7 +76,7 @@ class StoredRows:
             .select_from(matches)
             .outerjoin(configurations, configurations.c.id == matches.c.configuration_id)
             .outerjoin(schema.metrics, schema.metrics.c.match_number == matches.c.number)
-            .where(matches.c.number.in_(members_of(study)), sa.true() if where is None else where)
+            .where(matches.c.number.in_(members_of(study, part)))
             .where(configurations.c.id.is_(None) | configurations.c.game.in_(games))
             .order_by(matches.c.number)
         )
@@ -184,9 +183,8 @@ class StoredRows:
         """Yield the index, the match number and the complete record of each given row."""
         by_id = {id_: row for id_, *row in rows.select("match_id", "index", "number").iter_rows()}
         for numbers in chunks(rows["number"].to_list(), AT_ONCE):
-            for record in self.store.records(
-                self.study, bodies=True, where=matches.c.number.in_(numbers)
-            ):
+            part, where = range(numbers[0], numbers[-1] + 1), matches.c.number.in_(numbers)
+            for record in self.store.records(self.study, bodies=True, where=where, part=part):
                 yield *by_id[record.id], record
 
 

@@ -13,7 +13,7 @@ from cheaptalk.records import Status, Store
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.parts import Part, of_part, over_parts
+from cheaptalk.records.store.parts import Part, over_parts
 from cheaptalk.records.store.reader import load_configurations, members_of
 from cheaptalk.rules import UnknownName
 
@@ -55,11 +55,10 @@ def move_counts(store: Store, study: str, *, workers: int = 1) -> pl.DataFrame:
 
 
 def _count_part(store: Store, study: str, part: Part) -> pl.DataFrame:
-    where = of_part(part)
     query = (
         sa.select(matches.c.number, matches.c.id, matches.c.configuration_id, matches.c.body)
         .where(matches.c.status == Status.FINISHED.value)
-        .where(matches.c.number.in_(members_of(study)), sa.true() if where is None else where)
+        .where(matches.c.number.in_(members_of(study, part)))
         .order_by(matches.c.number)
     )
     rows: list[tuple[Any, ...]] = []
@@ -88,7 +87,7 @@ def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_An
     try:
         return DECODER.decode(zlib.decompress(body)).answers
     except (TypeError, zlib.error, msgspec.MsgspecError):  # older, with rare values, or damaged
-        records = store.records(study, bodies=True, where=matches.c.number == number)
+        records = store.records(study, bodies=True, part=range(number, number + 1))
         answers = next(records).body["answers"]
         return [_Answer(answer["actor"], answer["action"]) for answer in answers]
 

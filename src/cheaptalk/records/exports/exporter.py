@@ -29,7 +29,7 @@ from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.record import MatchRecord
-from cheaptalk.records.store.parts import Part, of_part, over_parts
+from cheaptalk.records.store.parts import Part, over_parts
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
@@ -289,7 +289,7 @@ def _records(
 ) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
     """Yield each record of a study, or of a part of it, with its calls in the ledger."""
     open_ = store.with_open_calls()
-    for record in store.records(study, bodies=True, past=True, where=of_part(part)):
+    for record in store.records(study, bodies=True, past=True, part=part):
         yield record, store.open_calls(record.id) if record.id in open_ else []
 
 
@@ -317,7 +317,7 @@ def _write_chats(
     count = 0
     standing = Standing(store, study)
     with (folder / "chats.jsonl").open("w", encoding="utf-8", newline="") as file:
-        for record in store.records(study, bodies=True, where=of_part(part)):
+        for record in store.records(study, bodies=True, part=part):
             if record.over and not standing.of(record).dropped:
                 for chat in chats(record, wording.style):
                     file.write(standard_json(chat.as_json()) + "\n")

@@ -66,11 +66,6 @@ def over_parts(
         return [results[part] if part in results else futures[part].result() for part in parts]
 
 
-def of_part(part: Part) -> sa.ColumnElement[bool] | None:
-    """Return the SQL condition that selects the matches of a part; None if all are selected."""
-    return None if part is None else schema.matches.c.number.between(part.start, part.stop - 1)
-
-
 def _parts(store: Store, study: str, workers: int) -> list[range]:
     """Divide a study's matches into parts, several per worker; return [] for a small study."""
     number = schema.matches.c.number

@@ -238,6 +238,7 @@ class StoreReader:
         bodies: bool = False,
         where: Any = None,
         past: bool = False,
+        part: range | None = None,
         games: Collection[str] | None = None,
         order: Any = None,
     ) -> Iterator[MatchRecord]:
@@ -247,6 +248,7 @@ class StoreReader:
             bodies: also read seeds, instances and answers.
             where: a further condition on the matches table.
             past: include superseded matches.
+            part: restrict to match numbers in this range; this requires a study.
             games: restrict to games with these names.
             order: a column to sort by, before the order of storing.
         """
@@ -257,7 +259,7 @@ class StoreReader:
             .order_by(*([] if order is None else [order]), matches.c.number)
         )
         if study is not None:
-            query = query.where(matches.c.number.in_(members_of(study, past=past)))
+            query = query.where(matches.c.number.in_(members_of(study, part, past=past)))
         if games is not None:
             query = query.where(configurations.c.game.in_(games))
         if where is not None:
@@ -400,10 +402,15 @@ def study_number(study: str) -> sa.ScalarSelect[Any]:
     return sa.select(schema.studies.c.id).where(schema.studies.c.name == study).scalar_subquery()
 
 
-def members_of(study: str, *, past: bool = False) -> Any:
-    """Return a query for a study's match numbers, optionally including superseded matches."""
+def members_of(study: str, part: range | None = None, *, past: bool = False) -> Any:
+    """Return a query for a study's match numbers, optionally including superseded matches.
+
+    ``part`` restricts them to a range, without reading the study's other numbers.
+    """
     members = schema.members
     query = sa.select(members.c.match_number).where(members.c.study_id == study_number(study))
+    if part is not None:
+        query = query.where(members.c.match_number.between(part.start, part.stop - 1))
     return query if past else query.where(members.c.current)
 
 
