@@ -1,6 +1,7 @@
 """Stored matches and records that are made without running a study."""
 
 import csv
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,16 @@ def insert_calls(store: Store, *rows: dict[str, Any]) -> None:
     with store.transaction() as connection:
         for row in rows:
             connection.execute(sa.insert(schema.calls), row)
+
+
+def set_pragma(store: Store, pragma: str) -> None:
+    """Run a pragma at the start of every connection of a store."""
+
+    def run(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute(f"PRAGMA {pragma}")
+
+    sa.event.listen(store.engine, "connect", run)
+    store.engine.dispose()
 
 
 def play_moves(

@@ -1,5 +1,6 @@
 """The store file: creation, opening, errors, locks, and a full disk."""
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -22,7 +23,7 @@ from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
 from tests.fakes import Canned, essence, study, with_model
-from tests.records.stored import Shelf, call_row, insert_calls, read_files
+from tests.records.stored import Shelf, call_row, insert_calls, read_files, set_pragma
 
 # Opening
 
@@ -148,6 +149,24 @@ def test_opening_a_store_changes_nothing(tmp_path: Path) -> None:
     assert read_files(tmp_path) == before
 
 
+@pytest.mark.file
+def test_read_only_store_is_read_without_new_files(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ct.run(study(), store)
+    store.close()
+    before = read_files(store.path.parent)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with Store.open(store.path) as reader:
+        records = list(reader.records("small", bodies=True))
+        assert all(record.replay().outcome is not None for record in records)
+        assert read_files(store.path.parent) == before
+        with pytest.raises(StoreError, match="the file is not writable"):
+            reader.register_study("other", {})
+    assert len(records) > 0
+    assert read_files(store.path.parent) == before
+
+
 def test_copy_without_log_allows_concurrent_readers(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
     fill_store(path, 3)
@@ -203,16 +222,6 @@ def held_by(program: str, path: Path | str) -> Iterator[None]:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         yield
-
-
-def set_pragma(store: Store, pragma: str) -> None:
-    """Run a pragma at the start of every connection of a store."""
-
-    def run(connection: sqlite3.Connection, _: object) -> None:
-        connection.execute(f"PRAGMA {pragma}")
-
-    sa.event.listen(store.engine, "connect", run)
-    store.engine.dispose()
 
 
 def test_second_writer_is_rejected(
