@@ -203,24 +203,13 @@ def test_match_is_visible_from_start_to_end(store: Store) -> None:
             number = await ledger.intend(key(0), 1, CALL)
             await ledger.settle(number, "answered", REPLY)
             await ledger.finish(shelf.study, shelf.match("m", calls=1, tokens=(9, 1)))
+            await ledger.begin(shelf.study, shelf.live("m"))  # an ended match does not restart
 
     asyncio.run(play())
     for study in ("shelf", "other"):
         (record,) = store.records(study)
         assert (record.id, record.status, record.calls) == ("m", Status.FINISHED, 1)
     assert store.open_calls("m") == []
-
-
-def test_ended_match_does_not_restart(store: Store) -> None:
-    shelf = Shelf(store)
-    shelf.add("m")
-
-    async def play() -> None:
-        with Ledger(store) as ledger:
-            await ledger.begin(shelf.study, shelf.live("m"))
-
-    asyncio.run(play())
-    assert store.statuses(["m"]) == {"m": Status.FINISHED}
 
 
 def test_past_calls_and_attempts_are_loaded(store: Store) -> None:
