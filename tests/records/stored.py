@@ -13,6 +13,7 @@ from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, scripted_answers
 from cheaptalk.records.store import schema
 from cheaptalk.rules import Table, replay
+from tests.fakes import essence
 
 SEED = "a seed"
 CALL = {"model": "vllm/tiny", "messages": []}
@@ -130,3 +131,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def read_files(folder: Path) -> dict[str, bytes]:
     """Return the contents of a folder's files, by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def essences(store: Store) -> dict[str, Any]:
+    """Return what must be equal in two runs of the same study, by match."""
+    return {record.id: essence(record) for record in store.records(bodies=True)}
