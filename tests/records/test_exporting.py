@@ -3,7 +3,6 @@
 import csv
 import json
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -16,12 +15,13 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.processes import Processes, processes
-from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended, pack
+from cheaptalk.records import AnswerRecord, Ended, NewMatch, Store, StoreError, ended
 from cheaptalk.records.exports import sheets as writing
 from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.exports.exporter import CodebookEntry, export
 from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
+from cheaptalk.records.record import failed
 from cheaptalk.records.store import parts, schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, games, get_game
 from tests.conftest import Command
@@ -89,20 +89,13 @@ def model_match(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **no
     return ended(table, "s", answers)
 
 
-def failed_match() -> Ended:
-    return Ended(
-        Status.FAILED, "the provider is down", None, None, {}, 0, 0, 0, time.time(),
-        pack({"seed": "t"}),
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("exports") / "s.sqlite"
     with Store.open(path, create=True) as opened:
         ct.run(study(), opened)
         add_match(opened, "asked", model_match())
-        add_match(opened, "broken", failed_match())
+        add_match(opened, "broken", failed("the provider is down", "t"))
         lost = call_row("broken", 0, "unresolved", call=CALL, reply=None)
         insert_calls(opened, lost | {"try": 2})
         yield opened
