@@ -1,6 +1,7 @@
 """Stored matches and records that are made without running a study."""
 
 import csv
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, scripted_answers
 from cheaptalk.records.store import schema
 from cheaptalk.rules import Table, replay
+from tests.fakes import essence
 
 SEED = "a seed"
 CALL = {"model": "vllm/tiny", "messages": []}
@@ -73,6 +75,16 @@ def insert_calls(store: Store, *rows: dict[str, Any]) -> None:
             connection.execute(sa.insert(schema.calls), row)
 
 
+def set_pragma(store: Store, pragma: str) -> None:
+    """Run a pragma at the start of every connection of a store."""
+
+    def run(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute(f"PRAGMA {pragma}")
+
+    sa.event.listen(store.engine, "connect", run)
+    store.engine.dispose()
+
+
 def play_moves(
     game: Any, instance: Any, *given: tuple[int, str, Mapping[str, object] | None], seed: str = SEED
 ) -> Table:
@@ -119,3 +131,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def read_files(folder: Path) -> dict[str, bytes]:
     """Return the contents of a folder's files, by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def essences(store: Store) -> dict[str, Any]:
+    """Return what must be equal in two runs of the same study, by match."""
+    return {record.id: essence(record) for record in store.records(bodies=True)}

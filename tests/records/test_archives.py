@@ -12,7 +12,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.records import Store, StoreError, archive, archives, read_manifest, restore
 from tests.conftest import Command
-from tests.fakes import Canned, essence, study, with_model
+from tests.fakes import Canned, study, with_model
+from tests.records.stored import essences
 from tests.records.test_copying import read_tables
 
 MEMORY = "memory://archives/first"
@@ -49,9 +50,7 @@ def test_restored_archive_equals_store_and_resumes(filled: Store, tmp_path: Path
         with Store.open(tmp_path / "reference.sqlite", create=True) as reference:
             for target in (back, reference):
                 assert ct.run(study(**with_model()), target, models=Canned()).left == 0
-            assert [essence(record) for record in back.records("small", bodies=True)] == [
-                essence(record) for record in reference.records("small", bodies=True)
-            ]
+            assert essences(reference).items() <= essences(back).items()
 
 
 def test_single_study_is_archived(filled: Store, tmp_path: Path) -> None:

@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, NamedTuple
 
 import polars as pl
 import pytest
 
 from cheaptalk.records import Store
-from cheaptalk.records.exports.columns import TIME, Exported, row_columns
 from cheaptalk.records.exports.exporter import export
 from tests.participants import Answered, People
 from tests.records.stored import read_csv as read
@@ -93,26 +91,15 @@ def test_participants_of_other_studies_are_not_exported(
         assert "participants" not in (tmp_path / form / "codebook.csv").read_text()
 
 
-class Visit(NamedTuple):
-    """A row of a table that no study has."""
-
-    code: str
-    """The code."""
-    times: Annotated[int | None, Exported(">= 1", "visits")]
-    """The number of visits, which is
-    empty if unknown."""
-    late: bool | None
-    tags: list[str]
-    begun: Annotated[float, Exported(TIME, "began_at")]
-    """Start."""
-
-
-def test_fields_of_a_row_define_its_exported_columns() -> None:
-    columns = row_columns(Visit)
-    assert [(column.name, column.type, column.range, column.meaning) for column in columns] == [
-        ("code", "text", "", "The code."),
-        ("visits", "integer", ">= 1", "The number of visits, which is empty if unknown."),
-        ("late", "boolean", "true | false", ""),
-        ("tags", "JSON", "", ""),
-        ("began_at", "text", "UTC, ISO 8601", "Start."),
-    ]
+def test_fields_of_rows_define_the_codebook(store: Store, people: People, tmp_path: Path) -> None:
+    export(store, STUDY, tmp_path / "out")
+    book = {(row["table"], row["column"]): row for row in read(tmp_path / "out" / "codebook.csv")}
+    for table, column, type_, range_, meaning in (
+        ("participants", "visit", "integer", ">= 1", "The number of visits."),
+        ("participants", "flags", "JSON", "", "Flags, as a list."),
+        ("participants", "began_at", "text", "UTC, ISO 8601", "Start of the first visit."),
+        ("payments", "paid_out", "boolean", "true | false", "Whether it is part of a payout."),
+    ):
+        row = book[table, column]
+        assert (row["type"], row["range"], row["meaning"]) == (type_, range_, meaning)
+    assert all("\n" not in row["meaning"] for row in book.values())

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import sqlite3
 import threading
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from cheaptalk.records.ledger.ledger import (
 )
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreAway
-from tests.records.stored import CALL, Shelf, call_row, insert_calls
+from tests.records.stored import CALL, Shelf, call_row, insert_calls, set_pragma
 
 T = TypeVar("T")
 REPLY = Reply(text="Yes.", model="tiny", usage=Usage(input_tokens=9, output_tokens=1))
@@ -113,13 +112,6 @@ def test_failed_write_raises_only_for_its_caller(store: Store) -> None:
 
 @pytest.mark.file
 def test_full_disk_fails_all_waiting_writes(store: Store) -> None:
-    def limit(pages: int) -> None:
-        def run(connection: sqlite3.Connection, _: object) -> None:
-            connection.execute(f"PRAGMA max_page_count={pages}")
-
-        sa.event.listen(store.engine, "connect", run)
-        store.engine.dispose()
-
     long = CALL | {"words": "x" * 50_000}
 
     async def play() -> tuple[list[Any], int]:
@@ -127,10 +119,10 @@ def test_full_disk_fails_all_waiting_writes(store: Store) -> None:
             results = await all_at_once(
                 store, *(ledger.intend(key(number), 1, long) for number in range(5))
             )
-            limit(100_000)
+            set_pragma(store, "max_page_count=100000")
             return results, await ledger.intend(key(9), 1, long)
 
-    limit(1)  # SQLite raises it to the current size
+    set_pragma(store, "max_page_count=1")  # SQLite raises it to the current size
     outcomes, later = asyncio.run(play())
     assert [type(error) for error in outcomes] == [StoreError] * 5
     assert all("free some disk space and resume" in str(error) for error in outcomes)
@@ -211,24 +203,13 @@ def test_match_is_visible_from_start_to_end(store: Store) -> None:
             number = await ledger.intend(key(0), 1, CALL)
             await ledger.settle(number, "answered", REPLY)
             await ledger.finish(shelf.study, shelf.match("m", calls=1, tokens=(9, 1)))
+            await ledger.begin(shelf.study, shelf.live("m"))  # an ended match does not restart
 
     asyncio.run(play())
     for study in ("shelf", "other"):
         (record,) = store.records(study)
         assert (record.id, record.status, record.calls) == ("m", Status.FINISHED, 1)
     assert store.open_calls("m") == []
-
-
-def test_ended_match_does_not_restart(store: Store) -> None:
-    shelf = Shelf(store)
-    shelf.add("m")
-
-    async def play() -> None:
-        with Ledger(store) as ledger:
-            await ledger.begin(shelf.study, shelf.live("m"))
-
-    asyncio.run(play())
-    assert store.statuses(["m"]) == {"m": Status.FINISHED}
 
 
 def test_past_calls_and_attempts_are_loaded(store: Store) -> None:

@@ -1,6 +1,5 @@
 """Metrics that are stored when matches end, and recomputed when their definitions change."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from cheaptalk.records import metrics
 from cheaptalk.records.metrics import MetricSet
 from cheaptalk.records.store import schema, sqlite
 from cheaptalk.rules import Metric, Result, get_game
-from tests.fakes import install_game
+from tests.frames.test_matches import boom, with_metrics
 from tests.played import WELL, play
 
 STORED = sa.select(schema.metrics).order_by(schema.metrics.c.match_number)
@@ -38,11 +37,6 @@ def frame_of(path: Path, **options: Any) -> pl.DataFrame:
 def replace_rows(path: Path, **values: Any) -> None:
     with ct.Store.open(path) as store, store.transaction() as connection:
         connection.execute(sa.update(schema.metrics).values(**values))
-
-
-def change_metrics(monkeypatch: pytest.MonkeyPatch, *changed: Metric) -> None:
-    by_name = {metric.name: metric for metric in changed}
-    install_game(monkeypatch, replace(get_game("bargaining"), metrics=by_name))
 
 
 def test_frames_use_stored_metrics(path: Path) -> None:
@@ -81,15 +75,10 @@ def constant(result: Result) -> float:
     return 1.0
 
 
-def boom(result: Result) -> float:
-    """Fail."""
-    raise ZeroDivisionError
-
-
 def test_failing_or_unknown_metrics_are_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change_metrics(monkeypatch, Metric("boom", boom), Metric("constant", constant))
+    with_metrics(monkeypatch, Metric("boom", boom), Metric("constant", constant))
     path = play(tmp_path, SMALL)
     assert frame_of(path, only=["constant"])["constant"].unique().to_list() == [1.0]
     with pytest.raises(ct.frames.MetricError, match="boom"):
@@ -105,16 +94,16 @@ def test_failing_or_unknown_metrics_are_not_stored(
 def test_definitions_depend_on_code_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
     of_game = MetricSet.of("bargaining").definitions
     assert of_game is not None
-    change_metrics(monkeypatch, Metric("constant", constant))
+    with_metrics(monkeypatch, Metric("constant", constant))
     first = MetricSet.of("bargaining").definitions
-    change_metrics(monkeypatch, Metric("constant", constant, bounds=(0.0, 1.0)))
+    with_metrics(monkeypatch, Metric("constant", constant, bounds=(0.0, 1.0)))
     assert len({of_game, first, MetricSet.of("bargaining").definitions}) == 3
     monkeypatch.setattr(constant, "__module__", "__main__")  # as if entered interactively
-    change_metrics(monkeypatch, Metric("typed", constant))
+    with_metrics(monkeypatch, Metric("typed", constant))
     assert MetricSet.of("bargaining").definitions is None
     monkeypatch.undo()
     monkeypatch.setattr(metrics, "__version__", "9")
     metrics._metric_set.cache_clear()
-    change_metrics(monkeypatch, Metric("constant", constant))
+    with_metrics(monkeypatch, Metric("constant", constant))
     assert MetricSet.of("bargaining").definitions != first
     metrics._metric_set.cache_clear()

@@ -18,8 +18,9 @@ from cheaptalk.records.store import postgres, schema
 from cheaptalk.records.store.backend import StoreError, StoreLocked, StoreNotFound
 from cheaptalk.records.store.migration import VIEWS, drop_views
 from tests.conftest import Command
-from tests.fakes import Canned, essence, spec, study, with_model
+from tests.fakes import Canned, spec, study, with_model
 from tests.postgres import LACKING, Databases, Server, serving
+from tests.records.stored import essences
 from tests.records.test_copying import read_tables
 from tests.records.test_migrations import check_earlier_store, describe_schema, restore_0011
 
@@ -48,10 +49,6 @@ def new(server: Server) -> Databases:
 def url(new: Databases) -> str:
     """A new database."""
     return new.new()
-
-
-def essences(store: Store) -> dict[str, Any]:
-    return {record.id: essence(record) for record in store.records("small", bodies=True)}
 
 
 def read_view(store: Store, view: str, *columns: str) -> list[str]:

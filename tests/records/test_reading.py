@@ -31,18 +31,11 @@ def test_studies_are_listed_with_match_counts(store: Store) -> None:
     first, second = store.studies()
     assert (first.name, first.spec) == ("shelf", {"name": "shelf"})
     assert first.counts == {"finished": 2, "forfeited": 1}
+    statuses = store.statuses(["a", "c", "unknown"])
+    assert statuses == {"a": Status.FINISHED, "c": Status.FORFEITED}
     assert (second.name, second.counts) == ("empty", {})
     assert first.created <= second.created
     assert store.study("empty") == second
-
-
-def test_statuses_omit_unknown_matches(store: Store) -> None:
-    shelf = Shelf(store)
-    shelf.add("a", "b")
-    shelf.add("c", status=Status.FAILED, reason="out of order")
-    statuses = store.statuses(["a", "c", "unknown"])
-    assert statuses == {"a": Status.FINISHED, "c": Status.FAILED}
-    assert store.statuses([]) == {}
 
 
 def test_records_are_read_in_storage_order(store: Store) -> None:
@@ -76,6 +69,8 @@ def test_records_can_be_filtered(store: Store) -> None:
     shelf.add("a", "b")
     other.add("c")
     adopt(store, other.study, ["b"])
+    studies = [browsing.studies_of(store, id_) for id_ in ("a", "b", "gone")]
+    assert studies == [["shelf"], ["shelf", "other"], []]
     failed = schema.matches.c.id != "b"
     assert [record.id for record in store.records()] == ["a", "b", "c"]
     assert [record.id for record in store.records("other")] == ["b", "c"]
@@ -283,14 +278,6 @@ def test_match_is_read_with_body_and_labels(store: Store) -> None:
             browsing.match(store, "gone", study)
     with pytest.raises(StoreError, match='no match "elsewhere" in shelf'):
         browsing.match(store, "elsewhere", "shelf")
-
-
-def test_studies_of_a_match_are_listed(store: Store) -> None:
-    TwoGames(store)
-    adopt(store, Shelf(store, "other").study, ["3"])
-    assert browsing.studies_of(store, "3") == ["shelf", "other"]
-    assert browsing.studies_of(store, "4") == ["shelf"]
-    assert browsing.studies_of(store, "gone") == []
 
 
 def test_status_counts_matches_in_progress_separately(store: Store) -> None:

@@ -47,22 +47,18 @@ def test_replacement_names_its_predecessor(store: ct.Store) -> None:
         assert original.kinds[seat]["refused"] == 1
 
 
-def test_standing_reports_drops_and_replacements(store: ct.Store) -> None:
+def test_standing_and_exports_contain_drops_and_replacements(
+    store: ct.Store, tmp_path: Path
+) -> None:
+    exported = export(store, "small", tmp_path / "out").path / "matches.csv"
+    rows = {row["match_id"]: row for row in read_csv(exported)}
     standing, before = Standing(store, "small"), predecessors(store, "small")
     for record in store.records("small"):
-        stand = standing.of(record)
+        row, stand = rows[record.id], standing.of(record)
         refused = [at for at, kinds in record.kinds.items() if kinds.get("refused")]
         assert stand.dropped == bool(refused)
         assert stand.dropped_because == (f"{refused[0]} refused" if refused else None)
         assert stand.replaces == before.get(record.id)
-
-
-def test_export_contains_drops_and_replacements(store: ct.Store, tmp_path: Path) -> None:
-    done = export(store, "small", tmp_path / "out")
-    rows = {row["match_id"]: row for row in read_csv(done.path / "matches.csv")}
-    standing = Standing(store, "small")
-    for record in store.records("small"):
-        row, stand = rows[record.id], standing.of(record)
         assert row["dropped"] == str(stand.dropped).lower()
         assert row["dropped_because"] == (stand.dropped_because or "")
         assert row["replaces"] == (stand.replaces or "")

@@ -1,5 +1,6 @@
 """The store file: creation, opening, errors, locks, and a full disk."""
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -9,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -21,8 +21,8 @@ from cheaptalk.records import Status, Store, StoreError, StoreLocked, StoreNotFo
 from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
-from tests.fakes import Canned, essence, study, with_model
-from tests.records.stored import Shelf, call_row, insert_calls, read_files
+from tests.fakes import Canned, study, with_model
+from tests.records.stored import Shelf, call_row, essences, insert_calls, read_files, set_pragma
 
 # Opening
 
@@ -148,6 +148,24 @@ def test_opening_a_store_changes_nothing(tmp_path: Path) -> None:
     assert read_files(tmp_path) == before
 
 
+@pytest.mark.file
+def test_read_only_store_is_read_without_new_files(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ct.run(study(), store)
+    store.close()
+    before = read_files(store.path.parent)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with Store.open(store.path) as reader:
+        records = list(reader.records("small", bodies=True))
+        assert all(record.replay().outcome is not None for record in records)
+        assert read_files(store.path.parent) == before
+        with pytest.raises(StoreError, match="the file is not writable"):
+            reader.register_study("other", {})
+    assert len(records) > 0
+    assert read_files(store.path.parent) == before
+
+
 def test_copy_without_log_allows_concurrent_readers(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
     fill_store(path, 3)
@@ -203,16 +221,6 @@ def held_by(program: str, path: Path | str) -> Iterator[None]:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         yield
-
-
-def set_pragma(store: Store, pragma: str) -> None:
-    """Run a pragma at the start of every connection of a store."""
-
-    def run(connection: sqlite3.Connection, _: object) -> None:
-        connection.execute(f"PRAGMA {pragma}")
-
-    sa.event.listen(store.engine, "connect", run)
-    store.engine.dispose()
 
 
 def test_second_writer_is_rejected(
@@ -308,6 +316,32 @@ def test_unwritable_lock_file_raises_error(store: Store) -> None:
 
 
 @pytest.mark.file
+def test_lock_folder_of_another_user_is_skipped(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / f"cheaptalk-locks-{os.getuid()}"
+    folder.symlink_to(tmp_path)
+    with store.writing():
+        (kept,) = folder.with_name(f"{folder.name}-1").glob("*.lock")
+    for number in range(2, 10):
+        folder.with_name(f"{folder.name}-{number}").write_text("")
+    with store.writing():
+        assert kept.exists()
+    shutil.rmtree(kept.parent)
+    kept.parent.write_text("")
+    with (
+        pytest.raises(StoreError, match=r"cannot create a lock folder: .* belong to other users"),
+        store.writing(),
+    ):
+        pass
+    monkeypatch.delattr("os.getuid")  # as in Windows
+    monkeypatch.setenv("LOGNAME", "ann")
+    with store.writing():
+        assert [*tmp_path.glob("cheaptalk-locks-ann/*.lock")]
+
+
+@pytest.mark.file
 def test_transaction_of_another_program_raises_error(store: Store) -> None:
     Shelf(store).add("before")
     set_pragma(store, "busy_timeout=20")
@@ -342,11 +376,6 @@ def limit_growth(store: Store, pages: int) -> None:
     set_pragma(store, f"max_page_count={now + pages}")
 
 
-def essences(path: Path) -> dict[str, Any]:
-    with Store.open(path) as store:
-        return {record.id: essence(record) for record in store.records(bodies=True)}
-
-
 @pytest.mark.file
 def test_study_resumes_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 4)
@@ -360,14 +389,13 @@ def test_study_resumes_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.Mon
         kept = store.studies()[0].counts["finished"]
         assert 0 < kept < 40
         assert kept % 4 == 0
-    stopped = essences(path)
-    with Store.open(path) as store:
+        stopped = essences(store)
+    with Store.open(path) as store, Store.open(reference, create=True) as other:
         assert store.check() is None
         progress = ct.run(small, store)
         assert (progress.before, progress.done) == (kept, 40)
-    with Store.open(reference, create=True) as store:
-        ct.run(small, store)
-    assert essences(path) == essences(reference) == essences(reference) | stopped
+        ct.run(small, other)
+        assert essences(store) == essences(other) == essences(other) | stopped
 
 
 @pytest.mark.file
@@ -403,14 +431,10 @@ def test_registering_twice_or_nothing_changes_nothing(store: Store) -> None:
     assert {ids["fair"], ids["firm"]} == set(first.seats.values())
     assert store.register_players({}) == ids
     assert len(set(ids.values())) == 3
-
-
-def test_roster_can_be_relabelled_and_empty(store: Store) -> None:
-    shelf = Shelf(store)
-    shelf.add("m")
-    store.register_roster(shelf.study, {shelf.seats["alice"]: "just"})
-    store.register_roster(shelf.study, {})
-    store.add(shelf.study, [])
+    first.add("m")
+    store.register_roster(first.study, {first.seats["alice"]: "just"})
+    store.register_roster(first.study, {})
+    store.add(first.study, [])
     (record,) = store.records("shelf")
     assert (record.label("alice"), record.label("bob")) == ("just", "firm")
 

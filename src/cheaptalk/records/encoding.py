@@ -44,7 +44,7 @@ def standard_json(data: Any, **layout: Any) -> str:
     try:
         return encoder.encode(data)
     except ValueError:
-        return encoder.encode(_finite(data))
+        return encoder.encode(_throughout(data, _finite))
 
 
 @cache
@@ -52,16 +52,8 @@ def _encoder(**layout: Any) -> json.JSONEncoder:
     return json.JSONEncoder(allow_nan=False, **layout)
 
 
-def _finite(data: Any) -> Any:
-    match data:
-        case float():
-            return data if math.isfinite(data) else None
-        case dict():
-            return {key: _finite(value) for key, value in data.items()}
-        case list() | tuple():
-            return [_finite(value) for value in data]
-        case _:
-            return data
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def pack(data: Mapping[str, Any]) -> bytes:

@@ -106,10 +106,9 @@ def seat_view(record: MatchRecord, actor: str) -> SeatView:
         UnknownName: the match has no such actor.
         ReplayMismatch: the installed rules can't replay the match.
     """
-    seats = {game_actor.name: game_actor.seat for game_actor in record.rules.actors}
-    if actor not in seats:
-        raise unknown("actor", actor, list(seats))
-    seat, payoff = seats[actor], None
+    if actor not in record.at:
+        raise unknown("actor", actor, list(record.at))
+    seat, payoff = record.at[actor], None
     lines = transcript(record) if "answers" in record.body else []
     if record.outcome is not None:
         payoff = record.rules.payoffs(record.result().outcome)[actor]
@@ -188,11 +187,10 @@ class _Writer:
         self.table = table
         self.answers: dict[tuple[int, str], AnswerRecord] = {}
         self.read = dict.fromkeys(table.heard, 0)
-        seats = {actor.name: actor.seat for actor in table.game.actors}
-        self.names = {actor: table.game.called(seat) for actor, seat in seats.items()}
+        self.names = {actor: table.game.called(seat) for actor, seat in record.at.items()}
         self.tellers: dict[str, Teller] = {
             actor: style(record.game, record.seats[seat]["spec"].get("style")).to(table.game, actor)
-            for actor, seat in seats.items()
+            for actor, seat in record.at.items()
         }
 
     def news(self) -> list[Line]:
