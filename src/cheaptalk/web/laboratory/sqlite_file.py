@@ -1,7 +1,7 @@
 """The SQLite file of a laboratory: its tables, schema version and transactions."""
 
 import sqlite3
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -61,6 +61,7 @@ audit: sa.Table = sa.Table(
 )
 
 
+SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
 LOCK_TIMEOUT = 10
 """Seconds to wait for another writer."""
 
@@ -83,15 +84,18 @@ class SqliteFile:
         sa.event.listen(self.engine, "connect", _set_up)
         sa.event.listen(self.engine, "begin", _begin)
         self._writes = self.engine.execution_options(writes=True)
-        try:
-            path.touch(mode=0o600)
-            self._open()
-        except OSError as error:
-            raise CheaptalkError(f"{path} cannot be written: {error.strerror}") from error
-        except sa.exc.DatabaseError as error:
-            raise CheaptalkError(
-                f"{path} cannot be used ({error.orig}); move it away, or restore a backup"
-            ) from error
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            try:
+                path.touch(mode=0o600)
+                self._open()
+            except OSError as error:
+                raise CheaptalkError(f"{path} cannot be written: {error.strerror}") from error
+            except sa.exc.DatabaseError as error:
+                raise CheaptalkError(
+                    f"{path} cannot be used ({error.orig}); move it away, or restore a backup"
+                ) from error
+            stack.pop_all()
 
     def _open(self) -> None:
         with self.writing() as connection:
@@ -128,10 +132,8 @@ class SqliteFile:
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin where _begin says, DDL included
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA secure_delete=ON")
+    for setting in SETTINGS:
+        connection.execute(f"PRAGMA {setting}")
 
 
 def _begin(connection: sa.Connection) -> None:
