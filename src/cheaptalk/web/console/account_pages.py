@@ -87,14 +87,14 @@ async def log_in(visit: CurrentVisit) -> Response:
             page.headers["Retry-After"] = str(round(error.wait))
         return page
     if visit.login is not None:
-        await run_in_threadpool(accounts.log_out, visit.account, visit.token)
+        await run_in_threadpool(accounts.staff.log_out, visit.account, visit.token)
     visit.renew(token)
     return visit.go(to if to and CONSOLE_PATH.fullmatch(to) else "/")
 
 
 def log_out(visit: CurrentVisit) -> Response:
     """End the login session in the database and in the browser."""
-    visit.authentication.accounts.log_out(visit.account, visit.token)
+    visit.authentication.accounts.staff.log_out(visit.account, visit.token)
     visit.forget()
     return visit.go("/login")
 

@@ -16,10 +16,10 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from cheaptalk.reports.pages import environment
-from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
+from cheaptalk.web.console.accounts import Accounts, equal_texts
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.audit import Detail
-from cheaptalk.web.laboratory.staff import Account, Login, Role
+from cheaptalk.web.laboratory.staff import SESSION_SECONDS, Account, Login, Role, new_token
 from cheaptalk.web.posted import Limit, asker, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
@@ -239,7 +239,7 @@ class Authentication:
         """Check a request's access to its route; this is the only access check."""
         route = (request.method, request.scope["route"].path)
         token = request.cookies.get(COOKIE)
-        login = await run_in_threadpool(self.accounts.login, token) if token else None
+        login = await run_in_threadpool(self.accounts.staff.login, token) if token else None
         visit = request.state.visit = Visit(self, request, login)
         if request.method != "GET":
             client = login.account.name if login else asker(request)

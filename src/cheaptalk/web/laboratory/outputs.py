@@ -24,9 +24,6 @@ from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.study_status import StudyStatuses
 from cheaptalk.web.problems import problem_of
 
-FORMS = ["csv", "parquet", "jsonl", "chats"]
-"""The formats of exports."""
-
 VIEWER = ("--viewer", "../transcripts")
 """Option for links from a page to the transcripts in the console."""
 
@@ -48,22 +45,13 @@ class Output(NamedTuple):
     problem: str = ""
 
 
-class _Order(NamedTuple):
-    """A requested output with its file, title, command and source studies."""
-
-    file: str
-    title: str
-    arguments: tuple[str, ...]
-    studies: tuple[str, ...]
-
-
 class Making(NamedTuple):
     """The current or latest output of a study, and the task that creates it.
 
     The task returns the reason why it failed, or "".
     """
 
-    order: _Order
+    title: str
     task: asyncio.Task[str]
 
     @property
@@ -88,7 +76,7 @@ class _Note(BaseModel):
 class Outputs(Commands):
     """The outputs of a laboratory's studies, created one at a time per study.
 
-    Methods raise :class:`.UnknownName` for an unknown study, recipe, format or file. Methods that
+    Methods raise :class:`.UnknownName` for an unknown study, recipe or file. Methods that
     start an output raise :class:`.StoreError` for a study without matches, and
     :class:`.ControlError` while another output of the study is being made.
     """
@@ -121,30 +109,23 @@ class Outputs(Commands):
     async def report(self, name: str, recipe: str | None = None) -> None:
         """Start creating a study's report or, with ``recipe``, a recipe's tables and figures."""
         if recipe is None:
-            output = _Order("report.html", "Report", ("report", name, *VIEWER), (name,))
-        else:
-            recipes = await asyncio.to_thread(dict, RECIPES)
-            if recipe not in recipes:
-                raise unknown("recipe", recipe, sorted(recipes))
-            arguments = ("report", name, "--recipe", recipe, *VIEWER)
-            title = f"Report: {recipes[recipe].title}"
-            output = _Order(f"recipe-{recipe}.html", title, arguments, (name,))
-        await self._begin(name, output)
+            await self._begin(name, "report.html", "Report", "report", name, *VIEWER)
+            return
+        recipes = await asyncio.to_thread(dict, RECIPES)
+        if recipe not in recipes:
+            raise unknown("recipe", recipe, sorted(recipes))
+        file, title = f"recipe-{recipe}.html", f"Report: {recipes[recipe].title}"
+        await self._begin(name, file, title, "report", name, "--recipe", recipe, *VIEWER)
 
     async def comparison(self, name: str, reference: str) -> None:
         """Start creating a comparison: the reference study's results minus this study's."""
-        other_store = str(self.folder.store(reference))
-        arguments = ("compare", name, reference, "--other-store", other_store, *VIEWER)
+        arguments = (reference, "--other-store", str(self.folder.store(reference)), *VIEWER)
         file, title = f"compare-{reference}.html", f"Comparison with {reference}"
-        output = _Order(file, title, arguments, (name, reference))
-        await self._begin(name, output)
+        await self._begin(name, file, title, "compare", name, *arguments, reference=reference)
 
-    async def export(self, name: str, form: str = "csv") -> None:
-        if form not in FORMS:
-            raise unknown("format", form, FORMS)
-        arguments = ("store", "export", name, "--format", form)
-        output = _Order(f"export-{form}.zip", f"Export ({form})", arguments, (name,))
-        await self._begin(name, output)
+    async def export(self, name: str) -> None:
+        arguments = ("store", "export", name, "--format", "csv")
+        await self._begin(name, "export-csv.zip", "Export (csv)", *arguments)
 
     def making(self, name: str) -> Making | None:
         """Return the latest output that this server has started for a study, or None."""
@@ -187,41 +168,41 @@ class Outputs(Commands):
             note.stem, stored.title, stored.made, stored.matches, stale, stored.policy, problem
         )
 
-    async def _begin(self, name: str, order: _Order) -> None:
+    async def _begin(
+        self, name: str, file: str, title: str, *arguments: str, reference: str | None = None
+    ) -> None:
         async with self.starting(name):
             work = self._works.get(name)
             if work is not None and work.under_way:
                 raise ControlError(
-                    f"{work.order.title} of {name} is in progress; wait until it is complete"
+                    f"{work.title} of {name} is in progress; wait until it is complete"
                 )
             folder = self.folder.outputs(name)
             statuses: dict[str, StudyStatus] = {}
-            for study in order.studies:
+            for study in filter(None, (name, reference)):
                 statuses[study] = await self.statuses.get(study)
                 if not statuses[study].games:
                     raise StoreError(f"{study} has no matches yet; run it first")
-            note = {
-                "title": order.title,
-                "made": time.time(),
-                "matches": statuses[name].done,
-                "policy": page_policy() if order.file.endswith(".html") else "",
-                "seen": _marks(statuses),
-            }
-            folder.mkdir(parents=True, exist_ok=True)
-            half = folder / f".{order.file}"
-            command = await self.begin(
-                name, *order.arguments, "--store", str(self.folder.store(name)), "--out", str(half)
+            note = _Note(
+                title=title,
+                made=time.time(),
+                matches=statuses[name].done,
+                policy=page_policy() if file.endswith(".html") else "",
+                seen=_marks(statuses),
             )
-            task = asyncio.create_task(_finish(command, half, folder / order.file, note))
-            self._works[name] = Making(order, task)
+            folder.mkdir(parents=True, exist_ok=True)
+            half, store = folder / f".{file}", str(self.folder.store(name))
+            command = await self.begin(name, *arguments, "--store", store, "--out", str(half))
+            task = asyncio.create_task(_finish(command, half, folder / file, note))
+            self._works[name] = Making(title, task)
 
 
-def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[object]]:
+def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[Any]]:
     """Return, for each study, a value that changes whenever the study's results change."""
     return {name: status.marker for name, status in statuses.items()}
 
 
-async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:
+async def _finish(command: Command, half: Path, file: Path, note: _Note) -> str:
     """Wait for a command and move its output into place; return an error message or ""."""
     try:
         if await command.ended() == 0:
@@ -233,7 +214,7 @@ async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, o
     return command.error or command.crash or "stopped before it was complete"
 
 
-def _put(half: Path, file: Path, note: Mapping[str, object]) -> None:
+def _put(half: Path, file: Path, note: _Note) -> None:
     half.replace(file)
     with whole_file(file.with_name(f"{file.name}.json")) as text:
-        json.dump(note, text)
+        text.write(note.model_dump_json())

@@ -1,6 +1,7 @@
 """Accounts of a laboratory, their roles and login sessions."""
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -13,6 +14,10 @@ from cheaptalk.web.laboratory.drafts import Missing, Taken
 from cheaptalk.web.laboratory.sqlite_file import SqliteFile, accounts, logins
 
 MINUTE = 60.0
+IDLE_SECONDS = 12 * 3600.0
+"""A session ends after this many seconds without a request."""
+SESSION_SECONDS = 7 * 24 * 3600.0
+"""A session ends after this many seconds in any case."""
 
 
 class Role(StrEnum):
@@ -105,15 +110,8 @@ class Staff:
         *,
         one_time: bool,
     ) -> Account:
-        values = {
-            "name": name,
-            "password": password,
-            "one_time": one_time,
-            "role": role.value,
-            "made": self.audit.now(),
-            "disabled": None,
-        }
-        connection.execute(sa.insert(accounts).values(values))
+        values = {"name": name, "password": password, "one_time": one_time, "role": role.value}
+        connection.execute(sa.insert(accounts).values(**values, made=self.audit.now()))
         self.audit.within(connection, by, "account created", name=name, role=role.value)
         return _select(connection, name)
 
@@ -158,31 +156,29 @@ class Staff:
             same = (accounts.c.id == before.id) & (accounts.c.password == before.password)
             connection.execute(sa.update(accounts).where(same).values(password=password))
 
-    def log_in(self, key: int, token: str, expires: float) -> None:
-        now = self.audit.now()
+    def log_in(self, key: int) -> str:
+        """Start a login session of an account, and return its token."""
+        now, token = self.audit.now(), new_token()
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.expires <= now))
-            values = {
-                "token_digest": digest(token),
-                "account_id": key,
-                "made": now,
-                "seen": now,
-                "expires": expires,
-            }
-            connection.execute(sa.insert(logins).values(values))
+            values = {"token_digest": digest(token), "account_id": key}
+            times = {"made": now, "seen": now, "expires": now + SESSION_SECONDS}
+            connection.execute(sa.insert(logins).values(values | times))
+        return token
 
-    def log_out(self, token: str) -> None:
+    def log_out(self, account: Account, token: str) -> None:
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.token_digest == digest(token)))
+            self.audit.within(connection, account.name, "logged out")
 
-    def login(self, token: str, idle: float) -> Login | None:
-        """Extend and return the login session of a token; None if it has timed out."""
+    def login(self, token: str) -> Login | None:
+        """Extend and return the login session of a valid token; None for any other token."""
         now, is_login = self.audit.now(), logins.c.token_digest == digest(token)
         with self.file.reading() as connection:
             row = connection.execute(
                 sa.select(logins.c.seen, logins.c.expires, accounts)
                 .join(accounts, accounts.c.id == logins.c.account_id)
-                .where(is_login, logins.c.expires > now, logins.c.seen > now - idle)
+                .where(is_login, logins.c.expires > now, logins.c.seen > now - IDLE_SECONDS)
                 .where(accounts.c.disabled.is_(None))
             ).first()
         if row is None:
@@ -191,6 +187,11 @@ class Staff:
             with self.file.writing() as connection:
                 connection.execute(sa.update(logins).where(is_login).values(seen=now))
         return Login(_account(row), row.seen, row.expires)
+
+
+def new_token() -> str:
+    """Return a random session token."""
+    return secrets.token_urlsafe(32)
 
 
 def digest(token: str) -> str:
