@@ -150,9 +150,8 @@ class Table:
             await rooms.client.get("/")
             page = await rooms.client.get(f"/games/{table_template.game.name}")
             if not self.walkers:
-                name = re.findall(r'name="offer" value="([^"]+)"', page.text)[0]
-                opened = await rooms.client.post("/open", data={"offer": name})
-                self.walkers[place] = Walker(rooms, opened.headers["location"])
+                assert LINKS.table_template(table_template.name) in page.text
+                self.walkers[place] = await rooms.sit(table_template)
             else:
                 await rooms.client.get(f"/join/{self.room.code}")
                 self.walkers[place] = await rooms.join(self.room.code)
@@ -223,8 +222,7 @@ class Table:
             sent = sent.replace(drawn.encode(), b"DRAWN")
         sent = KEY.sub(b"DRAWN", sent)
         if place in self.walkers:
-            token = self.walkers[place].path.rpartition("/")[2]
-            sent = sent.replace(token.encode(), b"TOKEN")
+            sent = sent.replace(self.walkers[place].token.encode(), b"TOKEN")
         self.steps[place].append(Step(COUNTED.sub(b"", sent), page, heard, question))
 
 
