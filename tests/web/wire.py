@@ -18,6 +18,7 @@ from cheaptalk.web import make_rooms, open_room_manager
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage
 from cheaptalk.web.rooms.table_templates import TableTemplate
+from tests.web.asker import http_scope
 from tests.web.walker import LINKS, Rooms, Walker, posted
 
 READER = b"x-reader"
@@ -100,14 +101,8 @@ class Wire:
         async def send(_message: Message) -> None:
             """Ignore the message, which is already recorded."""
 
-        headers = [(b"host", b"test"), (READER, reader.encode())]
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-            "scheme": "http", "path": f"{path}/events", "raw_path": f"{path}/events".encode(),
-            "query_string": b"after=0", "root_path": "", "headers": headers,
-            "client": ("127.0.0.1", 1), "server": ("test", 80),
-        }  # fmt: skip
-        await self(scope, receive, send)
+        headers = {"host": "test", READER.decode(): reader}
+        await self(http_scope("GET", f"{path}/events?after=0", headers), receive, send)
 
 
 class Table:

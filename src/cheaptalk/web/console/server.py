@@ -131,7 +131,7 @@ async def _error_page(
     visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
     message, status = sentence(error), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500
-    if request.method == "GET" and visit.login and visit.study and may_be_damaged:
+    if request.method == "GET" and visit.user and visit.study and may_be_damaged:
         damages = await known.find(visit.study)
         if damages:
             tab = next((name for name in authentication.tabs() if name == visit.tab), "overview")

@@ -162,8 +162,7 @@ class StudyEditor:
         focus: str = "",
         cost: Markup | None = None,
     ) -> Response:
-        token = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
-        hidden = token if origin is None else token + origin.hidden
+        hidden = visit.csrf_field + (origin.hidden if origin else "")
         form = study_form_page.render_form(
             checked, visit.link(FORM), hidden, focus, cost or Markup()
         )
