@@ -114,9 +114,10 @@ class Visit:
         In addition to the given values, templates get ``visit``, ``link`` and ``token``, the hidden
         field that every form must contain, and, from the URL, ``name`` of the study and ``tab``.
         """
+        study, tab = self.study_and_tab
         common = {
-            "name": self.study,
-            "tab": self.tab,
+            "name": study,
+            "tab": tab,
             "visit": self,
             "link": self.link,
             "token": self.csrf_field,
@@ -167,15 +168,7 @@ class Visit:
             )
 
     @property
-    def study(self) -> str:
-        return self._study_and_tab[0]
-
-    @property
-    def tab(self) -> str:
-        return self._study_and_tab[1]
-
-    @property
-    def _study_and_tab(self) -> tuple[str, str]:
+    def study_and_tab(self) -> tuple[str, str]:
         path = self.request.scope["path"].removeprefix(self.link(""))
         match = re.match("/studies/([^/]+)/([^/]*)", path)
         return (match[1], match[2]) if match else ("", "")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.calls.commands import ControlError
@@ -28,21 +28,23 @@ VIEWER = ("--viewer", "../transcripts")
 """Option for links from a page to the transcripts in the console."""
 
 
-class Output(NamedTuple):
-    """A report, comparison or export of a study.
+class Output(BaseModel):
+    """A report, comparison or export of a study; the last three fields are not stored.
 
     ``made`` and ``matches`` are the time and the number of ended matches when it was started, and
-    ``stale`` says whether results have changed since. ``policy`` is the content security policy of
-    a page, and ``problem`` the reason why the state is unknown.
+    ``seen`` is the state of its source studies at that time. ``policy`` is the content security
+    policy of a page, ``stale`` says whether results have changed since, and ``problem`` is the
+    reason why that is unknown.
     """
 
-    file: str
     title: str
     made: float
     matches: int
-    stale: bool
     policy: str
-    problem: str = ""
+    seen: dict[str, list[Any] | None]
+    file: str = Field("", exclude=True)
+    stale: bool = Field(True, exclude=True)
+    problem: str = Field("", exclude=True)
 
 
 class Making(NamedTuple):
@@ -61,16 +63,6 @@ class Making(NamedTuple):
     @property
     def problem(self) -> str:
         return "" if self.under_way else self.task.result()
-
-
-class _Note(BaseModel):
-    """Stored description of an output, including the state of its source studies."""
-
-    title: str
-    made: float
-    matches: int
-    policy: str
-    seen: dict[str, list[Any] | None]
 
 
 class Outputs(Commands):
@@ -153,20 +145,20 @@ class Outputs(Commands):
         return sorted(listed, key=lambda output: -output.made)
 
     def _read(self, note: Path) -> Output:
+        file, policy, problem = note.stem, page_policy(), ""
         try:
-            stored = _Note.model_validate_json(note.read_bytes())
+            stored = Output.model_validate_json(note.read_bytes())
         except (ValidationError, OSError) as error:
             made, problem = note.stat().st_mtime, problem_of(error, f"the note {note.name}")
-            return Output(note.stem, note.stem, made, 0, True, page_policy(), problem)
+            stored = Output(title=file, made=made, matches=0, policy=policy, seen={})
+            return stored.model_copy(update={"file": file, "problem": problem})
         names = self.folder.names()
         try:
             now = {study: self.statuses.read(study) for study in stored.seen if study in names}
-            stale, problem = stored.seen != json.loads(json.dumps(_marks(now))), ""
+            stale = stored.seen != json.loads(json.dumps(_marks(now)))
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             stale, problem = True, problem_of(error, "one of its studies")
-        return Output(
-            note.stem, stored.title, stored.made, stored.matches, stale, stored.policy, problem
-        )
+        return stored.model_copy(update={"file": file, "stale": stale, "problem": problem})
 
     async def _begin(
         self, name: str, file: str, title: str, *arguments: str, reference: str | None = None
@@ -183,7 +175,7 @@ class Outputs(Commands):
                 statuses[study] = await self.statuses.get(study)
                 if not statuses[study].games:
                     raise StoreError(f"{study} has no matches yet; run it first")
-            note = _Note(
+            output = Output(
                 title=title,
                 made=time.time(),
                 matches=statuses[name].done,
@@ -193,7 +185,7 @@ class Outputs(Commands):
             folder.mkdir(parents=True, exist_ok=True)
             half, store = folder / f".{file}", str(self.folder.store(name))
             command = await self.begin(name, *arguments, "--store", store, "--out", str(half))
-            task = asyncio.create_task(_finish(command, half, folder / file, note))
+            task = asyncio.create_task(_finish(command, half, folder / file, output))
             self._works[name] = Making(title, task)
 
 
@@ -202,11 +194,11 @@ def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[Any]]:
     return {name: status.marker for name, status in statuses.items()}
 
 
-async def _finish(command: Command, half: Path, file: Path, note: _Note) -> str:
+async def _finish(command: Command, half: Path, file: Path, output: Output) -> str:
     """Wait for a command and move its output into place; return an error message or ""."""
     try:
         if await command.ended() == 0:
-            await asyncio.to_thread(_put, half, file, note)
+            await asyncio.to_thread(_put, half, file, output)
             return ""
         half.unlink(missing_ok=True)
     except OSError as error:
@@ -214,7 +206,7 @@ async def _finish(command: Command, half: Path, file: Path, note: _Note) -> str:
     return command.error or command.crash or "stopped before it was complete"
 
 
-def _put(half: Path, file: Path, note: _Note) -> None:
+def _put(half: Path, file: Path, output: Output) -> None:
     half.replace(file)
     with whole_file(file.with_name(f"{file.name}.json")) as text:
-        text.write(note.model_dump_json())
+        text.write(output.model_dump_json())
