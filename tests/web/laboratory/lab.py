@@ -13,7 +13,6 @@ from aiohttp import web
 
 from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
 from cheaptalk.web.laboratory.folder import Folder
-from cheaptalk.web.laboratory.staff import Role
 from tests.fakes import PATIENCE, Server, spec
 from tests.web.console.office import CSRF, PASSWORD, QUICK
 from tests.web.participants.comers import BOT, Comer, Open, people_study
@@ -70,15 +69,10 @@ class Site:
         await self.laboratory.launch(STUDY.name, text)
         self.laboratory.database.drafts.create(STUDY.name, text, "owner")
 
-    async def log_in(self, role: Role = Role.OWNER) -> None:
-        """Log in with a role, creating the account if it is missing."""
-        staff, hashed = self.laboratory.database.staff, QUICK.hash(PASSWORD)
-        if not staff.any():
-            staff.create_owner("owner", hashed)
-        if role is not Role.OWNER:
-            account = staff.invite(role, hashed, role, "owner")
-            staff.set_password(account.id, hashed, role, one_time=False)
-        sent = await self.post("/login", "/login", name=role, password=PASSWORD)
+    async def log_in(self) -> None:
+        """Log in as the laboratory's owner."""
+        self.laboratory.database.staff.create_owner("owner", QUICK.hash(PASSWORD))
+        sent = await self.post("/login", "/login", name="owner", password=PASSWORD)
         assert sent.status_code == 303, sent.text
 
     async def post(self, path: str, page: str = "/", **fields: str) -> httpx2.Response:
