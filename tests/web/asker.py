@@ -58,21 +58,24 @@ class DirectClient:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        route, _, query = path.partition("?")
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-            "scheme": "http", "path": route, "raw_path": route.encode(errors="replace"),
-            "query_string": query.encode(errors="replace"), "root_path": "",
-            "headers": [
-                (name.encode(), text.encode("latin-1", "replace"))
-                for name, text in headers.items()
-            ],
-            "client": ("127.0.0.1", 1), "server": ("test", 80),
-        }  # fmt: skip
-        await self.app(scope, receive, send)
+        await self.app(http_scope(method, path, headers), receive, send)
         body = b"".join(item.get("body", b"") for item in sent)
         fields = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
         return Reply(sent[0]["status"], fields, body.decode(errors="replace"))
+
+
+def http_scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the ASGI scope of a request."""
+    route, _, query = path.partition("?")
+    return {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+        "scheme": "http", "path": route, "raw_path": route.encode(errors="replace"),
+        "query_string": query.encode(errors="replace"), "root_path": "",
+        "headers": [
+            (name.encode(), text.encode("latin-1", "replace")) for name, text in headers.items()
+        ],
+        "client": ("127.0.0.1", 1), "server": ("test", 80),
+    }  # fmt: skip
 
 
 NASTY = [

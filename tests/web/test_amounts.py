@@ -171,8 +171,7 @@ async def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
 
     shown = []
     async with opened(tmp_path, study) as site:
-        comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
-        await comer.come()
+        comer = await site.enter("5f0c0e0e0e0e0e0e0e0e0e0e")
         await comer.to("answer")
         shown.append(comer.page.words)
         await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
@@ -218,8 +217,7 @@ async def test_game_page_explains_how_amounts_become_pay(
 
     async with opened(tmp_path, study) as site:
         site.client.headers["Accept-Language"] = code
-        comer = site.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
-        await comer.come()
+        comer = await site.enter("5f0c0e0e0e0e0e0e0e0e0e0e")
         words = (await comer.to("answer")).words
     if note is None:
         assert not re.search("Your bonus for this game|does not affect", words)

@@ -2,54 +2,24 @@
 
 import asyncio
 import json
-import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
-import uvicorn
+from anyio.from_thread import start_blocking_portal
 
-from cheaptalk.loopback import listening
+import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.rules import Chance, CheaptalkError, games
-from cheaptalk.web import Crowd, Links, Tally, demo, make_rooms, open_room_manager
+from cheaptalk.web import Crowd, Tally
 from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Page
 from tests.conftest import Command
-
-
-@asynccontextmanager
-async def served(where: Path, port: int = 0) -> AsyncIterator[str]:
-    async with open_room_manager(demo(), where) as room_manager:
-        with listening(port) as listener:
-            config = uvicorn.Config(make_rooms(room_manager, Links(b"key")), log_level="warning")
-            server = uvicorn.Server(config)
-            serving = asyncio.create_task(server.serve(sockets=[listener]))
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-            server.should_exit = True
-            await serving
-
-
-@contextmanager
-def serve_in_thread(where: Path) -> Iterator[str]:
-    addresses: SimpleQueue[str] = SimpleQueue()
-    stopped = threading.Event()
-
-    async def main() -> None:
-        async with served(where) as url:
-            addresses.put(url)
-            await asyncio.to_thread(stopped.wait)
-
-    serving = threading.Thread(target=asyncio.run, args=(main(),))
-    serving.start()
-    yield addresses.get()
-    stopped.set()
-    serving.join()
+from tests.web.served import served
 
 
 async def hurry(_seconds: float) -> None:
@@ -62,17 +32,17 @@ def seats(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
         yield from ((record, seat) for seat in record.seats if record.label(seat) == "you")
 
 
-def run_crowd(where: Path, **crowd: Any) -> Tally:
-    async def main() -> Tally:
-        async with served(where) as url:
-            return await Crowd(url, rest=hurry, **crowd).play()
-
-    return asyncio.run(main())
+async def run_crowd(folder: Path, **crowd: Any) -> Tally:
+    folder.mkdir(exist_ok=True)
+    async with served(folder) as rooms:
+        return await Crowd(rooms.url, rest=hurry, **crowd).play()
 
 
 async def test_bots_complete_every_game(tmp_path: Path) -> None:
-    async with served(tmp_path / "s.sqlite") as url:
-        tallies = {game: await Crowd(url, games=[game], rest=hurry).play() for game in games()}
+    async with served(tmp_path) as rooms:
+        crowds = [Crowd(rooms.url, games=[game], rest=hurry) for game in games()]
+        played = await asyncio.gather(*(crowd.play() for crowd in crowds))
+    tallies = dict(zip(games(), played, strict=True))
     assert len(tallies) == 14
     for game, tally in tallies.items():
         assert (tally.matches, tally.errors) == (1, {}), game
@@ -85,15 +55,15 @@ async def test_bots_complete_every_game(tmp_path: Path) -> None:
     assert kinds.total() == sum(tally.moves for tally in tallies.values())
 
 
-def test_same_seed_sends_the_same_answers(tmp_path: Path) -> None:
-    def sent(name: str, seed: int) -> list[dict[str, str]]:
-        tally = run_crowd(tmp_path / name, seed=seed)
+async def test_same_seed_sends_the_same_answers(tmp_path: Path) -> None:
+    async def sent(name: str, seed: int) -> list[dict[str, str]]:
+        tally = await run_crowd(tmp_path / name, seed=seed)
         return [item.fields | {"question": ""} for item in tally.sent]
 
-    first = sent("a.sqlite", 3)
+    first = await sent("a", 3)
     assert first
-    assert first == sent("b.sqlite", 3)
-    assert first != sent("c.sqlite", 4)
+    assert first == await sent("b", 3)
+    assert first != await sent("c", 4)
 
 
 async def test_bots_join_one_another_by_invitation(tmp_path: Path) -> None:
@@ -108,24 +78,22 @@ async def test_bots_join_one_another_by_invitation(tmp_path: Path) -> None:
                 await asyncio.sleep(0)
         await hurry(0)
 
-    async with served(tmp_path / "s.sqlite") as url:
-        host = Crowd(f"{url}/games/chip_trading", seed=1, rest=rest)
-        assert [item.matches for item in ([await host.play(), *await asyncio.gather(*others)])] == [
-            1,
-            2,
-        ]
+    async with served(tmp_path) as rooms:
+        host = Crowd(f"{rooms.url}/games/chip_trading", seed=1, rest=rest)
+        tallies = [await host.play(), *await asyncio.gather(*others)]
+    assert [tally.matches for tally in tallies] == [1, 2]
     with Store.open(tmp_path / "s.sqlite") as store:
         assert len(list(seats(store.records("demo")))) == 3
 
 
 @pytest.mark.parametrize("url", ["foo", "http://127.0.0.1:9", f"http://{'x' * 5000}"])
-def test_bots_without_a_server_fail_at_once(url: str) -> None:
+async def test_bots_without_a_server_fail_at_once(url: str) -> None:
     with pytest.raises(CheaptalkError, match="no server answers at"):
-        asyncio.run(Crowd(url, rest=hurry).play())
+        await Crowd(url, rest=hurry).play()
 
 
-def test_bots_fail_at_once_for_an_unknown_game(tmp_path: Path) -> None:
-    tally = run_crowd(tmp_path / "s.sqlite", games=["no_such_game"])
+async def test_bots_fail_at_once_for_an_unknown_game(tmp_path: Path) -> None:
+    tally = await run_crowd(tmp_path, games=["no_such_game"])
     [error] = tally.errors
     assert error.startswith("no game to play at http://127.0.0.1")
 
@@ -138,8 +106,8 @@ async def test_bot_continues_after_a_server_outage(tmp_path: Path) -> None:
         await asyncio.sleep(0.001)
         await online.wait()
 
-    async with served(tmp_path / "s.sqlite") as url:
-        crowd = Crowd(url, think=1, matches=3, rest=rest, games=["public_goods"])
+    async with served(tmp_path) as rooms:
+        crowd = Crowd(rooms.url, think=1, matches=3, rest=rest, games=["public_goods"])
         playing = asyncio.create_task(crowd.play())
         while len(crowd.tally.sent) < 3:
             await asyncio.sleep(0)
@@ -148,7 +116,7 @@ async def test_bot_continues_after_a_server_outage(tmp_path: Path) -> None:
     while not crowd.tally.lost:
         await asyncio.sleep(0)
     online.clear()
-    async with served(tmp_path / "s.sqlite", int(url.rpartition(":")[2])):
+    async with served(tmp_path, port=rooms.client.base_url.port or 0):
         online.set()
         tally = await playing
     assert (tally.matches, tally.errors) == (3, {})
@@ -195,12 +163,17 @@ def test_guesses_use_earlier_error_messages() -> None:
         assert int(filled["a"]) + int(filled["b"]) == 100
 
 
-def test_command_prints_the_tally(tmp_path: Path, cheaptalk: Command) -> None:
-    with serve_in_thread(tmp_path / "s.sqlite") as url:
-        good = cheaptalk(
-            "study", "bots", f"{url}/games/bargaining", "--bots", "1", "--think-time", "0", "--json"
-        )
-        bad = cheaptalk("study", "bots", f"{url}/p/forged", "--bots", "1")
+def test_command_prints_the_tally(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cheaptalk: Command
+) -> None:
+    monkeypatch.setattr(ct.web, "Crowd", partial(Crowd, rest=hurry))
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(served(tmp_path)) as rooms,
+    ):
+        bots = partial(cheaptalk, "study", "bots", "--bots", "1")
+        good = bots("--think-time", "0", "--json", f"{rooms.url}/games/bargaining")
+        bad = bots(f"{rooms.url}/p/forged")
     tally = json.loads(good.out)
     assert (tally["matches"], tally["lost"], tally["errors"]) == (1, 0, {})
     assert tally["moves"] > 0

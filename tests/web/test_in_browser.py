@@ -9,7 +9,6 @@ import pytest
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web.posted import Limit
 from cheaptalk.web.rooms.languages import languages
-from cheaptalk.web.rooms.table_templates import TableTemplate
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
@@ -36,15 +35,6 @@ def no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limit, "allows", lambda limit, client: True)
 
 
-def table_of(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
-    table_templates = rooms.room_manager.table_templates.values()
-    return next(
-        template
-        for template in table_templates
-        if (template.game.name, len(template.human_seats)) == (game, people)
-    )
-
-
 def browse_rooms(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
     async def work(tab: Tab) -> None:
         async with served(where) as rooms:
@@ -57,7 +47,7 @@ def browse_rooms(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
 async def pages(rooms: Rooms, game: str) -> AsyncIterator[str]:
     """Yield the paths of a game's pages, from its rules to a match's end, each while shown."""
     yield f"/games/{game}"
-    walker = await rooms.sit(table_of(rooms, game))
+    walker = await rooms.sit(game)
     page, answered = await walker.until(">Your turn<", ">The game is over<"), 0
     while ">Your turn<" in page:
         if answered < 2:
@@ -77,8 +67,7 @@ async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
     yield "/"
     yield "/nowhere"
     yield "/p/forged"
-    together = table_of(rooms, "chip_trading", 3)
-    first = await rooms.sit(together)
+    first = await rooms.sit("chip_trading", 3)
     yield first.path
     yield f"/join/{first.room.code}"
     others = [await rooms.join(first.room.code) for _ in range(2)]
@@ -93,7 +82,7 @@ async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
     yield others[0].path
     for element in (first, *others[1:]):
         await element.post({}, "leave")
-    alone = await rooms.sit(table_of(rooms, "bargaining"))
+    alone = await rooms.sit("bargaining")
     await alone.until(">Your turn<")
     alone.room.stage = type(alone.room.stage).BROKEN
     yield alone.path
@@ -116,7 +105,7 @@ def test_all_pages_are_accessible(no_limits: None, game: str, tmp_path: Path) ->
     async def visit(tab: Tab, rooms: Rooms) -> None:
         async for path in pages(rooms, game) if game else other_pages(rooms):
             for width, scheme in LOOKS:
-                address = f"{rooms.client.base_url}".rstrip("/") + path
+                address = rooms.url + path
                 wrong = await violations(tab, address, width, scheme)
                 problems.extend(f"{path[:8]} {width} {scheme}: {item}" for item in wrong)
 
@@ -127,9 +116,9 @@ def test_all_pages_are_accessible(no_limits: None, game: str, tmp_path: Path) ->
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm install axe-core")
 def test_inaccessible_page_is_detected(no_limits: None, tmp_path: Path) -> None:
     async def visit(tab: Tab, rooms: Rooms) -> None:
-        walker = await rooms.sit(table_of(rooms, "guess_the_average"))
+        walker = await rooms.sit("guess_the_average")
         await walker.until(">Your turn<")
-        address = f"{rooms.client.base_url}".rstrip("/") + walker.path
+        address = rooms.url + walker.path
         assert await violations(tab, address, 360, "light") == []
         await tab.run("""{ document.querySelector("main .amount span").remove();
           document.querySelector("main").style.width = "500px";
@@ -153,7 +142,7 @@ def test_match_can_be_played_by_keyboard(no_limits: None, tmp_path: Path) -> Non
     """From the choice of a game to the last page; each answer moves the focus to the next turn."""
 
     async def visit(tab: Tab, rooms: Rooms) -> None:
-        await tab.visit(f"{rooms.client.base_url}")
+        await tab.visit(rooms.url)
         for selector in ('a[href="/games/guess_the_average"]', "main form button"):
             await tab_to(tab, selector)
             await tab.press("Enter")
@@ -177,8 +166,8 @@ def test_match_can_be_played_by_keyboard(no_limits: None, tmp_path: Path) -> Non
 
 def test_turn_is_announced_once_and_the_focus_stays(no_limits: None, tmp_path: Path) -> None:
     async def visit(tab: Tab, rooms: Rooms) -> None:
-        first = await rooms.sit(table_of(rooms, "chip_trading", 3))
-        await tab.visit(f"{rooms.client.base_url}".rstrip("/") + first.path)
+        first = await rooms.sit("chip_trading", 3)
+        await tab.visit(rooms.url + first.path)
         await tab.run(f"{ANNOUNCED}; 0")
         await tab_to(tab, 'form[action$="fill"] button')
         await rooms.join(first.room.code)
@@ -236,9 +225,9 @@ def test_page_and_server_parse_numbers_alike(
     writing = languages()[language].writing
 
     async def visit(tab: Tab, rooms: Rooms) -> None:
-        walker = await rooms.sit(table_of(rooms, "bargaining"))
+        walker = await rooms.sit("bargaining")
         await walker.until(">Your turn<")
-        address = f"{rooms.client.base_url}".rstrip("/") + f"{walker.path}?lang={language}"
+        address = f"{rooms.url}{walker.path}?lang={language}"
         await tab.visit(address)
         money = await tab.run("Number(document.querySelector('[data-whole]').dataset.whole)")
         for written in WRITTEN[language]:
@@ -257,9 +246,9 @@ def test_page_and_server_parse_numbers_alike(
 
 def test_german_numbers_are_submitted_as_typed(no_limits: None, tmp_path: Path) -> None:
     async def visit(tab: Tab, rooms: Rooms) -> None:
-        walker = await rooms.sit(table_of(rooms, "bargaining"))
+        walker = await rooms.sit("bargaining")
         await walker.until(">Your turn<")
-        await tab.visit(f"{rooms.client.base_url}".rstrip("/") + f"{walker.path}?lang=de")
+        await tab.visit(f"{rooms.url}{walker.path}?lang=de")
         await tab.run("document.querySelector('#f-alice_gain').focus()")
         await tab.write("1_0")
         await tab.run("document.querySelector('#f-bob_gain').value = '9.990'")

@@ -152,11 +152,8 @@ async def test_pages_are_in_the_reader_s_language(rooms: Rooms) -> None:
     assert "Spieler beginnen mit den gleichen Chips" in page.text
     action = re.search(r'action="(/open[^"]*)"', page.text)
     assert action is not None
-    table_template = next(
-        template for template in rooms.room_manager.table_templates.values()
-        if template.game.name == "chip_trading" and len(template.human_seats) == 3
-    )  # fmt: skip
-    opened = await client.post(action[1], data={"offer": LINKS.table_template(table_template.name)})
+    offer = LINKS.table_template(rooms.table("chip_trading", 3).name)
+    opened = await client.post(action[1], data={"offer": offer})
     walker = Walker(rooms, opened.headers["location"])
     assert "Warten auf andere Spieler" in await walker.page()
     assert "Spieler 1 (Sie)" in await walker.page()
@@ -167,22 +164,14 @@ async def test_pages_are_in_the_reader_s_language(rooms: Rooms) -> None:
 
 
 async def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
-    paths = []
-
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        table_template = next(
-            template
-            for template in rooms.room_manager.table_templates.values()
-            if len(template.human_seats) == 3
-        )
-        walker = await rooms.sit(table_template)
+        walker = await rooms.sit("", 3)
         assert "waiting for other players" in await walker.page()
         chosen = await rooms.client.get(f"{walker.path}?lang=de")
         assert (chosen.status_code, chosen.headers["location"]) == (303, walker.path)
         assert "Warten auf andere Spieler" in await walker.page()
-        paths.append(walker.path)
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        assert "Warten auf andere Spieler" in await Walker(rooms, paths[0]).page()
+        assert "Warten auf andere Spieler" in await Walker(rooms, walker.path).page()
 
 
 ENGLISH = re.compile(
@@ -214,34 +203,25 @@ async def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
         "players": {"you": {"person": "browser", "style": "plain"}, "bot": {"strategy": "random"}},
     }  # fmt: skip
     async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", language="de") as rooms:
-        walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
+        walker = await rooms.sit("bargaining")
         page = await walker.until("Sie sind an der Reihe")
         assert "You are Alice." in page
         assert walker.room.match.id == walker.room.table_template.match(0, 0).id
 
 
 async def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
-    paths: list[str] = []
-    ids: set[str] = set()
-
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        table_template = next(
-            template for template in rooms.room_manager.table_templates.values()
-            if template.game.name == "negotiation" and len(template.human_seats) == 2
-        )  # fmt: skip
-        first = await rooms.sit(table_template)
+        first = await rooms.sit("negotiation", 2)
         rooms.client.headers["Accept-Language"] = "de"
         second = await rooms.join(first.room.code)
         await first.until("Your turn")
-        paths.extend([first.path, second.path])
-        ids.add(first.room.match.id)
+        match = first.room.match.id
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        first, second = (Walker(rooms, path) for path in paths)
+        first, second = Walker(rooms, first.path), Walker(rooms, second.path)
         assert "You are Alice, and you are the seller" in await first.until("Your turn")
         assert "Sie sind Bob und kaufen ein Produkt" in await second.until("Warten auf Alice")
         await asyncio.gather(first.play(), second.play())
-        ids.add(first.room.match.id)
-    assert len(ids) == 1
+        assert first.room.match.id == match
 
 
 def test_unambiguous_numbers_are_parsed_and_others_rejected() -> None:
@@ -275,11 +255,7 @@ def test_displayed_amounts_can_be_typed_back(value: float, language: str) -> Non
 
 async def test_ambiguous_number_is_rejected_and_kept_in_the_form(rooms: Rooms) -> None:
     rooms.client.headers["Accept-Language"] = "de"
-    table_template = next(
-        template for template in rooms.room_manager.table_templates.values()
-        if template.game.name == "negotiation" and len(template.human_seats) == 1
-    )  # fmt: skip
-    walker = await rooms.sit(table_template)
+    walker = await rooms.sit("negotiation")
     await walker.until("Sie sind an der Reihe")
     key = walker.question.key
     await walker.post({"question": key, "price": "9,000", "message": "Hallo"})

@@ -14,7 +14,6 @@ import pytest
 from cheaptalk.loopback import listening
 from cheaptalk.web.rooms.connections import DESCRIPTORS, Streams
 from tests.web.served import served
-from tests.web.test_in_browser import table_of
 from tests.web.walker import Rooms
 
 DOCS = Path(__file__).parents[2] / "docs" / "people" / "play-in-the-browser.md"
@@ -93,7 +92,7 @@ def one_stream_per_address() -> Iterator[None]:
 @needs_nginx
 async def test_nginx_passes_events_immediately(tmp_path: Path) -> None:
     async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann:
-        walker = await rooms.sit(table_of(rooms, "bargaining"))
+        walker = await rooms.sit("bargaining")
         await walker.until(">Your turn<")
         url = f"http://127.0.0.1:{port}{walker.path}/events?after={walker.visitor.notifier.number}"
         async with ann.get(url) as stream, asyncio.timeout(20):
@@ -108,7 +107,7 @@ async def test_nginx_passes_events_immediately(tmp_path: Path) -> None:
 def test_visitors_behind_nginx_are_limited_by_their_own_addresses(tmp_path: Path) -> None:
     async def main() -> None:
         async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann, visitor(BOB) as bob:
-            tables = [await rooms.sit(table_of(rooms, "bargaining")) for _ in range(2)]
+            tables = [await rooms.sit("bargaining") for _ in range(2)]
             urls = [f"http://127.0.0.1:{port}{table.path}/events" for table in tables]
             forged = {"X-Forwarded-For": "203.0.113.9"}
             async with (
@@ -134,8 +133,8 @@ async def test_nginx_closes_connections_whose_header_never_ends(tmp_path: Path) 
 def test_forwarded_headers_are_ignored_without_a_proxy(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path) as rooms, visitor("127.0.0.1") as ann:
-            base = f"{rooms.client.base_url}".rstrip("/")
-            tables = [await rooms.sit(table_of(rooms, "bargaining")) for _ in range(2)]
+            base = rooms.url
+            tables = [await rooms.sit("bargaining") for _ in range(2)]
             urls = [f"{base}{table.path}/events" for table in tables]
             forged = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
             async with ann.get(urls[0]) as first, ann.get(urls[1], headers=forged) as second:

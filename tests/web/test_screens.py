@@ -38,7 +38,7 @@ async def test_packaged_game_works_with_and_without_a_screen(
     }  # fmt: skip
 
     async with visited(parse_study(written, "here"), tmp_path / "s.sqlite") as rooms:
-        table_template = next(iter(rooms.room_manager.table_templates.values()))
+        (table_template,) = rooms.room_manager.table_templates.values()
         walkers = [await rooms.sit(table_template)]
         walkers += [await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]]
         await asyncio.gather(*(walker.play() for walker in walkers))
@@ -61,7 +61,7 @@ def one_table(game: str, bot: str, **fixed: object) -> Study:
 
 async def sit_down(tab: Tab, rooms: Rooms, game: str, language: str = "en") -> None:
     """Open the first table of a game, and wait for the turn."""
-    address = str(rooms.client.base_url).rstrip("/")
+    address = rooms.url
     await tab.visit(f"{address}/games/{game}?lang={language}", width=360)
     await tab.run("document.querySelector('main form button').click()")
     await tab.until("document.querySelector('form.answer') !== null")

@@ -1,37 +1,29 @@
 """Sites of studies and laboratories opened from Python, as the command serves them."""
 
-import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-import aiohttp
+import httpx2
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.models.http.reach import PUBLIC_ONLY, restricted
 from tests.fakes import study
+from tests.web.served import running
 
 PEOPLE = {"players": {"visitor": {"person": "browser"}, "fair": "equal_split"}, "pairing": "all"}
 
 
-async def page(opened: Callable[[ct.web.Address], AbstractAsyncContextManager[ct.web.Site]]) -> str:
+async def test_study_with_people_has_rooms(tmp_path: Path) -> None:
     with ct.web.listen(0) as listener:
         address = ct.web.own_address(listener)
-        async with opened(address) as site, aiohttp.ClientSession() as session:
-            serving = asyncio.create_task(ct.web.serve_app(site.app, listener, address))
-            async with session.get(site.link) as response:
-                assert response.status == 200
-                text = await response.text()
-            serving.cancel()
-            await asyncio.wait([serving])
-            return text
-
-
-def test_study_with_people_has_rooms(tmp_path: Path) -> None:
-    spec = study(**PEOPLE)
-    text = asyncio.run(page(lambda address: ct.web.open_site(spec, tmp_path / "a.sqlite", address)))
-    assert "bargaining" in text.casefold()
+        async with (
+            ct.web.open_site(study(**PEOPLE), tmp_path / "a.sqlite", address) as site,
+            running(ct.web.serve_app(site.app, listener, address)),
+            httpx2.AsyncClient() as client,
+        ):
+            response = await client.get(site.link)
+    assert response.status_code == 200
+    assert "bargaining" in response.text.casefold()
 
 
 async def test_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:

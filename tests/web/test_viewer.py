@@ -61,22 +61,18 @@ class Viewer:
         return match
 
 
-@pytest.fixture
-def well(folder: Path) -> Iterator[Viewer]:
-    with ct.Store.open(folder / "well.sqlite") as store:
-        yield Viewer(store)
+def viewer_of(name: str) -> Any:
+    """Return a fixture with the viewer of one of the stores."""
+
+    @pytest.fixture
+    def viewer(folder: Path) -> Iterator[Viewer]:
+        with ct.Store.open(folder / f"{name}.sqlite") as store:
+            yield Viewer(store)
+
+    return viewer
 
 
-@pytest.fixture
-def badly(folder: Path) -> Iterator[Viewer]:
-    with ct.Store.open(folder / "badly.sqlite") as store:
-        yield Viewer(store)
-
-
-@pytest.fixture
-def halted(folder: Path) -> Iterator[Viewer]:
-    with ct.Store.open(folder / "halted.sqlite") as store:
-        yield Viewer(store)
+well, badly, halted = map(viewer_of, ("well", "badly", "halted"))
 
 
 def test_studies_link_to_pairings_and_their_matches(badly: Viewer) -> None:

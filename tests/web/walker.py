@@ -13,13 +13,13 @@ from starlette.routing import Mount
 
 from cheaptalk.calls.dispatcher import Models
 from cheaptalk.records import Store
-from cheaptalk.rules import Action, get_game
+from cheaptalk.rules import Action, Table, get_game
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web import Links, make_rooms, open_room_manager
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.room_manager import RoomManager
-from cheaptalk.web.rooms.rooms import Room, Visitor
+from cheaptalk.web.rooms.rooms import Room, Stage, Visitor
 from cheaptalk.web.rooms.seat_sessions import PendingRequest
 from cheaptalk.web.rooms.table_templates import TableTemplate
 
@@ -35,9 +35,23 @@ class Rooms(NamedTuple):
     client: httpx2.AsyncClient
     root: str = ""
 
-    async def sit(self, table_template: TableTemplate, **more: str) -> "Walker":
+    @property
+    def url(self) -> str:
+        return str(self.client.base_url).rstrip("/")
+
+    def table(self, game: str = "", people: int = 1) -> TableTemplate:
+        """Return the first table of a game, or of any game, for a number of people."""
+        return next(
+            template
+            for template in self.room_manager.table_templates.values()
+            if game in ("", template.game.name) and len(template.human_seats) == people
+        )
+
+    async def sit(self, game: str | TableTemplate, people: int = 1, **more: str) -> "Walker":
+        """Open a room at a table, which may be given by its game, and take a seat."""
+        template = self.table(game, people) if isinstance(game, str) else game
         opened = await self.client.post(
-            f"{self.root}/open", data={"offer": LINKS.table_template(table_template.name), **more}
+            f"{self.root}/open", data={"offer": LINKS.table_template(template.name), **more}
         )
         assert opened.status_code == 303, opened.text
         return Walker(self, opened.headers["location"])
@@ -81,13 +95,22 @@ class Walker:
         self.seen: list[str] = []
 
     @property
+    def token(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
     def visitor(self) -> Visitor:
-        return self.rooms.room_manager.visitors[LINKS.visitor(self.path.rpartition("/")[2])]
+        return self.rooms.room_manager.visitors[LINKS.visitor(self.token)]
 
     @property
     def room(self) -> Room:
         assert self.visitor.room is not None
         return self.visitor.room
+
+    @property
+    def table(self) -> Table:
+        assert self.room.table is not None
+        return self.room.table
 
     @property
     def question(self) -> PendingRequest:
@@ -110,6 +133,17 @@ class Walker:
             await asyncio.sleep(0.005)
         raise AssertionError(f"{words} in none of {PATIENCE} pages, the last: {page}")
 
+    async def key(self, words: str = ">Your turn<") -> str:
+        """Wait for a page with words, and return the key of the request on it."""
+        shown = QUESTION.search(await self.until(words))
+        assert shown is not None
+        return shown[1]
+
+    async def end(self) -> None:
+        """Wait until the end of the match is saved."""
+        while self.room.stage is not Stage.OVER:
+            await asyncio.sleep(0)
+
     async def post(self, fields: Mapping[str, str], deed: str = "answer") -> httpx2.Response:
         return await self.rooms.client.post(f"{self.path}/{deed}", data=dict(fields))
 
@@ -120,10 +154,8 @@ class Walker:
 
     def legal(self) -> dict[str, str]:
         """Return a legal answer to the open request, as fields of its form."""
-        table = self.room.table
-        assert table is not None
-        request = table.request(self.question.call.seat)
-        action = get_game(table.game.name).strategies["random"].function(request)
+        request = self.table.request(self.question.call.seat)
+        action = get_game(self.table.game.name).strategies["random"].function(request)
         assert isinstance(action, Action)
         return posted(action, languages()[self.visitor.language].writing)
 

@@ -18,6 +18,7 @@ from cheaptalk.web import make_rooms, open_room_manager
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage
 from cheaptalk.web.rooms.table_templates import TableTemplate
+from tests.web.asker import http_scope
 from tests.web.walker import LINKS, Rooms, Walker, posted
 
 READER = b"x-reader"
@@ -100,14 +101,8 @@ class Wire:
         async def send(_message: Message) -> None:
             """Ignore the message, which is already recorded."""
 
-        headers = [(b"host", b"test"), (READER, reader.encode())]
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-            "scheme": "http", "path": f"{path}/events", "raw_path": f"{path}/events".encode(),
-            "query_string": b"after=0", "root_path": "", "headers": headers,
-            "client": ("127.0.0.1", 1), "server": ("test", 80),
-        }  # fmt: skip
-        await self(scope, receive, send)
+        headers = {"host": "test", READER.decode(): reader}
+        await self(http_scope("GET", f"{path}/events?after=0", headers), receive, send)
 
 
 class Table:
@@ -150,9 +145,8 @@ class Table:
             await rooms.client.get("/")
             page = await rooms.client.get(f"/games/{table_template.game.name}")
             if not self.walkers:
-                name = re.findall(r'name="offer" value="([^"]+)"', page.text)[0]
-                opened = await rooms.client.post("/open", data={"offer": name})
-                self.walkers[place] = Walker(rooms, opened.headers["location"])
+                assert LINKS.table_template(table_template.name) in page.text
+                self.walkers[place] = await rooms.sit(table_template)
             else:
                 await rooms.client.get(f"/join/{self.room.code}")
                 self.walkers[place] = await rooms.join(self.room.code)
@@ -223,8 +217,7 @@ class Table:
             sent = sent.replace(drawn.encode(), b"DRAWN")
         sent = KEY.sub(b"DRAWN", sent)
         if place in self.walkers:
-            token = self.walkers[place].path.rpartition("/")[2]
-            sent = sent.replace(token.encode(), b"TOKEN")
+            sent = sent.replace(self.walkers[place].token.encode(), b"TOKEN")
         self.steps[place].append(Step(COUNTED.sub(b"", sent), page, heard, question))
 
 

@@ -7,7 +7,7 @@ from .rooms.addresses import Address, access_note, own_address, public_address
 from .rooms.demo import demo
 from .rooms.links import Links, load_link_key
 from .rooms.room_manager import open_room_manager
-from .rooms.server import make_rooms, serve_app, serve_rooms
+from .rooms.server import make_rooms, serve_app
 from .sites import Site, open_laboratory, open_site
 from .viewer.viewer import listen, make_viewer, serve
 
@@ -36,6 +36,5 @@ __all__ = [
     "public_address",
     "serve",
     "serve_app",
-    "serve_rooms",
     "set_up_code",
 ]

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HTTPS_ONLY = "max-age=31536000"
@@ -53,15 +54,13 @@ class HeadersMiddleware:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = dict(self.headers)
+                headers = MutableHeaders(scope=message)
                 if message["status"] == 200 and path.startswith("/static/"):
-                    headers["Cache-Control"] = STATIC_CACHING
+                    headers.setdefault("Cache-Control", STATIC_CACHING)
                 if scope["scheme"] == "https":
-                    headers["Strict-Transport-Security"] = HTTPS_ONLY
-                present = {name.lower() for name, _ in message["headers"]}
-                pairs = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
-                missing = [pair for pair in pairs if pair[0] not in present]
-                message = {**message, "headers": [*message["headers"], *missing]}
+                    headers.setdefault("Strict-Transport-Security", HTTPS_ONLY)
+                for name, text in self.headers.items():
+                    headers.setdefault(name, text)
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -31,12 +31,10 @@ def test_foreign_database_is_rejected_and_left_unchanged(
 ) -> None:
     with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
         file.execute(create)
-    file.close()
     with pytest.raises(CheaptalkError, match=message):
         LaboratoryDatabase(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
         tables = file.execute("SELECT name FROM sqlite_schema").fetchall()
-    file.close()
     assert ("accounts",) not in tables
 
 

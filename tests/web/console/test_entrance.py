@@ -7,9 +7,9 @@ import pytest
 from argon2 import PasswordHasher
 
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.web.console.accounts import IDLE_SECONDS, SESSION_SECONDS, Accounts, TooManyLogins
+from cheaptalk.web.console.accounts import Accounts, TooManyLogins
 from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
-from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.laboratory.staff import IDLE_SECONDS, SESSION_SECONDS, Role
 from cheaptalk.web.posted import LoginThrottle
 from tests.web.console.office import PASSWORD, QUICK, ROOT, SECRET, Clock, Office
 
@@ -76,7 +76,7 @@ def test_wrong_passwords_lock_an_address(tmp_path: Path) -> None:
                      lambda: accounts.create_owner("CODE", "eve", PASSWORD, "here")):  # fmt: skip
             with pytest.raises(TooManyLogins):
                 late()
-        assert accounts.login(accounts.log_in("ann", PASSWORD, "there"))
+        assert accounts.staff.login(accounts.log_in("ann", PASSWORD, "there"))
 
 
 def test_correct_passwords_do_not_count_towards_the_limit(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_session_lasts_at_most_a_week(tmp_path: Path) -> None:
         token, end = accounts.log_in("ann", PASSWORD, "here"), clock.time + SESSION_SECONDS
         while clock.time + IDLE_SECONDS - 1 < end:
             clock.time += IDLE_SECONDS - 1
-            assert accounts.login(token)
+            assert accounts.staff.login(token)
         clock.time = end
-        assert accounts.login(token) is None
+        assert accounts.staff.login(token) is None
 
 
 async def test_changing_the_password_ends_other_sessions(office: Office) -> None:

@@ -1,7 +1,7 @@
 """A laboratory for tests: its folder and site, and a model that answers on demand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Semaphore
@@ -13,8 +13,7 @@ from aiohttp import web
 
 from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
 from cheaptalk.web.laboratory.folder import Folder
-from cheaptalk.web.laboratory.staff import Role
-from tests.fakes import PATIENCE, spec
+from tests.fakes import PATIENCE, Server, spec
 from tests.web.console.office import CSRF, PASSWORD, QUICK
 from tests.web.participants.comers import BOT, Comer, Open, people_study
 from tests.web.walker import LINKS
@@ -26,22 +25,23 @@ def laboratory(path: Path, name: str = "small", **changes: Any) -> Folder:
     return Folder(path)
 
 
-async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await condition():
-            await asyncio.sleep(0.02)
-
-
 class Gate:
-    """Hold calls to a model until they are released."""
+    """A model server that holds calls until they are released."""
 
     def __init__(self) -> None:
         self.open = False
         self.waiting = 0
+        self.server = Server(handler=self)
         self._tickets = Semaphore(0)
 
     def release(self, number: int) -> None:
         self._tickets.release(number)
+
+    async def called(self) -> None:
+        """Wait for a call."""
+        async with asyncio.timeout(PATIENCE):
+            while not self.waiting:
+                await asyncio.sleep(0.02)
 
     async def __call__(
         self, request: web.Request, body: dict[str, Any]
@@ -64,15 +64,15 @@ class Site:
         self.laboratory = laboratory
         self.client = client
 
-    async def log_in(self, role: Role) -> None:
-        """Log in with a role, creating the account if it is missing."""
-        staff, hashed = self.laboratory.database.staff, QUICK.hash(PASSWORD)
-        if not staff.any():
-            staff.create_owner("owner", hashed)
-        if role is not Role.OWNER:
-            account = staff.invite(role, hashed, role, "owner")
-            staff.set_password(account.id, hashed, role, one_time=False)
-        sent = await self.post("/login", "/login", name=role, password=PASSWORD)
+    async def open_study(self, text: str = TEXT) -> None:
+        """Launch the study with people, and save its design in the console."""
+        await self.laboratory.launch(STUDY.name, text)
+        self.laboratory.database.drafts.create(STUDY.name, text, "owner")
+
+    async def log_in(self) -> None:
+        """Log in as the laboratory's owner."""
+        self.laboratory.database.staff.create_owner("owner", QUICK.hash(PASSWORD))
+        sent = await self.post("/login", "/login", name="owner", password=PASSWORD)
         assert sent.status_code == 303, sent.text
 
     async def post(self, path: str, page: str = "/", **fields: str) -> httpx2.Response:

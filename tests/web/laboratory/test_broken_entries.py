@@ -11,7 +11,6 @@ import cheaptalk as ct
 from cheaptalk.web import make_viewer
 from cheaptalk.web.bots.pages import Page
 from cheaptalk.web.console.study_pages import DEFAULT_DESIGN, check_design
-from cheaptalk.web.laboratory.staff import Role
 from tests.played import WELL, play
 from tests.web.laboratory.lab import STUDY, TEXT, Site, site
 
@@ -36,7 +35,7 @@ def words(text: str) -> str:
 
 
 async def test_unreadable_draft_is_listed_with_its_problem(lab: Site) -> None:
-    await lab.log_in(Role.OWNER)
+    await lab.log_in()
     drafts = lab.laboratory.database.drafts
     for name, text in {"sound": DEFAULT_DESIGN.format(name="sound"), **DRAFTS}.items():
         drafts.create(name, text, "owner")
@@ -102,7 +101,7 @@ async def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None
         '{"title": "Compared", "made": 1, "matches": 2, "policy": "", "seen": {"store": []}}'
     )
     async with site(tmp_path) as lab:
-        await lab.log_in(Role.OWNER)
+        await lab.log_in()
         for name in (*texts, "text", "empty"):
             draft = texts.get(name, DEFAULT_DESIGN.format(name=name))
             lab.laboratory.database.drafts.create(name, draft, "owner")
@@ -133,7 +132,7 @@ async def test_pages_of_a_damaged_store_list_its_problems(tmp_path: Path) -> Non
     play(tmp_path, WELL | {"name": "status"})
     _damage(tmp_path / "status.sqlite", "matches", "status")
     async with site(tmp_path) as lab:
-        await lab.log_in(Role.OWNER)
+        await lab.log_in()
         for name, text in (texts | {STUDY.name: TEXT}).items():
             lab.laboratory.database.drafts.create(name, text, "owner")
         await lab.laboratory.launch(STUDY.name, TEXT)
@@ -162,9 +161,8 @@ async def test_pages_of_a_damaged_store_list_its_problems(tmp_path: Path) -> Non
 
 
 async def test_missing_participant_of_a_sound_store_returns_404(lab: Site) -> None:
-    await lab.log_in(Role.OWNER)
-    lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-    await lab.laboratory.launch(STUDY.name, TEXT)
+    await lab.log_in()
+    await lab.open_study()
     missing = await lab.get("/studies/people/participants/nobody")
     assert missing.status_code == 404
     assert "Problems in the store" not in missing.text

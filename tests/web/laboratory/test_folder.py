@@ -12,7 +12,6 @@ import cheaptalk as ct
 from cheaptalk.rules import CheaptalkError, UnknownName
 from cheaptalk.web.laboratory.drafts import BadName
 from cheaptalk.web.laboratory.folder import STORE_ENDS, Folder
-from cheaptalk.web.laboratory.staff import Role
 from tests.fakes import spec
 from tests.web.laboratory.lab import STUDY, TEXT, Site, laboratory, site
 
@@ -50,7 +49,7 @@ def test_no_file_belongs_to_two_studies(tmp_path: Path) -> None:
 
 
 async def test_deleting_a_study_deletes_only_its_files(tmp_path: Path, lab: Site) -> None:
-    await lab.log_in(Role.OWNER)
+    await lab.log_in()
     files = {}
     for name in HOSTILE:
         lab.laboratory.database.drafts.create(name, "name: x", "owner")

@@ -1,5 +1,6 @@
 """Outputs of studies on a server: reports, comparisons and exports, and whether they are stale."""
 
+import asyncio
 import re
 import zipfile
 from pathlib import Path
@@ -14,8 +15,8 @@ from cheaptalk.rules import UnknownName
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.study_status import StudyStatuses
-from tests.fakes import spec
-from tests.web.laboratory.lab import laboratory, wait_until
+from tests.fakes import PATIENCE, spec
+from tests.web.laboratory.lab import laboratory
 
 VARIED: dict[str, Any] = {
     "games": [{"game": "bargaining", "fixed": {"horizon": 2}, "grid": {"money": [10, 99]}}]
@@ -28,14 +29,11 @@ def play_study(folder: Folder, name: str, **changes: object) -> None:
 
 
 async def finish(outputs: Outputs, name: str) -> str:
-    async def finished() -> bool:
-        making = outputs.making(name)
-        assert making is not None
-        return not making.under_way
-
-    await wait_until(finished)
+    """Wait until a study's output is made, and return why it failed, or ""."""
     making = outputs.making(name)
     assert making is not None
+    await asyncio.wait([making.task], timeout=PATIENCE)
+    assert not making.under_way
     return making.problem
 
 
@@ -108,7 +106,7 @@ async def test_failed_output_explains_why_and_leaves_no_file(tmp_path: Path) -> 
         for name in ("../small", "small/..", ""):
             for call in (
                 outputs.report(name), outputs.report("small", name),
-                outputs.comparison("small", name), outputs.export("small", name),
+                outputs.comparison("small", name), outputs.export(name),
                 outputs.listed(name), outputs.output("small", name),
             ):  # fmt: skip
                 with pytest.raises(UnknownName):

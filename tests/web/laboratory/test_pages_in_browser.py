@@ -1,8 +1,7 @@
 """Pages of participants and of the console in a browser: accessible, also on a phone."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -20,6 +19,7 @@ from tests.reports.browser import Tab, browse
 from tests.web.console.office import PASSWORD, QUICK
 from tests.web.laboratory.lab import STUDY, TEXT
 from tests.web.participants.comers import Comer, Open
+from tests.web.served import running
 from tests.web.test_in_browser import AXE, TOO_WIDE, violations
 from tests.web.walker import LINKS
 
@@ -36,12 +36,8 @@ async def served_laboratory(folder: Path) -> AsyncIterator[tuple[Laboratory, str
         address = own_address(listener)
         async with Laboratory(folder, database, LINKS, address) as laboratory:
             database.staff.create_owner("owner", QUICK.hash(PASSWORD))
-            app = make_laboratory(laboratory)
-            serving = asyncio.create_task(serve_app(app, listener, address))
-            yield laboratory, address.url
-            serving.cancel()
-            with suppress(asyncio.CancelledError):
-                await serving
+            async with running(serve_app(make_laboratory(laboratory), listener, address)):
+                yield laboratory, address.url
 
 
 async def log_in(tab: Tab, console: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,28 +15,30 @@ from cheaptalk.studies.status import Stage
 from cheaptalk.web.laboratory import commands
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.runs import Runs
-from tests.fakes import Server, with_model
-from tests.web.laboratory.lab import Gate, laboratory, wait_until
+from tests.fakes import PATIENCE, with_model
+from tests.web.laboratory.lab import Gate, laboratory
 
 
 async def wait_for(runs: Runs, *stages: Stage) -> StudyStatus:
     """Wait until the small study's run is at one of the stages, and return its status."""
-    statuses: list[StudyStatus] = []
+    async with asyncio.timeout(PATIENCE):
+        while (status := await runs.status("small")).stage not in stages:
+            await asyncio.sleep(0.02)
+    return status
 
-    async def arrived() -> bool:
-        statuses[:] = [await runs.status("small")]
-        return statuses[0].stage in stages
 
-    await wait_until(arrived)
-    return statuses[0]
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """A gate in front of a model server."""
+    gate = Gate()
+    with gate.server:
+        yield gate
 
 
 async def wait_for_matches(runs: Runs) -> None:
-    async def has_live_matches() -> bool:
-        state = (await runs.status("small")).run
-        return state is not None and state.live > 0
-
-    await wait_until(has_live_matches)
+    async with asyncio.timeout(PATIENCE):
+        while (run := (await runs.status("small")).run) is None or not run.live:
+            await asyncio.sleep(0.02)
 
 
 async def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
@@ -52,77 +55,60 @@ async def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
         assert (await later.status("small")).stage is Stage.DONE
 
 
-def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
-    tmp_path: Path,
+async def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
+    tmp_path: Path, gate: Gate
 ) -> None:
-    gate = Gate()
-
-    async def main(server: Server) -> None:
-        async with Runs(laboratory(tmp_path, **with_model(server.url)), workers=1) as runs:
+    async with Runs(laboratory(tmp_path, **with_model(gate.server.url)), workers=1) as runs:
+        await runs.start("small")
+        with pytest.raises(ControlError, match="already in progress"):
             await runs.start("small")
-            with pytest.raises(ControlError, match="already in progress"):
-                await runs.start("small")
-            await wait_for_matches(runs)
-            await runs.pause("small")
-            assert (await runs.status("small")).stage is Stage.PAUSED
-            await runs.set("small", concurrency=2, budget={"calls": 1000})
-            tuned = (await runs.status("small")).run
-            assert tuned is not None
-            assert (tuned.concurrency, tuned.budget["calls"]) == (2, 1000)
-            with pytest.raises(ControlError, match="budget"):
-                await runs.set("small", budget={"calls": -1})
-            await runs.resume("small")
-            assert (await runs.status("small")).stage is Stage.RUNNING
-            gate.release(3)
-            await runs.stop("small")
-            gate.open = True
-            stopped = await wait_for(runs, Stage.STOPPED, Stage.DONE, Stage.FAILED)
-            assert stopped.stage is Stage.STOPPED
-            assert stopped.reason == "the run was stopped on request"
-            assert stopped.done < 6
-            await runs.resume("small")
-            done = await wait_for(runs, Stage.DONE, Stage.FAILED)
-            assert done.counts == {Status.FINISHED: 6}
-            assert (done.cost.calls, done.cost.unresolved) == (
-                len(server.calls), 0,
-            )  # fmt: skip
-        assert len(set(server.calls)) == len(server.calls)
-
-    with Server(handler=gate) as server:
-        asyncio.run(main(server))
+        await wait_for_matches(runs)
+        await runs.pause("small")
+        assert (await runs.status("small")).stage is Stage.PAUSED
+        await runs.set_budget("small", 1000)
+        changed = (await runs.status("small")).run
+        assert changed is not None
+        assert changed.budget["dollars"] == 1000
+        with pytest.raises(ControlError, match="budget"):
+            await runs.set_budget("small", -1)
+        await runs.resume("small")
+        assert (await runs.status("small")).stage is Stage.RUNNING
+        gate.release(3)
+        await runs.stop("small")
+        gate.open = True
+        stopped = await wait_for(runs, Stage.STOPPED, Stage.DONE, Stage.FAILED)
+        assert stopped.stage is Stage.STOPPED
+        assert stopped.reason == "the run was stopped on request"
+        assert stopped.done < 6
+        await runs.resume("small")
+        done = await wait_for(runs, Stage.DONE, Stage.FAILED)
+        assert done.counts == {Status.FINISHED: 6}
+        assert (done.cost.calls, done.cost.unresolved) == (len(gate.server.calls), 0)
+    assert len(set(gate.server.calls)) == len(gate.server.calls)
 
 
-def test_stopped_server_leaves_no_run_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_stopped_server_leaves_no_run_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate
 ) -> None:
     monkeypatch.setattr(commands, "GRACE", 0.0)  # the model never answers
-    gate = Gate()
+    folder = laboratory(tmp_path, **with_model(gate.server.url))
 
-    async def main(server: Server) -> None:
-        folder = laboratory(tmp_path, **with_model(server.url))
-
-        async def called() -> bool:
-            return gate.waiting > 0
-
-        async with Runs(folder) as runs:
-            await runs.start("small")
-            await wait_until(called)
-        with Store.open(folder.store("small")) as store, store.writing():
-            pass
-        with pytest.raises(ControlError, match="stopping"):
-            await runs.start("small")
-        gate.open = True
-        async with Runs(folder) as later:
-            status = await later.status("small")
-            assert (status.stage, status.run) == (Stage.STOPPED, None)
-            assert "interrupted" in status.reason
-            await later.resume("small")
-            done = await wait_for(later, Stage.DONE, Stage.FAILED)
-            assert done.counts == {Status.FINISHED: 6}
-            assert done.cost.unresolved > 0
-
-    with Server(handler=gate) as server:
-        asyncio.run(main(server))
+    async with Runs(folder) as runs:
+        await runs.start("small")
+        await gate.called()
+    with Store.open(folder.store("small")) as store, store.writing():
+        pass
+    with pytest.raises(ControlError, match="stopping"):
+        await runs.start("small")
+    gate.open = True
+    async with Runs(folder) as later:
+        status = await later.status("small")
+        assert (status.stage, status.run) == (Stage.STOPPED, None)
+        assert "interrupted" in status.reason
+        await later.resume("small")
+        done = await wait_for(later, Stage.DONE, Stage.FAILED)
+        assert done.counts == {Status.FINISHED: 6}
+        assert done.cost.unresolved > 0
 
 
 SERVER = """
@@ -140,34 +126,25 @@ asyncio.run(main())
 
 
 @pytest.mark.kill
-def test_run_stops_when_its_server_is_killed(tmp_path: Path) -> None:
-    gate = Gate()
+async def test_run_stops_when_its_server_is_killed(tmp_path: Path, gate: Gate) -> None:
+    folder = laboratory(tmp_path, **with_model(gate.server.url))
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", SERVER, tmp_path)
 
-    async def main(server: Server) -> None:
-        folder = laboratory(tmp_path, **with_model(server.url))
-        killed = await asyncio.create_subprocess_exec(sys.executable, "-c", SERVER, tmp_path)
-
-        async def called() -> bool:
-            return gate.waiting > 0
-
-        await wait_until(called)
-        killed.kill()
-        await killed.wait()
-        async with Runs(folder) as later:
-            assert (await later.status("small")).stage is Stage.RUNNING
-            with pytest.raises(ControlError, match="already in progress"):
-                await later.start("small")
-            await wait_for(later, Stage.STOPPING)
-            gate.open = True
-            stopped = await wait_for(later, Stage.STOPPED, Stage.DONE)
-            assert stopped.stage is Stage.STOPPED
-            assert "interrupted" in stopped.reason
-            await later.resume("small")
-            await wait_for(later, Stage.DONE)
-        assert len(set(server.calls)) == len(server.calls)
-
-    with Server(handler=gate) as server:
-        asyncio.run(main(server))
+    await gate.called()
+    killed.kill()
+    await killed.wait()
+    async with Runs(folder) as later:
+        assert (await later.status("small")).stage is Stage.RUNNING
+        with pytest.raises(ControlError, match="already in progress"):
+            await later.start("small")
+        await wait_for(later, Stage.STOPPING)
+        gate.open = True
+        stopped = await wait_for(later, Stage.STOPPED, Stage.DONE)
+        assert stopped.stage is Stage.STOPPED
+        assert "interrupted" in stopped.reason
+        await later.resume("small")
+        await wait_for(later, Stage.DONE)
+    assert len(set(gate.server.calls)) == len(gate.server.calls)
 
 
 async def test_failed_start_explains_why_in_one_sentence(

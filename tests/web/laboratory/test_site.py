@@ -10,14 +10,13 @@ import yaml
 from cheaptalk.records.people.payouts import balance_of, pay_out
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.bots.pages import Page
-from cheaptalk.web.laboratory.staff import Role
 from tests.web.console.office import PASSWORD, QUICK
 from tests.web.laboratory.lab import STUDY, TEXT, Site, site
 from tests.web.participants.comers import BOT, people_study
 
 
 async def test_study_is_launched_completed_paid_once_and_erased(tmp_path: Path, lab: Site) -> None:
-    await lab.log_in(Role.OWNER)
+    await lab.log_in()
     await lab.post("/new-study", "/new-study", name=STUDY.name, text=TEXT)
     launched = await lab.post(f"/studies/{STUDY.name}/launch")
     assert launched.headers["location"].startswith("/console/studies/people/participants")
@@ -54,9 +53,8 @@ async def test_console_shows_a_participant_at_every_stop(lab: Site) -> None:
     games = {"games": {"max": 2, "can_stop": True, "before": before, "after": after}}
     study = people_study(BOT, instances=5, path=[{"consent": "We play."}, games])
     text = yaml.safe_dump(study.model_dump(mode="json", exclude_defaults=True))
-    await lab.laboratory.launch(study.name, text)
-    lab.laboratory.database.drafts.create(study.name, text, "owner")
-    await lab.log_in(Role.OWNER)
+    await lab.open_study(text)
+    await lab.log_in()
     ann, stops = await lab.comer("ann"), set[str]()
     while not ann.page.ending:
         stop = ann.participant.journey.stop
@@ -69,11 +67,10 @@ async def test_console_shows_a_participant_at_every_stop(lab: Site) -> None:
 
 
 async def test_participant_link_opens_no_console_page(lab: Site) -> None:
-    await lab.laboratory.launch(STUDY.name, TEXT)
-    lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+    await lab.open_study()
     lab.laboratory.database.staff.create_owner("owner", QUICK.hash(PASSWORD))
     ann = await lab.participant("ann")
-    token = ann.path.rpartition("/")[2]
+    token = ann.token
     for path in ("participants", "pay", "matches", "data", "log", f"participants/{ann.code}"):
         for parameters in ({}, {"me": token}, {"token": token}):
             response = await ann.site.client.get(
@@ -128,9 +125,8 @@ STRANGE = ("", "x", "0", "-1", "9" * 30, "..", "\x00", "ä", "<script>", "nan", 
 
 
 async def test_arbitrary_input_causes_no_server_error(lab: Site) -> None:
-    await lab.laboratory.launch(STUDY.name, TEXT)
-    lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-    await lab.log_in(Role.OWNER)
+    await lab.open_study()
+    await lab.log_in()
     ann = await lab.participant("ann")
     base, url = "/studies/people", f"/studies/people/participants/{ann.code}"
     pages = ["/participants", "/pay", "/matches", "/data", "/pay/1/file", "/data/x.html"]
@@ -154,12 +150,12 @@ async def test_budget_must_be_a_number_of_dollars(
 ) -> None:
     set_to: list[float] = []
 
-    async def note(name: str, *, budget: dict[str, float]) -> None:
-        set_to.append(budget["dollars"])
+    async def note(name: str, dollars: float) -> None:
+        set_to.append(dollars)
 
     lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-    await lab.log_in(Role.OWNER)
-    monkeypatch.setattr(lab.laboratory.runs, "set", note)
+    await lab.log_in()
+    monkeypatch.setattr(lab.laboratory.runs, "set_budget", note)
     path = f"/studies/{STUDY.name}/budget"
     for written in ("1_0", "nan", "inf", "1e3", "7,5", "1.500", "-1", "many", "", "1" * 10):
         sent = await lab.post(path, "/account", dollars=written)
@@ -174,9 +170,8 @@ async def test_budget_must_be_a_number_of_dollars(
 async def test_console_shows_transcripts_and_exports_ids_on_request(
     lab: Site,
 ) -> None:
-    await lab.laboratory.launch(STUDY.name, TEXT)
-    lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-    await lab.log_in(Role.OWNER)
+    await lab.open_study()
+    await lab.log_in()
     ann = await lab.participant("id-of-ann")
     match = next(iter(ann.participant.plays.values()))["match_id"]
     response = await lab.get(f"/studies/people/transcripts/matches/{match}")

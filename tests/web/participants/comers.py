@@ -66,6 +66,12 @@ class Open(NamedTuple):
         """Return a participant with the given id, and with their link if they have one."""
         return Comer(self, name, path)
 
+    async def enter(self, name: str) -> "Comer":
+        """Return a participant with the given id who has just entered."""
+        comer = self.comer(name)
+        await comer.come()
+        return comer
+
 
 @asynccontextmanager
 async def opened(
@@ -114,7 +120,11 @@ class Comer:
 
     @property
     def code(self) -> str:
-        return LINKS.visitor(self.path.rpartition("/")[2])
+        return LINKS.visitor(self.token)
+
+    @property
+    def token(self) -> str:
+        return self.path.rpartition("/")[2]
 
     async def come(self) -> Page:
         self.site.client.cookies.clear()

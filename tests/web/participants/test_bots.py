@@ -6,15 +6,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
-from cheaptalk.loopback import listening
 from cheaptalk.records import Store
 from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.studies import parse_study
-from cheaptalk.web import Crowd, Tally, make_experiment, open_experiment
+from cheaptalk.web import Crowd, Tally
 from tests.web.participants.comers import PEOPLE, people_study
-from tests.web.walker import LINKS
+from tests.web.served import served_experiment
 
 ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["one", "two", "three"], "correct": "two"}
 PATH = [
@@ -35,7 +32,7 @@ PATH = [
 ]  # fmt: skip
 
 
-def run_bots(
+async def run_bots(
     folder: Path, answers: dict[str, str], people: int = 4, *, seed: int = 0, **changes: Any
 ) -> Tally:
     pairing = [["people", "bot"], ["people", "people"]]
@@ -43,28 +40,18 @@ def run_bots(
     person = {"person": "browser", "deadline": 300, "away": "random"}
     written["players"] = written["players"] | {"people": person}
     study = parse_study(written, "here")  # the last bot may be without a partner
-
-    async def main() -> Tally:
-        store, ids = folder / "s.sqlite", folder / "ids"
-        async with open_experiment(study, store, ids) as supervisor:
-            with listening(0) as site:
-                config = uvicorn.Config(make_experiment(supervisor, LINKS), log_level="warning")
-                server = uvicorn.Server(config)
-                serving = asyncio.create_task(server.serve(sockets=[site]))
-                url = f"http://127.0.0.1:{site.getsockname()[1]}/?PROLIFIC_PID={{id}}"
-                tally = await Crowd(
-                    url, people, matches=2, seed=seed, answers=answers,
-                    rest=lambda _: asyncio.sleep(0.01),
-                ).play()  # fmt: skip
-                server.should_exit = True
-                await serving
-                return tally
-
-    return asyncio.run(main())
+    async with served_experiment(folder, study) as site:
+        url = f"{site.client.base_url}?PROLIFIC_PID={{id}}"
+        crowd = Crowd(url, people, matches=2, seed=seed, answers=answers, rest=hurry)
+        return await crowd.play()
 
 
-def test_bots_complete_a_study(tmp_path: Path) -> None:
-    tally = run_bots(tmp_path, {"sum": "two"})
+async def hurry(_seconds: float) -> None:
+    await asyncio.sleep(0.01)
+
+
+async def test_bots_complete_a_study(tmp_path: Path) -> None:
+    tally = await run_bots(tmp_path, {"sum": "two"})
     assert (tally.endings, tally.errors) == ({"complete": 4}, {})
     assert tally.matches == 8
     assert len(set(tally.codes.values())) == 4
@@ -80,16 +67,16 @@ def test_bots_complete_a_study(tmp_path: Path) -> None:
     )
 
 
-def test_bot_with_a_wrong_answer_is_screened_out(tmp_path: Path) -> None:
-    tally = run_bots(tmp_path, {"sum": "three"}, people=2)
+async def test_bot_with_a_wrong_answer_is_screened_out(tmp_path: Path) -> None:
+    tally = await run_bots(tmp_path, {"sum": "three"}, people=2)
     assert tally.endings == Counter(screened_out=2)
     assert (tally.matches, tally.errors) == (0, {})
 
 
-def test_bots_stop_at_once_if_the_study_is_full(tmp_path: Path) -> None:
+async def test_bots_stop_at_once_if_the_study_is_full(tmp_path: Path) -> None:
     full = {"recruitment": PEOPLE["recruitment"] | {"places": 1}}
-    first = run_bots(tmp_path, {"sum": "two"}, people=1, **full)
-    late = run_bots(tmp_path, {"sum": "two"}, people=2, seed=1, **full)
+    first = await run_bots(tmp_path, {"sum": "two"}, people=1, **full)
+    late = await run_bots(tmp_path, {"sum": "two"}, people=2, seed=1, **full)
     assert first.endings == {"complete": 1}
     ((error, count),) = late.errors.items()
     assert (late.endings, count, late.pages) == ({}, 2, 2)

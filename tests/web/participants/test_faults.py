@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,23 +16,12 @@ from cheaptalk.rules import Game
 from cheaptalk.rules.chance import Stream
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.steps import QUIZZES, Attention
-from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.supervisor import GONE, MISSED
 from cheaptalk.web.rooms.rooms import Stage
 from tests.fakes import Canned, broken
 from tests.web.participants.comers import BOT, PEOPLE, Comer, NotShown, Open, opened, people_study
 
 CONSENT, GAMES, SURVEY = PEOPLE["path"]
-
-
-def run(
-    folder: Path, play: Callable[[Open], Awaitable[Any]], study: Study | None = None, **changes: Any
-) -> Any:
-    async def main() -> Any:
-        async with opened(folder, study, **changes) as site:
-            return await play(site)
-
-    return asyncio.run(main())
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
@@ -51,9 +40,8 @@ def owed(folder: Path) -> dict[str, dict[str, int]]:
 
 async def seat_pair(site: Open) -> tuple[Comer, Comer]:
     """Seat two participants at a table; return the one with a request first."""
-    ada, emmy = site.comer("Ada"), site.comer("Emmy")
+    ada, emmy = await site.enter("Ada"), await site.enter("Emmy")
     for item in (ada, emmy):
-        await item.come()
         await item.step()
     while not (ada.page.form("answer") or emmy.page.form("answer")):
         await asyncio.gather(ada.look(), emmy.look())
@@ -81,9 +69,7 @@ async def test_step_that_cannot_be_stored_is_repeated(
 ) -> None:
     async with opened(tmp_path) as site:
         statuses = []
-        ada, emmy = site.comer("Ada"), site.comer("Emmy")
-        await ada.come()
-        await emmy.come()
+        ada, emmy = await site.enter("Ada"), await site.enter("Emmy")
         for item in (ada, emmy):
             form = item.page.form("page")
             assert form is not None
@@ -107,8 +93,7 @@ async def test_match_is_settled_once_its_end_can_be_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path, people_study(BOT)) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.to("answer")
         room = ada.participant.visitor.room
         assert room is not None
@@ -137,8 +122,7 @@ async def test_participant_who_cannot_be_stored_can_enter_again(
     async with opened(tmp_path, people_study(BOT)) as site:
         with unwritable(monkeypatch):
             refused = await site.client.post("/enter", data={"known_by": "Ada"})
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         assert (await ada.finish()).ending == "complete"
         assert refused.status_code == 503
     assert len(rows(tmp_path, "select * from participants")) == 1
@@ -150,10 +134,8 @@ async def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
         first, second = await asyncio.gather(
             *(site.client.post("/enter", data={"known_by": "Ada"}) for _ in range(2))
         )
-        codes = {item.headers["location"].rpartition("/")[2].partition(".")[0]
-                 for item in (first, second)}  # fmt: skip
-        assert len(codes) == 1
-        ada.path = first.headers["location"]
+        ada.path, other = (item.headers["location"] for item in (first, second))
+        assert ada.path.partition(".")[0] == other.partition(".")[0]
         fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
         await asyncio.gather(*(ada.send("page", fields) for _ in range(5)))
         await ada.look()
@@ -173,8 +155,7 @@ async def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
 async def test_games_continue_without_a_page_between_them(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": 3}])
     async with opened(tmp_path, study) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         assert (await ada.finish()).ending == "complete"
     plays = rows(tmp_path, "select state, match_id from plays")
     assert [state for state, _ in plays] == 3 * ["finished"]
@@ -186,8 +167,7 @@ async def test_withdrawal_as_a_match_ends_keeps_its_payoff(
 ) -> None:
     """A match is over before its end is stored; a withdrawal in between counts as played."""
     async with opened(tmp_path, people_study(BOT)) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.to("answer")
         room, finish = ada.participant.visitor.room, Ledger.finish
         assert room is not None
@@ -239,23 +219,20 @@ async def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, eras
 
 async def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
     async with opened(tmp_path) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.step()
         await site.supervisor.recruit("paused")
         closed = await site.client.post("/enter", data={"known_by": "Emmy"})
         assert closed.status_code == 503
-        path = ada.path
     async with opened(tmp_path) as site:
-        ada, emmy = site.comer("Ada", path), site.comer("Emmy")
+        ada = site.comer("Ada", ada.path)
         assert (await site.client.post("/enter", data={"known_by": "Emmy"})).status_code == 503
         await site.supervisor.recruit("open")
-        await emmy.come()
+        emmy = await site.enter("Emmy")
         await emmy.step()
-        assert emmy.participant.visitor.room is not None
-        assert (
-            emmy.participant.visitor.room.stage is Stage.WAITING
-        )  # the server has not seen Ada yet
+        room = emmy.participant.visitor.room
+        assert room is not None
+        assert room.stage is Stage.WAITING, "the server has not seen Ada yet"
         await ada.look()
         await asyncio.gather(ada.finish(), emmy.finish())
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
@@ -263,8 +240,7 @@ async def test_lobby_survives_a_pause_and_a_restart(tmp_path: Path) -> None:
 
 async def test_absent_participant_times_out_of_the_lobby(tmp_path: Path) -> None:
     async with opened(tmp_path) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.step()
         await site.supervisor.check(ada.participant.visitor.seen + GONE - 1)
         assert ada.participant.ending is None
@@ -279,12 +255,10 @@ async def test_broken_match_can_be_given_up_without_fault(tmp_path: Path) -> Non
     study = people_study([["people", "bot"]], bot=model)
 
     async with opened(tmp_path, study, models=failing) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.until(lambda page: page.form("give_up"))
-        path = ada.path
     async with opened(tmp_path, study, models=failing) as site:
-        ada = site.comer("Ada", path)
+        ada = site.comer("Ada", ada.path)
         await ada.look()
         assert ada.page.form("again")
         await asyncio.gather(*(ada.send("give_up") for _ in range(2)))
@@ -297,14 +271,13 @@ async def test_broken_match_can_be_given_up_without_fault(tmp_path: Path) -> Non
 
 async def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: Path) -> None:
     async with opened(tmp_path, people_study(BOT)) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.to("done")
         await ada.step()
         assert ada.page.form("page")
-        path, number = ada.path, str(len(ada.participant.journey.responses))
+        number = str(len(ada.participant.journey.responses))
     async with opened(tmp_path, people_study(BOT)) as site:
-        ada = site.comer("Ada", path)
+        ada = site.comer("Ada", ada.path)
         assert ada.participant.begun < ada.participant.went_on
         sent = await ada.send("page", {"number": number, "feedback": "a long text"})
         assert sent.status_code == 303
@@ -313,15 +286,12 @@ async def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: P
     assert json.loads(answer) == {"feedback": "a long text"}
 
 
-async def test_prompt_that_expired_during_downtime_is_shown_again(
-    tmp_path: Path,
-) -> None:
+async def test_prompt_that_expired_during_downtime_is_shown_again(tmp_path: Path) -> None:
     games = {"games": {"attention": {"after": [99, 99], "seconds": 300}}}
     study = people_study(BOT, path=[CONSENT, games, SURVEY])
 
     async with opened(tmp_path, study) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.to("answer")
         prompt = ada.participant.prompt_due
         assert prompt is not None
@@ -329,9 +299,9 @@ async def test_prompt_that_expired_during_downtime_is_shown_again(
         notice = ada.participant.notice
         assert notice is not None
         assert notice.due is not None
-        path, due = ada.path, notice.due
+        due = notice.due
     async with opened(tmp_path, study) as site:
-        ada = site.comer("Ada", path)
+        ada = site.comer("Ada", ada.path)
         notice = ada.participant.notice
         assert notice is not None
         assert notice.due is not None
@@ -342,19 +312,17 @@ async def test_prompt_that_expired_during_downtime_is_shown_again(
         assert (await ada.look()).ending == "failed_attention"
 
 
-def test_scheduled_prompt_survives_a_restart(tmp_path: Path) -> None:
+async def test_scheduled_prompt_survives_a_restart(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": {"attention": {"after": [99, 99]}}}])
-
-    async def play(site: Open) -> str:
-        ada = site.comer("Ada", path)
-        await (ada.look() if path else ada.come())
+    async with opened(tmp_path, study) as site:
+        ada = await site.enter("Ada")
         await ada.to("answer")
         assert ada.participant.prompt_due is not None
-        return ada.path
-
-    path = ""
-    path = run(tmp_path, play, study)
-    run(tmp_path, play, study)
+    async with opened(tmp_path, study) as site:
+        ada = site.comer("Ada", ada.path)
+        await ada.look()
+        await ada.to("answer")
+        assert ada.participant.prompt_due is not None
 
 
 def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
@@ -383,14 +351,12 @@ async def test_quiz_about_an_erased_match_is_skipped(
 
 async def test_changed_path_is_reported_to_current_participants(tmp_path: Path) -> None:
     async with opened(tmp_path, people_study(BOT)) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.step()
-        path = ada.path
     changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
     async with opened(tmp_path, changed) as site:
         by_link, by_id = [
-            await site.client.get(path),
+            await site.client.get(ada.path),
             await site.client.post("/enter", data={"known_by": "Ada"}),
         ]
     assert (by_link.status_code, by_id.status_code) == (409, 409)
@@ -401,8 +367,7 @@ async def test_interrupted_erasure_is_completed_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path) as site:
-        ada = site.comer("Ada")
-        await ada.come()
+        ada = await site.enter("Ada")
         await ada.step()
         forget = site.experiment.identities.forget
 

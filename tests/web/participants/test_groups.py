@@ -17,10 +17,7 @@ TOGETHER = people_study(
 
 async def come(site: Open, *names: str) -> list[Comer]:
     """Enter participants one after another, so that they meet in pairs."""
-    comers = [site.comer(name) for name in names]
-    for item in comers:
-        await item.come()
-    return comers
+    return [await site.enter(name) for name in names]
 
 
 async def test_fixed_groups_play_all_games_together(tmp_path: Path) -> None:

@@ -35,8 +35,7 @@ def browser(site: Open) -> httpx2.AsyncClient:
 
 async def test_knowing_an_id_does_not_permit_erasing_a_session(tmp_path: Path) -> None:
     async with recruiting(tmp_path) as site:
-        ann = site.comer("ann-known-id")
-        await ann.come()
+        ann = await site.enter("ann-known-id")
         await ann.finish()
         assert ann.participant.ending == "complete"
         balance = balance_of(site.experiment.room_manager.store, site.experiment.study_id).owed
@@ -81,8 +80,7 @@ async def test_entry_form_sent_twice_keeps_the_right_to_erase(tmp_path: Path) ->
 @pytest.mark.parametrize("guessed", ["unknown codes", "known ids"])
 async def test_guessing_ids_is_rate_limited(tmp_path: Path, guessed: str) -> None:
     async with recruiting(tmp_path, source="code", invited=["ann", "bob"]) as site:
-        ann = site.comer("ann")
-        await ann.come()
+        await site.enter("ann")
         async with browser(site) as client:
             for number in range(GUESSES):
                 name = f"guess-{number}" if guessed == "unknown codes" else "ann"

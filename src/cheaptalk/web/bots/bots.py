@@ -52,9 +52,11 @@ class Tally:
     Attributes:
         matches: matches played to the end.
         moves, refused: valid answers, and invalid ones, which were then repeated.
-        slowed: rate-limited requests.
+        slowed, lost: rate-limited requests, and requests whose connection was lost.
+        errors: other errors with their counts.
         seconds: load times of pages, from each click or reload.
         sent: answers, in order for each bot.
+        endings: endings of participants' visits with their counts.
         codes: completion codes by participants' links.
     """
 
@@ -94,11 +96,14 @@ class Crowd:
     Attributes:
         url: start address: the gallery, a game, an invitation, a visitor's link, or the link of a
             study, in which ``{id}`` is replaced by each bot's ID.
+        people: number of bots.
         think: mean of the exponentially distributed time before each click, in seconds.
         matches: number of matches per bot.
         games: names of the games to play; empty for all.
         answers: answers to a study's questions by name; other answers are guessed.
+        seed: seed of all random choices.
         rest: function that waits.
+        tally: results of all bots so far.
     """
 
     url: str

@@ -69,7 +69,7 @@ def login_page(visit: CurrentVisit, to: str = "") -> Response:
     """Show the login form, and remember the requested page."""
     if not visit.authentication.accounts.staff.any():
         return visit.go("/set-up")
-    if visit.login is not None:
+    if visit.user is not None:
         return visit.go("/")
     return visit.render("login.html.jinja", name="", to=to, problem="")
 
@@ -86,15 +86,15 @@ async def log_in(visit: CurrentVisit) -> Response:
         if isinstance(error, TooManyLogins):
             page.headers["Retry-After"] = str(round(error.wait))
         return page
-    if visit.login is not None:
-        await run_in_threadpool(accounts.log_out, visit.account, visit.token)
+    if visit.user is not None:
+        await run_in_threadpool(accounts.staff.log_out, visit.account, visit.token)
     visit.renew(token)
     return visit.go(to if to and CONSOLE_PATH.fullmatch(to) else "/")
 
 
 def log_out(visit: CurrentVisit) -> Response:
     """End the login session in the database and in the browser."""
-    visit.authentication.accounts.log_out(visit.account, visit.token)
+    visit.authentication.accounts.staff.log_out(visit.account, visit.token)
     visit.forget()
     return visit.go("/login")
 

@@ -15,7 +15,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import Missing
-from cheaptalk.web.laboratory.staff import Account, Login, Role
+from cheaptalk.web.laboratory.staff import Account, Role
 from cheaptalk.web.posted import LoginThrottle
 from cheaptalk.web.rooms.links import CODE_LETTERS
 
@@ -25,10 +25,6 @@ Result = TypeVar("Result")
 MIN_PASSWORD_LENGTH = 10
 MAX_PASSWORD_LENGTH = 1_000
 MAX_NAME_LENGTH = 64
-IDLE_SECONDS = 12 * 3600.0
-"""A session ends after this many seconds without a request."""
-SESSION_SECONDS = 7 * 24 * 3600.0
-"""A session ends after this many seconds in any case."""
 THROTTLE_SECONDS = 15 * 60.0
 """Time window for counting wrong passwords."""
 MAX_FAILURES_PER_ACCOUNT = 10
@@ -102,7 +98,7 @@ class Accounts:
     def log_in(self, name: str, password: str, address: str) -> str:
         account = self._authenticate(_normalized(name), password, address)
         self.database.audit.enter(account.name, "logged in", address=address)
-        return self._session(account)
+        return self.staff.log_in(account.id)
 
     def change_password(self, account: Account, old: str, new: str, address: str) -> str:
         """Change a password, end the account's sessions, and return a new session's token."""
@@ -113,7 +109,7 @@ class Accounts:
                 "the new password must differ from the current one; choose another one"
             )
         self.staff.set_password(account.id, self.hasher.hash(new), account.name, one_time=False)
-        return self._session(account)
+        return self.staff.log_in(account.id)
 
     def invite(self, name: str, role: Role, by: str) -> str:
         """Create an account and return its one-time password, which is not stored."""
@@ -127,19 +123,6 @@ class Accounts:
         after = self.staff.set_password(key, self.hasher.hash(password), by, one_time=True)
         self.account_throttle.clear(_throttle_key(after.name))
         return after.name, password
-
-    def login(self, token: str) -> Login | None:
-        """Extend and return the login session of a valid token; None for any other token."""
-        return self.staff.login(token, IDLE_SECONDS)
-
-    def log_out(self, account: Account, token: str) -> None:
-        self.staff.log_out(token)
-        self.database.audit.enter(account.name, "logged out")
-
-    def _session(self, account: Account) -> str:
-        token = new_token()
-        self.staff.log_in(account.id, token, self.database.audit.now() + SESSION_SECONDS)
-        return token
 
     def _authenticate(self, name: str, password: str, address: str) -> Account:
         """Return the account if the password is correct; checking an unknown name takes as long."""
@@ -177,11 +160,6 @@ class Accounts:
             return self.hasher.verify(hashed, password[:MAX_PASSWORD_LENGTH])
         except (VerificationError, InvalidHashError):
             return False
-
-
-def new_token() -> str:
-    """Return a random session token."""
-    return secrets.token_urlsafe(32)
 
 
 def _normalized_code(code: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
@@ -16,10 +16,10 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from cheaptalk.reports.pages import environment
-from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
+from cheaptalk.web.console.accounts import Accounts, equal_texts
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.audit import Detail
-from cheaptalk.web.laboratory.staff import Account, Login, Role
+from cheaptalk.web.laboratory.staff import SESSION_SECONDS, Account, Role, new_token
 from cheaptalk.web.posted import Limit, asker, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
@@ -59,18 +59,18 @@ class PasswordChangeRequired(Exception):
 
 
 class Visit:
-    """An HTTP request with its login session; ``login`` is None without a login.
+    """An HTTP request with the logged-in account; ``user`` is None without a login.
 
     ``form`` contains the posted fields without the verified CSRF token; it is empty for GET.
     ``pairs`` contains them in order, for fields with several values.
     """
 
     def __init__(
-        self, authentication: "Authentication", request: Request, login: Login | None
+        self, authentication: "Authentication", request: Request, user: Account | None
     ) -> None:
         self.authentication = authentication
         self.request = request
-        self.login = login
+        self.user = user
         self.form: dict[str, str] = {}
         self.pairs: list[tuple[str, str]] = []
         self.token = request.cookies.get(COOKIE, "")
@@ -81,8 +81,8 @@ class Visit:
     @property
     def account(self) -> Account:
         """The logged-in account, available only on pages that require a login."""
-        assert self.login is not None
-        return self.login.account
+        assert self.user is not None
+        return self.user
 
     @property
     def csrf(self) -> str:
@@ -92,8 +92,12 @@ class Visit:
         """
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
+    @property
+    def csrf_field(self) -> Markup:
+        return Markup('<input type="hidden" name="csrf" value="{}">').format(self.csrf)
+
     def may(self, minimum: Role) -> bool:
-        return self.login is not None and self.account.role.may(minimum)
+        return self.user is not None and self.user.role.may(minimum)
 
     def link(self, path: str) -> str:
         return str(self.request.scope.get("root_path", "")) + path
@@ -110,9 +114,19 @@ class Visit:
         In addition to the given values, templates get ``visit``, ``link`` and ``token``, the hidden
         field that every form must contain, and, from the URL, ``name`` of the study and ``tab``.
         """
-        return self._with_cookie(
-            HTMLResponse(self.authentication.page(self, template, values), status)
-        )
+        study, tab = self.study_and_tab
+        common = {
+            "name": study,
+            "tab": tab,
+            "visit": self,
+            "link": self.link,
+            "token": self.csrf_field,
+            "title": self.authentication.title,
+            "done": self.notice(),
+            "tabs": self.authentication.tabs(),
+        }
+        page = self.authentication.templates.get_template(template)
+        return self._with_cookie(HTMLResponse(page.render(common | values), status))
 
     def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
         """Render the page of a rejected form, with the error as ``problem``."""
@@ -154,15 +168,7 @@ class Visit:
             )
 
     @property
-    def study(self) -> str:
-        return self._study_and_tab[0]
-
-    @property
-    def tab(self) -> str:
-        return self._study_and_tab[1]
-
-    @property
-    def _study_and_tab(self) -> tuple[str, str]:
+    def study_and_tab(self) -> tuple[str, str]:
         path = self.request.scope["path"].removeprefix(self.link(""))
         match = re.match("/studies/([^/]+)/([^/]*)", path)
         return (match[1], match[2]) if match else ("", "")
@@ -239,10 +245,10 @@ class Authentication:
         """Check a request's access to its route; this is the only access check."""
         route = (request.method, request.scope["route"].path)
         token = request.cookies.get(COOKIE)
-        login = await run_in_threadpool(self.accounts.login, token) if token else None
-        visit = request.state.visit = Visit(self, request, login)
+        user = await run_in_threadpool(self.accounts.staff.login, token) if token else None
+        visit = request.state.visit = Visit(self, request, user)
         if request.method != "GET":
-            client = login.account.name if login else asker(request)
+            client = user.name if user else asker(request)
             pairs = await posted_pairs(request, self.posts, client, MAX_FORM_BYTES, MAX_FIELDS)
             visit.check(dict(pairs) if route in self.repeating else single(pairs))
             visit.pairs = [(name, text) for name, text in pairs if name != "csrf"]
@@ -251,29 +257,15 @@ class Authentication:
         minimum = self.roles[route]
         if minimum is None:
             return
-        if login is None:
+        if user is None:
             raise LoginRequired
-        if login.account.one_time and route not in ONE_TIME_ROUTES:
+        if user.one_time and route not in ONE_TIME_ROUTES:
             raise PasswordChangeRequired
         if not visit.may(minimum):
             roles = " or ".join(role for role in Role if role.may(minimum))
             raise HTTPException(
                 403, f"Your role does not allow this. It requires the role {roles}."
             )
-
-    def page(self, visit: Visit, template: str, values: Mapping[str, Any]) -> str:
-        field = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
-        common = {
-            "name": visit.study,
-            "tab": visit.tab,
-            "visit": visit,
-            "link": visit.link,
-            "token": field,
-            "title": self.title,
-            "done": visit.notice(),
-            "tabs": self.tabs(),
-        }
-        return self.templates.get_template(template).render({**common, **values})
 
     def redirect_to_login(self, request: Request, error: Exception) -> Response:
         """Redirect to the login, set-up or password page, or show an error page after a POST."""

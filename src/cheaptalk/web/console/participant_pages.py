@@ -1,9 +1,9 @@
 """The console's Participants tab, for monitoring, messaging and removing participants."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
@@ -27,24 +27,6 @@ PAGE = 100
 PARTICIPANTS = f"{STUDY}/participants"
 PARTICIPANT = f"{PARTICIPANTS}/{{code}}"
 MAX_MESSAGE_LENGTH = 2_000
-
-
-class StepCounts(NamedTuple):
-    """Numbers of participants who reached a step, failed it, ended at it or are at it now."""
-
-    step: str
-    reached: int
-    wrong: int
-    ended: int
-    current: int
-
-
-class Prompts(NamedTuple):
-    """Numbers of sent and unanswered attention checks, and of participants who failed a check."""
-
-    sent: int
-    open: int
-    missed: int
 
 
 class ParticipantPages:
@@ -90,7 +72,7 @@ class ParticipantPages:
         return visit.render(
             "people.html.jinja",
             experiment=experiment,
-            steps=list(_steps(opened.supervisor)),
+            steps=_steps(opened.supervisor),
             endings=Counter(participant.ending for participant in participants),
             link_to=f"{self._address(visit)}/s/{name}{experiment.protocol.link}",
             people=selected[after : after + PAGE],
@@ -225,19 +207,21 @@ def status_of(participant: Participant) -> str:
     return participant.ending or participant.journey.stop.name
 
 
-def _steps(supervisor: Supervisor) -> Iterator[StepCounts]:
-    reached, wrong, ended, current = (Counter[str]() for _ in range(4))
+def _steps(supervisor: Supervisor) -> dict[str, Counter[str]]:
+    """Count, by step, the participants who reached it, failed it, ended at it or are at it now."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for participant in supervisor.experiment.people.values():
         journey = participant.journey
         location = journey.ended_at if journey.ending else journey.stop.name
-        reached.update({answer.step for answer in journey.responses} | {location})
-        wrong.update({answer.step for answer in journey.responses if answer.correct is False})
+        for step in {answer.step for answer in journey.responses} | {location}:
+            counts[step]["reached"] += 1
+        for step in {answer.step for answer in journey.responses if answer.correct is False}:
+            counts[step]["wrong"] += 1
         if journey.ending is None:
-            current[location] += 1
+            counts[location]["current"] += 1
         elif journey.ending != "complete":
-            ended[location] += 1
-    for name in _names(supervisor.protocol):
-        yield StepCounts(name, *(counter[name] for counter in (reached, wrong, ended, current)))
+            counts[location]["ended"] += 1
+    return {name: counts[name] for name in _names(supervisor.protocol)}
 
 
 def _names(protocol: Protocol) -> Iterator[str]:
@@ -249,15 +233,16 @@ def _names(protocol: Protocol) -> Iterator[str]:
             yield GO_ON
 
 
-def _prompts(participants: Iterable[Participant]) -> Prompts:
-    sent = unanswered = missed = 0
+def _prompts(participants: Iterable[Participant]) -> Counter[str]:
+    """Count the sent and the open attention checks, and the participants who missed one."""
+    counts = Counter[str]()
     for participant in participants:
         checks = [notice for notice in participant.notices if notice.expected is not None]
-        sent += len(checks)
+        counts["sent"] += len(checks)
         if participant.ending is None:
-            unanswered += sum(check.answered is None for check in checks)
-        missed += MISSED in participant.flags
-    return Prompts(sent, unanswered, missed)
+            counts["open"] += sum(check.answered is None for check in checks)
+        counts["missed"] += MISSED in participant.flags
+    return counts
 
 
 def _message(visit: CurrentVisit) -> str:

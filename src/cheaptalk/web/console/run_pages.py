@@ -99,7 +99,7 @@ class StudyRunPages:
 
     async def budget(self, visit: CurrentVisit, name: str) -> Response:
         dollars = _dollars(visit.form.get("dollars", ""))
-        await self.laboratory.runs.set(name, budget={"dollars": dollars})
+        await self.laboratory.runs.set_budget(name, dollars)
         visit.record("changed the run budget", name, dollars=dollars)
         return visit.go(f"/studies/{name}/matches", f"The run budget is now ${dollars:,.2f}.")
 

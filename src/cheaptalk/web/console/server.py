@@ -131,11 +131,10 @@ async def _error_page(
     visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
     message, status = sentence(error), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500
-    if request.method == "GET" and visit.login and visit.study and may_be_damaged:
-        damages = await known.find(visit.study)
+    study, tab = visit.study_and_tab
+    if request.method == "GET" and visit.user and study and may_be_damaged:
+        damages = await known.find(study)
         if damages:
-            tab = next((name for name in authentication.tabs() if name == visit.tab), "overview")
-            return visit.render(
-                "damaged.html.jinja", name=visit.study, tab=tab, message=message, damages=damages
-            )
+            tab = tab if tab in authentication.tabs() else "overview"
+            return visit.render("damaged.html.jinja", tab=tab, message=message, damages=damages)
     return visit.render("error.html.jinja", status, message=message)

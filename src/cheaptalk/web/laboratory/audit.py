@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from cheaptalk.web.laboratory.sqlite_file import SqliteFile, audit
+from cheaptalk.web.laboratory.sqlite_file import Record, SqliteFile
 
 PAGE = 50
 """Number of entries per page."""
@@ -18,15 +19,21 @@ Detail: TypeAlias = "str | float | bool | list[Detail] | dict[str, Detail] | Non
 """A value in the details of an entry."""
 
 
-class Entry(NamedTuple):
-    """An entry of the audit log; ``account`` and ``study`` are empty if there is none."""
+class Entry(Record):
+    """An entry of the audit log; ``account`` and ``study`` are empty if there is none.
 
-    id: int
-    at: float
-    account: str
-    study: str
-    deed: str
-    details: dict[str, Detail]
+    ``at`` is in seconds since 1970.
+    """
+
+    __tablename__ = "audit"
+    __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012 - as SQLAlchemy expects
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    at: Mapped[float]
+    account: Mapped[str]
+    study: Mapped[str] = mapped_column(sa.String(collation="NOCASE"), index=True)
+    deed: Mapped[str]
+    details: Mapped[dict[str, Detail]] = mapped_column(sa.JSON)
 
 
 class Audit:
@@ -37,40 +44,35 @@ class Audit:
         self.now = now
 
     def enter(self, account: str, deed: str, study: str = "", **details: Detail) -> None:
-        with self.file.writing() as connection:
-            self.within(connection, account, deed, study, **details)
+        with self.file.writing() as session:
+            self.within(session, account, deed, study, **details)
 
     def within(
-        self, connection: sa.Connection, account: str, deed: str, study: str = "", **details: Detail
+        self, session: Session, account: str, deed: str, study: str = "", **details: Detail
     ) -> None:
         """Add a log entry in the same database transaction as the logged action."""
-        connection.execute(
-            sa.insert(audit).values(
-                at=self.now(), account=account, study=study, deed=deed, details=details
-            )
-        )
+        session.add(Entry(self.now(), account, study, deed, details))
 
     def page(self, study: str | None = None, before: int | None = None) -> list[Entry]:
         """Return log entries, newest first, optionally of one study or before a given entry."""
-        query = sa.select(audit).order_by(audit.c.id.desc()).limit(PAGE)
+        query = sa.select(Entry).order_by(Entry.id.desc()).limit(PAGE)
         if study is not None:
-            query = query.where(audit.c.study == study)
+            query = query.where(Entry.study == study)
         if before is not None:
-            query = query.where(audit.c.id < before)
-        with self.file.reading() as connection:
-            return [Entry(**row) for row in connection.execute(query).mappings()]
+            query = query.where(Entry.id < before)
+        with self.file.reading() as session:
+            return [*session.scalars(query)]
 
     def forget(self, code: str) -> int:
         """Erase a participant's code from the log and the disk; return how many entries changed."""
         pattern = re.compile(rf"(?<!\w){re.escape(code)}(?!\w)")
         struck = 0
-        with self.file.writing() as connection:
-            for row in connection.execute(sa.select(audit.c.id, audit.c.details)).all():
-                details = _without(row.details, pattern)
-                if details != row.details:
+        with self.file.writing() as session:
+            for entry in session.scalars(sa.select(Entry)).all():
+                details: Any = _without(entry.details, pattern)
+                if details != entry.details:
                     struck += 1
-                    changed = sa.update(audit).where(audit.c.id == row.id)
-                    connection.execute(changed.values(details=details))
+                    entry.details = details
         self.file.clean()
         return struck
 

@@ -1,13 +1,13 @@
 """Drafts: study files that several researchers can edit."""
 
 import re
-from typing import NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.audit import Audit
-from cheaptalk.web.laboratory.sqlite_file import SqliteFile, drafts
+from cheaptalk.web.laboratory.sqlite_file import Record, SqliteFile
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 """Valid study names, which appear in URLs and file names."""
@@ -31,16 +31,21 @@ class Missing(CheaptalkError):
     status_code = 404
 
 
-class Draft(NamedTuple):
-    """A study file that is being edited; ``version`` is the number of changes plus 1."""
+class Draft(Record):
+    """A study file that is being edited; ``version`` is the number of changes plus 1.
 
-    name: str
-    text: str
-    version: int
-    made_by: str
-    changed_by: str
-    made: float
-    changed: float
+    Authors are names of accounts, and times are in seconds since 1970.
+    """
+
+    __tablename__ = "drafts"
+
+    name: Mapped[str] = mapped_column(sa.String(collation="NOCASE"), primary_key=True)
+    text: Mapped[str] = mapped_column(sa.Text)
+    version: Mapped[int]
+    made_by: Mapped[str]
+    changed_by: Mapped[str]
+    made: Mapped[float]
+    changed: Mapped[float] = mapped_column(index=True)
 
 
 class Conflict(CheaptalkError):
@@ -77,57 +82,58 @@ class Drafts:
         now = self.audit.now()
         draft = Draft(name, text, 1, by, by, now, now)
         try:
-            with self.file.writing() as connection:
-                connection.execute(sa.insert(drafts).values(draft._asdict()))
-                self.audit.within(connection, by, "study created", name)
+            with self.file.writing() as session:
+                session.add(draft)
+                self.audit.within(session, by, "study created", name)
         except sa.exc.IntegrityError:
             raise Taken(f"a study named {name} already exists; choose another name") from None
         return draft
 
     def read(self, name: str) -> Draft:
-        with self.file.reading() as connection:
-            return _select(connection, name)
+        with self.file.reading() as session:
+            return _select(session, name)
 
     def replace(self, name: str, text: str, expected: int, by: str) -> Draft:
-        with self.file.writing() as connection:
-            before = _select(connection, name)
-            if before.text == text:
-                return before
-            if before.version != expected:
-                raise Conflict(text, before)
-            after = before._replace(
-                text=text, version=expected + 1, changed_by=by, changed=self.audit.now()
-            )
-            chosen = sa.update(drafts).where(drafts.c.name == name)
-            connection.execute(chosen.values(after._asdict()))
-            self.audit.within(connection, by, "design changed", after.name, version=after.version)
-            return after
+        with self.file.writing() as session:
+            draft = _select(session, name)
+            if draft.text == text:
+                return draft
+            _expect(session, draft, expected, text)
+            draft.text, draft.version = text, expected + 1
+            draft.changed_by, draft.changed = by, self.audit.now()
+            self.audit.within(session, by, "design changed", draft.name, version=draft.version)
+            return draft
 
     def delete(self, name: str, expected: int, by: str) -> None:
         """Delete a draft, and erase its text from the disk."""
-        with self.file.writing() as connection:
-            before = _select(connection, name)
-            if before.version != expected:
-                raise Conflict("", before)
-            connection.execute(sa.delete(drafts).where(drafts.c.name == name))
-            self.audit.within(connection, by, "study deleted", before.name, version=expected)
+        with self.file.writing() as session:
+            draft = _select(session, name)
+            _expect(session, draft, expected, "")
+            session.delete(draft)
+            self.audit.within(session, by, "study deleted", draft.name, version=expected)
         self.file.clean()
 
     def page(self, words: str = "", after: int = 0) -> list[Draft]:
         """Return the drafts that contain all words, most recently changed first."""
-        query = sa.select(drafts).order_by(drafts.c.changed.desc(), drafts.c.name)
+        query = sa.select(Draft).order_by(Draft.changed.desc(), Draft.name)
         for word in words.split():
             query = query.where(
-                drafts.c.name.icontains(word, autoescape=True)
-                | drafts.c.text.icontains(word, autoescape=True)
+                Draft.name.icontains(word, autoescape=True)
+                | Draft.text.icontains(word, autoescape=True)
             )
-        with self.file.reading() as connection:
-            rows = connection.execute(query.offset(after).limit(PAGE)).mappings()
-            return [Draft(**row) for row in rows]
+        with self.file.reading() as session:
+            return [*session.scalars(query.offset(after).limit(PAGE))]
 
 
-def _select(connection: sa.Connection, name: str) -> Draft:
-    row = connection.execute(sa.select(drafts).where(drafts.c.name == name)).mappings().first()
-    if row is None:
+def _select(session: Session, name: str) -> Draft:
+    draft = session.scalar(sa.select(Draft).where(Draft.name == name))
+    if draft is None:
         raise Missing(f"no study is named {name}; it may have been deleted")
-    return Draft(**row)
+    return draft
+
+
+def _expect(session: Session, draft: Draft, version: int, submitted: str) -> None:
+    """Raise Conflict if a draft has another version."""
+    if draft.version != version:
+        session.expunge(draft)  # keeps its values after the rollback
+        raise Conflict(submitted, draft)

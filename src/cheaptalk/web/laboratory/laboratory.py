@@ -90,6 +90,10 @@ class Laboratory:
         """Launch a study: open it to participants, and allow runs.
 
         A study that is already open is reopened if the change does not affect its participants.
+
+        Raises:
+            StudyError: the design is not a valid study.
+            CheaptalkError: the change affects participants or a run in progress.
         """
         async with self._launching:
             study = read_design(name, text)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.calls.commands import ControlError
@@ -24,37 +24,27 @@ from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.study_status import StudyStatuses
 from cheaptalk.web.problems import problem_of
 
-FORMS = ["csv", "parquet", "jsonl", "chats"]
-"""The formats of exports."""
-
 VIEWER = ("--viewer", "../transcripts")
 """Option for links from a page to the transcripts in the console."""
 
 
-class Output(NamedTuple):
-    """A report, comparison or export of a study.
+class Output(BaseModel):
+    """A report, comparison or export of a study; the last three fields are not stored.
 
     ``made`` and ``matches`` are the time and the number of ended matches when it was started, and
-    ``stale`` says whether results have changed since. ``policy`` is the content security policy of
-    a page, and ``problem`` the reason why the state is unknown.
+    ``seen`` is the state of its source studies at that time. ``policy`` is the content security
+    policy of a page, ``stale`` says whether results have changed since, and ``problem`` is the
+    reason why that is unknown.
     """
 
-    file: str
     title: str
     made: float
     matches: int
-    stale: bool
     policy: str
-    problem: str = ""
-
-
-class _Order(NamedTuple):
-    """A requested output with its file, title, command and source studies."""
-
-    file: str
-    title: str
-    arguments: tuple[str, ...]
-    studies: tuple[str, ...]
+    seen: dict[str, list[Any] | None]
+    file: str = Field("", exclude=True)
+    stale: bool = Field(True, exclude=True)
+    problem: str = Field("", exclude=True)
 
 
 class Making(NamedTuple):
@@ -63,7 +53,7 @@ class Making(NamedTuple):
     The task returns the reason why it failed, or "".
     """
 
-    order: _Order
+    title: str
     task: asyncio.Task[str]
 
     @property
@@ -75,20 +65,10 @@ class Making(NamedTuple):
         return "" if self.under_way else self.task.result()
 
 
-class _Note(BaseModel):
-    """Stored description of an output, including the state of its source studies."""
-
-    title: str
-    made: float
-    matches: int
-    policy: str
-    seen: dict[str, list[Any] | None]
-
-
 class Outputs(Commands):
     """The outputs of a laboratory's studies, created one at a time per study.
 
-    Methods raise :class:`.UnknownName` for an unknown study, recipe, format or file. Methods that
+    Methods raise :class:`.UnknownName` for an unknown study, recipe or file. Methods that
     start an output raise :class:`.StoreError` for a study without matches, and
     :class:`.ControlError` while another output of the study is being made.
     """
@@ -121,30 +101,23 @@ class Outputs(Commands):
     async def report(self, name: str, recipe: str | None = None) -> None:
         """Start creating a study's report or, with ``recipe``, a recipe's tables and figures."""
         if recipe is None:
-            output = _Order("report.html", "Report", ("report", name, *VIEWER), (name,))
-        else:
-            recipes = await asyncio.to_thread(dict, RECIPES)
-            if recipe not in recipes:
-                raise unknown("recipe", recipe, sorted(recipes))
-            arguments = ("report", name, "--recipe", recipe, *VIEWER)
-            title = f"Report: {recipes[recipe].title}"
-            output = _Order(f"recipe-{recipe}.html", title, arguments, (name,))
-        await self._begin(name, output)
+            await self._begin(name, "report.html", "Report", "report", name, *VIEWER)
+            return
+        recipes = await asyncio.to_thread(dict, RECIPES)
+        if recipe not in recipes:
+            raise unknown("recipe", recipe, sorted(recipes))
+        file, title = f"recipe-{recipe}.html", f"Report: {recipes[recipe].title}"
+        await self._begin(name, file, title, "report", name, "--recipe", recipe, *VIEWER)
 
     async def comparison(self, name: str, reference: str) -> None:
         """Start creating a comparison: the reference study's results minus this study's."""
-        other_store = str(self.folder.store(reference))
-        arguments = ("compare", name, reference, "--other-store", other_store, *VIEWER)
+        arguments = (reference, "--other-store", str(self.folder.store(reference)), *VIEWER)
         file, title = f"compare-{reference}.html", f"Comparison with {reference}"
-        output = _Order(file, title, arguments, (name, reference))
-        await self._begin(name, output)
+        await self._begin(name, file, title, "compare", name, *arguments, reference=reference)
 
-    async def export(self, name: str, form: str = "csv") -> None:
-        if form not in FORMS:
-            raise unknown("format", form, FORMS)
-        arguments = ("store", "export", name, "--format", form)
-        output = _Order(f"export-{form}.zip", f"Export ({form})", arguments, (name,))
-        await self._begin(name, output)
+    async def export(self, name: str) -> None:
+        arguments = ("store", "export", name, "--format", "csv")
+        await self._begin(name, "export-csv.zip", "Export (csv)", *arguments)
 
     def making(self, name: str) -> Making | None:
         """Return the latest output that this server has started for a study, or None."""
@@ -172,60 +145,60 @@ class Outputs(Commands):
         return sorted(listed, key=lambda output: -output.made)
 
     def _read(self, note: Path) -> Output:
+        file, policy, problem = note.stem, page_policy(), ""
         try:
-            stored = _Note.model_validate_json(note.read_bytes())
+            stored = Output.model_validate_json(note.read_bytes())
         except (ValidationError, OSError) as error:
             made, problem = note.stat().st_mtime, problem_of(error, f"the note {note.name}")
-            return Output(note.stem, note.stem, made, 0, True, page_policy(), problem)
+            stored = Output(title=file, made=made, matches=0, policy=policy, seen={})
+            return stored.model_copy(update={"file": file, "problem": problem})
         names = self.folder.names()
         try:
             now = {study: self.statuses.read(study) for study in stored.seen if study in names}
-            stale, problem = stored.seen != json.loads(json.dumps(_marks(now))), ""
+            stale = stored.seen != json.loads(json.dumps(_marks(now)))
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             stale, problem = True, problem_of(error, "one of its studies")
-        return Output(
-            note.stem, stored.title, stored.made, stored.matches, stale, stored.policy, problem
-        )
+        return stored.model_copy(update={"file": file, "stale": stale, "problem": problem})
 
-    async def _begin(self, name: str, order: _Order) -> None:
+    async def _begin(
+        self, name: str, file: str, title: str, *arguments: str, reference: str | None = None
+    ) -> None:
         async with self.starting(name):
             work = self._works.get(name)
             if work is not None and work.under_way:
                 raise ControlError(
-                    f"{work.order.title} of {name} is in progress; wait until it is complete"
+                    f"{work.title} of {name} is in progress; wait until it is complete"
                 )
             folder = self.folder.outputs(name)
             statuses: dict[str, StudyStatus] = {}
-            for study in order.studies:
+            for study in filter(None, (name, reference)):
                 statuses[study] = await self.statuses.get(study)
                 if not statuses[study].games:
                     raise StoreError(f"{study} has no matches yet; run it first")
-            note = {
-                "title": order.title,
-                "made": time.time(),
-                "matches": statuses[name].done,
-                "policy": page_policy() if order.file.endswith(".html") else "",
-                "seen": _marks(statuses),
-            }
-            folder.mkdir(parents=True, exist_ok=True)
-            half = folder / f".{order.file}"
-            command = await self.begin(
-                name, *order.arguments, "--store", str(self.folder.store(name)), "--out", str(half)
+            output = Output(
+                title=title,
+                made=time.time(),
+                matches=statuses[name].done,
+                policy=page_policy() if file.endswith(".html") else "",
+                seen=_marks(statuses),
             )
-            task = asyncio.create_task(_finish(command, half, folder / order.file, note))
-            self._works[name] = Making(order, task)
+            folder.mkdir(parents=True, exist_ok=True)
+            half, store = folder / f".{file}", str(self.folder.store(name))
+            command = await self.begin(name, *arguments, "--store", store, "--out", str(half))
+            task = asyncio.create_task(_finish(command, half, folder / file, output))
+            self._works[name] = Making(title, task)
 
 
-def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[object]]:
+def _marks(statuses: Mapping[str, StudyStatus]) -> dict[str, list[Any]]:
     """Return, for each study, a value that changes whenever the study's results change."""
     return {name: status.marker for name, status in statuses.items()}
 
 
-async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:
+async def _finish(command: Command, half: Path, file: Path, output: Output) -> str:
     """Wait for a command and move its output into place; return an error message or ""."""
     try:
         if await command.ended() == 0:
-            await asyncio.to_thread(_put, half, file, note)
+            await asyncio.to_thread(_put, half, file, output)
             return ""
         half.unlink(missing_ok=True)
     except OSError as error:
@@ -233,7 +206,7 @@ async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, o
     return command.error or command.crash or "stopped before it was complete"
 
 
-def _put(half: Path, file: Path, note: Mapping[str, object]) -> None:
+def _put(half: Path, file: Path, output: Output) -> None:
     half.replace(file)
     with whole_file(file.with_name(f"{file.name}.json")) as text:
-        json.dump(note, text)
+        text.write(output.model_dump_json())

@@ -71,23 +71,9 @@ class Runs(Commands):
         else:
             await self._order(name, "stop")
 
-    async def set(
-        self,
-        name: str,
-        *,
-        concurrency: int | None = None,
-        budget: dict[str, float | None] | None = None,
-        limits: dict[str, int | None] | None = None,
-    ) -> None:
-        """Change the settings of a run in progress.
-
-        Budgets are limits by unit: calls, tokens, dollars or per_match; None removes a limit.
-        ``limits`` are concurrent calls by model or label; None sets the limit automatically.
-        """
-        changes = {"concurrency": concurrency, "budget": budget, "limits": limits}
-        await self._order(
-            name, "set", **{key: value for key, value in changes.items() if value is not None}
-        )
+    async def set_budget(self, name: str, dollars: float) -> None:
+        """Change the budget of a run in progress."""
+        await self._order(name, "set", budget={"dollars": dollars})
 
     async def status(self, name: str) -> StudyStatus:
         """Return the status of a study and its run, even if another process started it."""

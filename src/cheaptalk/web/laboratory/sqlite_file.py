@@ -1,10 +1,11 @@
-"""The SQLite file of a laboratory: its tables, schema version and transactions."""
+"""The SQLite file of a laboratory: its schema version and transactions."""
 
 import sqlite3
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session, sessionmaker
 
 from cheaptalk.rules import CheaptalkError
 
@@ -12,55 +13,11 @@ VERSION = 1
 """Schema version; files of later versions are rejected."""
 
 
-metadata = sa.MetaData()
-
-accounts: sa.Table = sa.Table(
-    "accounts",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String(collation="NOCASE"), nullable=False, unique=True),
-    sa.Column("password", sa.String, nullable=False, comment="hash"),
-    sa.Column("one_time", sa.Boolean, nullable=False, comment="whether to change it at login"),
-    sa.Column("role", sa.String, nullable=False, comment="owner, researcher or viewer"),
-    sa.Column("made", sa.Float, nullable=False, comment="seconds since 1970"),
-    sa.Column("disabled", sa.Float, comment="time since when, or null"),
-)
-
-logins: sa.Table = sa.Table(
-    "logins",
-    metadata,
-    sa.Column("token_digest", sa.String, primary_key=True),
-    sa.Column("account_id", sa.ForeignKey("accounts.id"), nullable=False, index=True),
-    sa.Column("made", sa.Float, nullable=False),
-    sa.Column("seen", sa.Float, nullable=False, comment="time of the last use, to the minute"),
-    sa.Column("expires", sa.Float, nullable=False, comment="latest end of the session"),
-)
-
-drafts: sa.Table = sa.Table(
-    "drafts",
-    metadata,
-    sa.Column("name", sa.String(collation="NOCASE"), primary_key=True),
-    sa.Column("text", sa.Text, nullable=False, comment="the study file"),
-    sa.Column("version", sa.Integer, nullable=False, comment="number of changes plus 1"),
-    sa.Column("made_by", sa.String, nullable=False, comment="name of an account"),
-    sa.Column("changed_by", sa.String, nullable=False),
-    sa.Column("made", sa.Float, nullable=False),
-    sa.Column("changed", sa.Float, nullable=False, index=True),
-)
-
-audit: sa.Table = sa.Table(
-    "audit",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("at", sa.Float, nullable=False),
-    sa.Column("account", sa.String, nullable=False, comment="account name, or empty"),
-    sa.Column("study", sa.String(collation="NOCASE"), nullable=False, index=True),
-    sa.Column("deed", sa.String, nullable=False),
-    sa.Column("details", sa.JSON, nullable=False),
-    sqlite_autoincrement=True,
-)
+class Record(MappedAsDataclass, DeclarativeBase):
+    """A row of a laboratory's database."""
 
 
+SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
 LOCK_TIMEOUT = 10
 """Seconds to wait for another writer."""
 
@@ -82,19 +39,25 @@ class SqliteFile:
         )
         sa.event.listen(self.engine, "connect", _set_up)
         sa.event.listen(self.engine, "begin", _begin)
-        self._writes = self.engine.execution_options(writes=True)
-        try:
-            path.touch(mode=0o600)
-            self._open()
-        except OSError as error:
-            raise CheaptalkError(f"{path} cannot be written: {error.strerror}") from error
-        except sa.exc.DatabaseError as error:
-            raise CheaptalkError(
-                f"{path} cannot be used ({error.orig}); move it away, or restore a backup"
-            ) from error
+        writing = self.engine.execution_options(writes=True)
+        self._reads = sessionmaker(self.engine, expire_on_commit=False)
+        self._writes = sessionmaker(writing, expire_on_commit=False)
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            try:
+                path.touch(mode=0o600)
+                self._open()
+            except OSError as error:
+                raise CheaptalkError(f"{path} cannot be written: {error.strerror}") from error
+            except sa.exc.DatabaseError as error:
+                raise CheaptalkError(
+                    f"{path} cannot be used ({error.orig}); move it away, or restore a backup"
+                ) from error
+            stack.pop_all()
 
     def _open(self) -> None:
-        with self.writing() as connection:
+        with self.writing() as session:
+            connection = session.connection()
             version = connection.scalar(sa.text("PRAGMA user_version")) or 0
             if version > VERSION:
                 raise CheaptalkError(
@@ -106,13 +69,13 @@ class SqliteFile:
                     f"{self.path} is not a laboratory's database; move it away, or use another "
                     "folder"
                 )
-            metadata.create_all(connection)
+            Record.metadata.create_all(connection)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
-    def reading(self) -> AbstractContextManager[sa.Connection]:
-        return self.engine.begin()
+    def reading(self) -> AbstractContextManager[Session]:
+        return self._reads.begin()
 
-    def writing(self) -> AbstractContextManager[sa.Connection]:
+    def writing(self) -> AbstractContextManager[Session]:
         return self._writes.begin()
 
     def clean(self) -> None:
@@ -128,10 +91,8 @@ class SqliteFile:
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin where _begin says, DDL included
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA secure_delete=ON")
+    for setting in SETTINGS:
+        connection.execute(f"PRAGMA {setting}")
 
 
 def _begin(connection: sa.Connection) -> None:

@@ -1,18 +1,23 @@
 """Accounts of a laboratory, their roles and login sessions."""
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.audit import Audit
 from cheaptalk.web.laboratory.drafts import Missing, Taken
-from cheaptalk.web.laboratory.sqlite_file import SqliteFile, accounts, logins
+from cheaptalk.web.laboratory.sqlite_file import Record, SqliteFile
 
 MINUTE = 60.0
+IDLE_SECONDS = 12 * 3600.0
+"""A session ends after this many seconds without a request."""
+SESSION_SECONDS = 7 * 24 * 3600.0
+"""A session ends after this many seconds in any case."""
 
 
 class Role(StrEnum):
@@ -36,24 +41,36 @@ class LastOwner(CheaptalkError):
         super().__init__("this is the only active owner; make another account an owner first")
 
 
-class Account(NamedTuple):
-    """An account of a laboratory; ``password`` is a hash, and times are in seconds since 1970."""
+class Account(Record):
+    """An account of a laboratory.
 
-    id: int
-    name: str
-    password: str
-    one_time: bool
-    role: Role
-    made: float
-    disabled: float | None
+    ``password`` is a hash, which is ``one_time`` if its owner must change it at login. ``disabled``
+    is the time since when the account is disabled; times are in seconds since 1970.
+    """
+
+    __tablename__ = "accounts"
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    name: Mapped[str] = mapped_column(sa.String(collation="NOCASE"), unique=True)
+    password: Mapped[str]
+    one_time: Mapped[bool]
+    role: Mapped[Role] = mapped_column(
+        sa.Enum(Role, native_enum=False, values_callable=lambda roles: [*map(str, roles)])
+    )
+    made: Mapped[float]
+    disabled: Mapped[float | None] = mapped_column(default=None)
 
 
-class Login(NamedTuple):
+class Login(Record):
     """A login session; ``seen`` is the time of the last use, to the minute."""
 
-    account: Account
-    seen: float
-    expires: float
+    __tablename__ = "logins"
+
+    token_digest: Mapped[str] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(sa.ForeignKey("accounts.id"), index=True)
+    made: Mapped[float]
+    seen: Mapped[float]
+    expires: Mapped[float]
 
 
 class Staff:
@@ -69,128 +86,112 @@ class Staff:
         self.audit = audit
 
     def any(self) -> bool:
-        with self.file.reading() as connection:
-            return _any(connection)
+        with self.file.reading() as session:
+            return _any(session)
 
     def all(self) -> Sequence[Account]:
-        with self.file.reading() as connection:
-            rows = connection.execute(sa.select(accounts).order_by(accounts.c.name))
-            return [_account(row) for row in rows]
+        with self.file.reading() as session:
+            return session.scalars(sa.select(Account).order_by(Account.name)).all()
 
     def account(self, key: int | str) -> Account:
-        with self.file.reading() as connection:
-            return _select(connection, key)
+        with self.file.reading() as session:
+            return _select(session, key)
 
     def create_owner(self, name: str, password: str) -> Account:
         """Create the owner, as the first account; raise :class:`.Taken` if any account exists."""
-        with self.file.writing() as connection:
-            if _any(connection):
+        with self.file.writing() as session:
+            if _any(session):
                 raise Taken("this laboratory already has an owner; log in instead")
-            return self._insert(connection, name, password, Role.OWNER, name, one_time=False)
+            account = Account(name, password, False, Role.OWNER, self.audit.now())
+            return self._add(session, account, by=name)
 
     def invite(self, name: str, password: str, role: Role, by: str) -> Account:
         try:
-            with self.file.writing() as connection:
-                return self._insert(connection, name, password, role, by, one_time=True)
+            with self.file.writing() as session:
+                account = Account(name, password, True, role, self.audit.now())
+                return self._add(session, account, by)
         except sa.exc.IntegrityError:
             raise Taken(f"an account named {name} already exists; choose another name") from None
 
-    def _insert(
-        self,
-        connection: sa.Connection,
-        name: str,
-        password: str,
-        role: Role,
-        by: str,
-        *,
-        one_time: bool,
-    ) -> Account:
-        values = {
-            "name": name,
-            "password": password,
-            "one_time": one_time,
-            "role": role.value,
-            "made": self.audit.now(),
-            "disabled": None,
-        }
-        connection.execute(sa.insert(accounts).values(values))
-        self.audit.within(connection, by, "account created", name=name, role=role.value)
-        return _select(connection, name)
+    def _add(self, session: Session, account: Account, by: str) -> Account:
+        session.add(account)
+        self.audit.within(session, by, "account created", name=account.name, role=account.role)
+        return account
 
     def set_role(self, key: int, role: Role, by: str) -> Account:
-        with self.file.writing() as connection:
-            before = _select(connection, key)
+        with self.file.writing() as session:
+            account = _select(session, key)
             if role is not Role.OWNER:
-                _keep_an_owner(connection, before)
-            _change(connection, key, role=role.value)
-            self.audit.within(connection, by, "role changed", name=before.name, role=role.value)
-            return _select(connection, key)
+                _keep_an_owner(session, account)
+            account.role = role
+            self.audit.within(session, by, "role changed", name=account.name, role=role)
+            return account
 
     def disable(self, key: int, by: str) -> Account:
-        with self.file.writing() as connection:
-            before = _select(connection, key)
-            _keep_an_owner(connection, before)
-            _change(connection, key, disabled=self.audit.now())
-            _end(connection, key)
-            self.audit.within(connection, by, "account disabled", name=before.name)
-            return _select(connection, key)
+        with self.file.writing() as session:
+            account = _select(session, key)
+            _keep_an_owner(session, account)
+            account.disabled = self.audit.now()
+            _end_sessions(session, account)
+            self.audit.within(session, by, "account disabled", name=account.name)
+            return account
 
     def enable(self, key: int, by: str) -> Account:
-        with self.file.writing() as connection:
-            _change(connection, key, disabled=None)
-            after = _select(connection, key)
-            self.audit.within(connection, by, "account enabled", name=after.name)
-            return after
+        with self.file.writing() as session:
+            account = _select(session, key)
+            account.disabled = None
+            self.audit.within(session, by, "account enabled", name=account.name)
+            return account
 
     def set_password(self, key: int, password: str, by: str, *, one_time: bool) -> Account:
         """Change the password of an account, and end its sessions."""
-        with self.file.writing() as connection:
-            before = _select(connection, key)
-            _change(connection, key, password=password, one_time=one_time)
-            _end(connection, key)
+        with self.file.writing() as session:
+            account = _select(session, key)
+            account.password, account.one_time = password, one_time
+            _end_sessions(session, account)
             deed = "password reset" if one_time else "password changed"
-            self.audit.within(connection, by, deed, name=before.name)
-            return _select(connection, key)
+            self.audit.within(session, by, deed, name=account.name)
+            return account
 
     def rehash(self, before: Account, password: str) -> None:
         """Update the stored hash of a password, unless the password has changed since."""
-        with self.file.writing() as connection:
-            same = (accounts.c.id == before.id) & (accounts.c.password == before.password)
-            connection.execute(sa.update(accounts).where(same).values(password=password))
+        with self.file.writing() as session:
+            account = _select(session, before.id)
+            if account.password == before.password:
+                account.password = password
 
-    def log_in(self, key: int, token: str, expires: float) -> None:
-        now = self.audit.now()
-        with self.file.writing() as connection:
-            connection.execute(sa.delete(logins).where(logins.c.expires <= now))
-            values = {
-                "token_digest": digest(token),
-                "account_id": key,
-                "made": now,
-                "seen": now,
-                "expires": expires,
-            }
-            connection.execute(sa.insert(logins).values(values))
+    def log_in(self, key: int) -> str:
+        """Start a login session of an account, and return its token."""
+        now, token = self.audit.now(), new_token()
+        with self.file.writing() as session:
+            session.execute(sa.delete(Login).where(Login.expires <= now))
+            session.add(Login(digest(token), key, now, now, now + SESSION_SECONDS))
+        return token
 
-    def log_out(self, token: str) -> None:
-        with self.file.writing() as connection:
-            connection.execute(sa.delete(logins).where(logins.c.token_digest == digest(token)))
+    def log_out(self, account: Account, token: str) -> None:
+        with self.file.writing() as session:
+            session.execute(sa.delete(Login).where(Login.token_digest == digest(token)))
+            self.audit.within(session, account.name, "logged out")
 
-    def login(self, token: str, idle: float) -> Login | None:
-        """Extend and return the login session of a token; None if it has timed out."""
-        now, is_login = self.audit.now(), logins.c.token_digest == digest(token)
-        with self.file.reading() as connection:
-            row = connection.execute(
-                sa.select(logins.c.seen, logins.c.expires, accounts)
-                .join(accounts, accounts.c.id == logins.c.account_id)
-                .where(is_login, logins.c.expires > now, logins.c.seen > now - idle)
-                .where(accounts.c.disabled.is_(None))
-            ).first()
+    def login(self, token: str) -> Account | None:
+        """Extend the login session of a token, and return its account; None for other tokens."""
+        now, is_login = self.audit.now(), Login.token_digest == digest(token)
+        valid = is_login & (Login.expires > now) & (Login.seen > now - IDLE_SECONDS)
+        query = sa.select(Account, Login.seen).join(Login, Login.account_id == Account.id)
+        with self.file.reading() as session:
+            row = session.execute(query.where(valid, Account.disabled.is_(None))).first()
         if row is None:
             return None
-        if now - row.seen >= MINUTE:
-            with self.file.writing() as connection:
-                connection.execute(sa.update(logins).where(is_login).values(seen=now))
-        return Login(_account(row), row.seen, row.expires)
+        account, seen = row
+        if now - seen >= MINUTE:
+            with self.file.writing() as session:
+                session.execute(sa.update(Login).where(is_login).values(seen=now))
+        return account
+
+
+def new_token() -> str:
+    """Return a random session token."""
+    return secrets.token_urlsafe(32)
 
 
 def digest(token: str) -> str:
@@ -198,36 +199,25 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _any(connection: sa.Connection) -> bool:
-    return connection.scalar(sa.select(accounts.c.id).limit(1)) is not None
+def _any(session: Session) -> bool:
+    return session.scalar(sa.select(Account.id).limit(1)) is not None
 
 
-def _account(row: sa.Row[tuple[object, ...]]) -> Account:
-    values = {name: row._mapping[name] for name in Account._fields}
-    return Account(**values | {"role": Role(values["role"])})
-
-
-def _select(connection: sa.Connection, key: int | str) -> Account:
-    column = accounts.c.id if isinstance(key, int) else accounts.c.name
-    row = connection.execute(sa.select(accounts).where(column == key)).first()
-    if row is None:
+def _select(session: Session, key: int | str) -> Account:
+    column = Account.id if isinstance(key, int) else Account.name
+    account = session.scalar(sa.select(Account).where(column == key))
+    if account is None:
         raise Missing(f"the account {key} does not exist")
-    return _account(row)
+    return account
 
 
-def _change(connection: sa.Connection, key: int, **values: str | float | None) -> None:
-    connection.execute(sa.update(accounts).where(accounts.c.id == key).values(values))
+def _end_sessions(session: Session, account: Account) -> None:
+    session.execute(sa.delete(Login).where(Login.account_id == account.id))
 
 
-def _end(connection: sa.Connection, key: int) -> None:
-    connection.execute(sa.delete(logins).where(logins.c.account_id == key))
-
-
-def _keep_an_owner(connection: sa.Connection, account: Account) -> None:
-    other_owners = sa.select(accounts.c.id).where(
-        accounts.c.role == Role.OWNER.value,
-        accounts.c.disabled.is_(None),
-        accounts.c.id != account.id,
+def _keep_an_owner(session: Session, account: Account) -> None:
+    other_owners = sa.select(Account.id).where(
+        Account.role == Role.OWNER, Account.disabled.is_(None), Account.id != account.id
     )
-    if account.role is Role.OWNER and connection.scalar(other_owners.limit(1)) is None:
+    if account.role is Role.OWNER and session.scalar(other_owners.limit(1)) is None:
         raise LastOwner

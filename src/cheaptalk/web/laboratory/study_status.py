@@ -10,7 +10,10 @@ from cheaptalk.web.participants.experiment import Experiment
 
 
 class StudyStatuses:
-    """The statuses of a laboratory's studies, cached until a study's store changes."""
+    """The statuses of a laboratory's studies, cached until a study's store changes.
+
+    Methods raise :class:`.UnknownName` if a study does not exist.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder

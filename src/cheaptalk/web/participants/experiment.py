@@ -53,6 +53,9 @@ class Experiment:
         state: recruitment state: ``open``, ``paused`` or ``closed``.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
         orphaned: codes of participants whose steps the study no longer has.
+
+    Raises:
+        StudyError: the study has no protocol, or needs a quiz that does not exist.
     """
 
     def __init__(self, room_manager: RoomManager, study: Study, identities: Identities) -> None:
@@ -97,7 +100,8 @@ class Experiment:
         """Admit a new participant, or return one who has already been admitted.
 
         ``known_by`` is the platform ID, and ``other_ids`` are the link's other parameters. A second
-        request with the same ``code`` returns the same participant.
+        request with the same ``code`` returns the same participant. :class:`Refused` is raised if
+        the person cannot take part.
         """
         recruitment, cohorts = self.protocol.recruitment, self.protocol.cohorts
         if recruitment.parameters and not known_by:

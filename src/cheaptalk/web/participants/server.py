@@ -34,6 +34,10 @@ async def open_experiment(
     """Open a study to participants, and resume its unfinished matches.
 
     The file of platform IDs is created if it does not exist.
+
+    Raises:
+        StudyError: the study has no participants, or its protocol cannot be carried out.
+        StoreError: the store is in use or cannot be written.
     """
     check_protocol(study)
     async with open_room_manager(study, store, models) as room_manager:
@@ -50,8 +54,10 @@ async def open_experiment(
 def make_experiment(
     supervisor: Supervisor, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """Return an experiment's pages as a web application that can be mounted below a path."""
+    """Return an experiment's pages as a web application that can be mounted below a path.
 
+    ``title`` is the title of the pages if the study has none.
+    """
     pages = ParticipantPages(supervisor, links, address, title)
     app = bare_app(pages, PAGE_STYLE, address, title)
     app.add_exception_handler(Refused, pages.refused)

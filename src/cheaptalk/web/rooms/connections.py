@@ -4,10 +4,11 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from fastapi.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from cheaptalk.web.posted import network_of
@@ -21,6 +22,8 @@ HEADER_SECONDS = 10.0
 """Timeout in seconds for the complete header of a request."""
 DESCRIPTORS = 65_536
 """Limit on open files to request from the system; each connection uses one."""
+CLOSING = "closing"
+"""Key of the event in a request's scope that is set when the server stops."""
 STREAMS_OF_VISITOR = 8
 """Event streams per visitor: one per tab, plus streams that a page reload has not closed yet."""
 STREAMS_OF_ADDRESS = 600
@@ -59,7 +62,10 @@ def _keys(visitor: str, address: str) -> tuple[tuple[str, str], ...]:
 
 
 class CountedStream(StreamingResponse):
-    """An event stream that counts towards the limits, or returns HTTP status 429 at a limit."""
+    """An event stream that counts towards the limits, or returns HTTP status 429 at a limit.
+
+    It ends when the server stops, so that the server can stop quickly.
+    """
 
     def __init__(
         self, events: AsyncIterator[str], streams: Streams, visitor: str, address: str
@@ -75,8 +81,22 @@ class CountedStream(StreamingResponse):
             refusal = Response(status_code=429, headers={"Connection": "close"})
             await refusal(scope, receive, send)
             return
+        until_closing = partial(_receive, receive, scope.get(CLOSING) or asyncio.Event())
         with self.streams.counting(*self.keys):
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, until_closing, send)
+        await send({"type": "http.response.body", "body": b""})  # a disconnect cancels the stream
+
+
+async def _receive(receive: Receive, closing: asyncio.Event) -> Message:
+    """Return the next message, or a disconnect when the server stops."""
+    received = asyncio.ensure_future(receive())
+    closed = asyncio.ensure_future(closing.wait())
+    try:
+        await asyncio.wait({received, closed}, return_when=asyncio.FIRST_COMPLETED)
+        return received.result() if received.done() else {"type": "http.disconnect"}
+    finally:
+        received.cancel()
+        closed.cancel()
 
 
 class Connections:

@@ -42,7 +42,11 @@ async def _no_callback(_room: Room) -> None:
 
 
 class RoomManager:
-    """Manager of the rooms in which people play a study's matches."""
+    """Manager of the rooms in which people play a study's matches.
+
+    Methods raise :class:`RoomUnavailable` if a seat cannot be taken or filled. ``on_begin`` is
+    called when a room's match starts, and ``on_end`` when it ends or fails.
+    """
 
     def __init__(
         self, host: Host, table_templates: Mapping[str, TableTemplate], currency: str = DOLLARS

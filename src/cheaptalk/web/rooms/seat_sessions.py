@@ -43,7 +43,8 @@ class ChangeNotifier:
 class PendingRequest:
     """A decision request that is waiting for a person's answer, possibly until it is due.
 
-    The key is the same after a restart; answers with other keys are ignored.
+    ``due`` is in seconds since 1970. The key is the same after a restart; answers with other keys
+    are ignored.
     """
 
     key: str

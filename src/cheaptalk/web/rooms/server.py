@@ -2,19 +2,18 @@
 
 import asyncio
 import socket
-from functools import partial
 
 import uvicorn
 from fastapi import FastAPI, HTTPException
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cheaptalk.loopback import HOST
 from cheaptalk.records import StoreError
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
-from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
-from cheaptalk.web.rooms.connections import Connections, raise_descriptor_limit
+from cheaptalk.web.rooms.addresses import ANYWHERE, Address
+from cheaptalk.web.rooms.connections import CLOSING, Connections, raise_descriptor_limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.pages import STYLE, RoomPages
 from cheaptalk.web.rooms.room_manager import RoomManager, RoomUnavailable
@@ -62,40 +61,6 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
     return app
 
 
-class EndingStreams:
-    """An ASGI wrapper that ends open event streams to let the server stop quickly."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self.closing = asyncio.Event()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].endswith("/events"):
-            await self.app(scope, receive, send)
-            return
-        streaming = False
-
-        async def forward(message: Message) -> None:
-            nonlocal streaming
-            streaming = message["type"] == "http.response.start" or message.get("more_body", False)
-            await send(message)
-
-        await self.app(scope, partial(self._receive, receive), forward)
-        if streaming:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _receive(self, receive: Receive) -> Message:
-        """Return the next message, or a disconnect when the server stops."""
-        received = asyncio.ensure_future(receive())
-        closed = asyncio.ensure_future(self.closing.wait())
-        try:
-            await asyncio.wait({received, closed}, return_when=asyncio.FIRST_COMPLETED)
-            return received.result() if received.done() else {"type": "http.disconnect"}
-        finally:
-            received.cancel()
-            closed.cancel()
-
-
 class _Server(uvicorn.Server):
     """A uvicorn server that sets an event when it stops."""
 
@@ -106,20 +71,16 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def serve_rooms(
-    room_manager: RoomManager, links: Links, listener: socket.socket, address: Address | None = None
-) -> None:
-    """Serve the rooms of a study until stopped, by default at the listening socket's address."""
-    address = address or own_address(listener)
-    await serve_app(make_rooms(room_manager, links, address), listener, address)
-
-
 async def serve_app(app: ASGIApp, listener: socket.socket, address: Address) -> None:
     """Serve a web application on a listening socket until stopped."""
     raise_descriptor_limit()
-    streams = EndingStreams(app)
+    closing = asyncio.Event()
+
+    async def closing_app(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, CLOSING: closing}, receive, send)
+
     config = uvicorn.Config(
-        streams,
+        closing_app,
         log_level="warning",
         timeout_graceful_shutdown=1,
         proxy_headers=address.proxied,
@@ -128,7 +89,7 @@ async def serve_app(app: ASGIApp, listener: socket.socket, address: Address) -> 
         http=Connections(HOST if address.proxied else ""),  # type: ignore[arg-type]
     )
     server = _Server(config)
-    server.closing = streams.closing
+    server.closing = closing
     try:
         await server.serve(sockets=[listener])
     except asyncio.CancelledError:

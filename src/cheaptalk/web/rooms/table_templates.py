@@ -107,7 +107,10 @@ def is_browser_player(seated: Seated) -> bool:
 
 
 def table_templates_of(planned: Plan) -> dict[str, TableTemplate]:
-    """Return the table templates of a plan by name, in the plan's order."""
+    """Return the table templates of a plan by name, in the plan's order.
+
+    A StudyError is raised if no player is a person in the browser, or a person plays elsewhere.
+    """
     for player in planned.players().values():
         if isinstance(player.spec, PersonSeat) and not is_browser_player(player):
             raise StudyError.at(

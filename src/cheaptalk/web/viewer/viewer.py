@@ -241,20 +241,19 @@ def _hidden_players(labels: Mapping[str, str], parameters: Mapping[str, str]) ->
 def _match_filter(
     game: str, labels: Mapping[str, str], parameters: Mapping[str, str]
 ) -> MatchFilter:
-    names = dict.fromkeys([*labels, *labels.values()])
+    def by_seat(field: str) -> dict[str, str]:
+        keys = {name: f"{field}_{name}" for name in [*labels, *labels.values()]}
+        return {name: parameters[key] for name, key in keys.items() if key in parameters}
+
     return MatchFilter(
         game,
         labels,
         status=parameters.get("status"),
         player=parameters.get("player"),
-        players={
-            name: parameters[f"player_{name}"] for name in names if f"player_{name}" in parameters
-        },
+        players=by_seat("player"),
         kind=parameters.get("kind"),
-        kinds={name: parameters[f"kind_{name}"] for name in names if f"kind_{name}" in parameters},
-        forfeits={
-            name: parameters[f"forfeit_{name}"] for name in names if f"forfeit_{name}" in parameters
-        },
+        kinds=by_seat("kind"),
+        forfeits=by_seat("forfeit"),
         without=parameters.get("without"),
         parameters=parameters.get("parameters"),
         says=parameters.get("says"),

@@ -2,8 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
 
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from markupsafe import Markup
@@ -36,26 +34,9 @@ from cheaptalk.yaml_files import as_block, parse_yaml
 COST_TIMEOUT = 20.0
 """Seconds to wait for a cost estimate before the page says that it is still being computed."""
 FORM = "/form"
-
-
-class Origin(NamedTuple):
-    """The draft that is being edited, with the version that the editor started from."""
-
-    name: str
-    version: int
-
-    @classmethod
-    def read(cls, form: Mapping[str, str]) -> "Origin | None":
-        """Return the draft and version named in a posted form; None for a new study."""
-        name, version = form.get("changes", ""), form.get("version", "")
-        fits = re.fullmatch("[0-9]{1,9}", version)
-        return cls(name, int(version)) if name and fits else None
-
-    @property
-    def hidden(self) -> Markup:
-        fields = {"changes": self.name, "version": self.version}
-        field = Markup('<input type="hidden" name="{}" value="{}">')
-        return Markup().join(field.format(name, value) for name, value in fields.items())
+ORIGIN = re.compile("(.+)/([0-9]{1,9})")
+"""Name and version of the draft that is being edited; a new study has no origin."""
+ORIGIN_FIELD = Markup('<input type="hidden" name="origin" value="{}">')
 
 
 class StudyEditor:
@@ -83,11 +64,11 @@ class StudyEditor:
         self, visit: CurrentVisit, preset: str = "", copy: str = "", change: str = ""
     ) -> Response:
         """Show the study form, or the study's YAML file if the form cannot express the study."""
-        origin, problem = None, ""
+        origin, problem = "", ""
         text = preset_text(preset) if preset else ""
         if copy or change:
             draft = self.drafts.read(copy or change)
-            origin = Origin(draft.name, draft.version) if change else None
+            origin = f"{draft.name}/{draft.version}" if change else ""
             text, problem = draft.text, check_design(draft.name, draft.text).problem
         try:
             if problem:
@@ -95,15 +76,15 @@ class StudyEditor:
             form = filled_form(parse_yaml(text)) if text else StudyForm(players=[{}])
         except (NotExpressible, StudyError) as reason:
             notice = f"The form cannot show this study: {reason}. Edit its study file instead."
-            if origin is not None:
-                return visit.go(f"/studies/{origin.name}/design", notice)
+            if origin:
+                return visit.go(f"/studies/{draft.name}/design", notice)
             return visit.render("new_study.html.jinja", name="", text=text, problem=notice)
         return self._form(visit, check_form(form), origin)
 
     async def submit(self, visit: CurrentVisit) -> Response:
         """Process a submitted study form: change its rows, check it, or save the study."""
         fields, action = StudyForm.read(visit.pairs), visit.form.get("do", "")
-        origin = Origin.read(visit.form)
+        origin = visit.form.get("origin", "")
         focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
         checked = await asyncio.to_thread(check_form, fields)
         if action == "save" and checked.study is not None:
@@ -117,14 +98,15 @@ class StudyEditor:
             cost = await self._cost(checked)
         return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
 
-    def _save(self, visit: Visit, checked: CheckedForm, origin: Origin | None) -> Response:
+    def _save(self, visit: Visit, checked: CheckedForm, origin: str) -> Response:
         name, text = checked.data["name"], as_block(checked.data)
         path = f"/studies/{name}/overview"
-        if origin is None or origin.name != name:
+        draft = ORIGIN.fullmatch(origin)
+        if draft is None or draft[1] != name:
             self.drafts.create(name, text, visit.account.name)
             return visit.go(path, f"{name} was saved. Launch it when it is ready.")
         try:
-            after = self.drafts.replace(name, text, origin.version, visit.account.name)
+            after = self.drafts.replace(name, text, int(draft[2]), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
         return visit.go(path, f"Version {after.version} was saved.")
@@ -157,17 +139,17 @@ class StudyEditor:
         self,
         visit: Visit,
         checked: CheckedForm,
-        origin: Origin | None = None,
+        origin: str,
         status: int = 200,
         focus: str = "",
         cost: Markup | None = None,
     ) -> Response:
-        token = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
-        hidden = token if origin is None else token + origin.hidden
+        draft = ORIGIN.fullmatch(origin)
+        hidden = visit.csrf_field + (ORIGIN_FIELD.format(origin) if draft else "")
         form = study_form_page.render_form(
             checked, visit.link(FORM), hidden, focus, cost or Markup()
         )
-        heading = "New study" if origin is None else f"Edit {origin.name}"
+        heading = f"Edit {draft[1]}" if draft else "New study"
         return self._page(visit, form, heading, status, script=visit.link("/study_form.js"))
 
     def _page(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -229,20 +229,12 @@ def _models() -> dict[str, str]:
     return names | {f"{provider}/": f"prefix of {provider} models" for provider in OURS}
 
 
-class StartOption(NamedTuple):
-    """A preset from which a new study can start, with the size of its study."""
-
-    study: Study
-    name: str
-    size: Size
-
-
 @cache
-def starts() -> list[StartOption]:
-    """Return all presets from which a new study can start."""
+def starts() -> list[tuple[str, Study, Size]]:
+    """Return all presets from which a new study can start: name, study and its size."""
     options = []
     for name in preset_names():
         with suppress(CheaptalkError):  # a broken preset of another package
             study = study_of(name)
-            options.append(StartOption(study, name, size_of(plan(study))))
+            options.append((name, study, size_of(plan(study))))
     return options
