@@ -123,19 +123,15 @@ def test_bootstrap_intervals_of_instances(store: Store) -> None:
     assert all(" of " in line or " in " in line for line in lines)
     assert sum("too few instances" in line for line in lines) == 5
 
-    def all_(tables: NDArray[Any]) -> NDArray[np.float64]:
-        counts: NDArray[np.float64] = tables.sum(axis=(1, 2), dtype=float)
-        return counts
-
     def right(tables: NDArray[Any]) -> NDArray[np.float64]:
-        shares: NDArray[np.float64] = tables[:, 0, 0] / all_(tables)
+        shares: NDArray[np.float64] = tables[:, 0, 0] / tables.sum(axis=(1, 2), dtype=float)
         return shares
 
     apart = np.array([[[number % 2, 1 - number % 2], [0, 0]] for number in range(40)])
     together = np.array(
         [[[4 * (number % 2), 4 - 4 * (number % 2)], [0, 0]] for number in range(10)]
     )
-    separate, clustered = (interval(tables, right, all_, 0) for tables in (apart, together))
+    separate, clustered = (interval(tables, right, 0) for tables in (apart, together))
     assert separate.value == clustered.value == 0.5
     assert (separate.low, separate.high) == pytest.approx(
         tuple(binom.ppf([0.025, 0.975], 40, 0.5) / 40), abs=0.03
