@@ -78,6 +78,20 @@ class SettingFamily(NamedTuple):
         first, _, rest = self.setting.partition(".")
         return rest.partition(".")[0] if first == "strategies" else None
 
+    @property
+    def keys(self) -> dict[str, str]:
+        """The readable values by the names of their columns."""
+        return {f"{self.setting} {value}": value for value in self.values.values()}
+
+    @property
+    def anchor(self) -> str:
+        return anchor(f"{self.setting}-{self.name}").lower()
+
+    def matches(self, runs: pl.DataFrame) -> pl.DataFrame:
+        """Return the players' matches, only of :attr:`game` if the setting affects one game."""
+        matches = runs.filter(pl.col("player").is_in(list(self.values)))
+        return matches.filter(game=self.game) if self.game else matches
+
 
 def temperatures(evidence: Evidence) -> Iterator[Shown]:
     """Report scores of players who differ only in temperature.
@@ -122,16 +136,15 @@ def others(evidence: Evidence) -> Iterator[Shown]:
 def _shown(
     evidence: Evidence, settings: Sequence[str], difference: str, example: str
 ) -> Iterator[Shown]:
-    """Yield a table per family of players that differ in a setting, and a figure per setting."""
+    """Yield tables per family of players that differ in a setting, and a figure per setting."""
     runs = default_runs(scored(evidence))
-    default = {} if evidence.players else PAPER
     present = set(runs["player"])
     results = []
     for family in families(entries(evidence)):
         values = {label: value for label, value in family.values.items() if label in present}
         if family.setting in settings and len(values) > 1:
             played = family._replace(values=values)
-            means = mean_scores(matches := _family_runs(runs, played))
+            means = mean_scores(matches := played.matches(runs))
             if matches["game"].n_unique() == 1:
                 means = means.filter(pl.col("game") != OVERALL)
             results.append((played, means))
@@ -141,17 +154,8 @@ def _shown(
             f"example with {example}"
         )
     for family, means in results:
-        standard = default.get(family.setting)
-        shown = _table(evidence, family, means, standard)
-        yield shown
-        if family.setting in FIRST_TABLES:
-            keys = {f"{family.setting} {value}": value for value in family.values.values()}
-            frame, same = shown.frame, f"{family.setting} {standard}"
-            if (untreated := f"{family.setting} {UNTREATED}") in keys and same in keys:
-                del keys[untreated]
-                frame = frame.with_columns(pl.coalesce(same, untreated).alias(same))
-            yield _treatments(evidence, family.setting, family.name, frame, keys)
-        yield from _tests(family, runs, evidence)
+        yield from _tables(evidence, family, means)
+        yield from _tests(evidence, family, runs)
     for setting in dict.fromkeys(family.setting for family, _ in results):
         group = [result for result in results if result[0].setting == setting]
         yield Charts(
@@ -167,6 +171,49 @@ def _shown(
         )
 
 
+def _tables(
+    evidence: Evidence, family: SettingFamily, means: pl.DataFrame
+) -> Iterator[ReportTable]:
+    """Yield scores by setting value, and one of Tables 5 to 7 if the paper has it.
+
+    Mean and spread are over values; players without the setting count as the paper's default.
+    """
+    keys = family.keys
+    named = dict(zip(family.values, keys, strict=True))
+    renamed = means.with_columns(
+        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
+    )
+    frame = merged = side_by_side(renamed, "score", "player")
+    default = None if evidence.players else PAPER.get(family.setting)
+    standard, untreated = (f"{family.setting} {value}" for value in (default, UNTREATED))
+    if standard in keys and untreated in keys:
+        merged = frame.with_columns(pl.coalesce(standard, untreated).alias(standard))
+        del keys[untreated]
+    merged = with_statistics(merged, list(keys), "mean", "spread")
+    yield table(
+        evidence,
+        "family",
+        frame.hstack(merged.select("mean", "spread")),
+        name=family.anchor,
+        columns={"values": family.keys},
+        facts={"family": family.title, "player": family.name},
+    )
+    if family.setting in FIRST_TABLES:
+        yield _treatments(evidence, family.setting, family.name, merged, keys)
+
+
+def with_statistics(
+    frame: pl.DataFrame, columns: Sequence[str], mean: str, spread: str
+) -> pl.DataFrame:
+    """Add the mean and sample standard deviation over columns; null if a value is missing."""
+    complete = pl.all_horizontal(pl.col(columns).is_not_null())
+    cells = pl.concat_list(columns).list
+    return frame.with_columns(
+        pl.when(complete).then(cells.mean()).alias(mean),
+        pl.when(complete).then(cells.std()).alias(spread),
+    )
+
+
 def _treatments(
     evidence: Evidence, setting: str, name: str, frame: pl.DataFrame, values: Mapping[str, str]
 ) -> ReportTable:
@@ -175,20 +222,19 @@ def _treatments(
     As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
     All players have the model ``name``; ``values`` are headings by column.
     """
-    reasoning = setting == "reasoning strategy"
-    rows = frame if setting != "prompt version" else frame.filter(pl.col("game") != OVERALL)
-    rows = in_paper_order(
-        rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"})
-    )
+    rows = frame if setting != VERSION else frame.filter(pl.col("game") != OVERALL)
+    rows = rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"})
     titles = {key: _treatment_title(setting, value) for key, value in values.items()}
     columns: dict[str, Columns] = {"values": titles}
-    if reasoning:
-        columns["average"] = ()
-    spread = "" if reasoning else "In parentheses, the sample standard deviation over the columns. "
-    facts = {"setting": setting, "spread": spread}
-    return numbered_table(
-        evidence, setting, paper_model(name), name, rows, columns=columns, facts=facts
+    spread = "In parentheses, the sample standard deviation over the columns. "
+    if setting == REASONING:
+        columns["average"], spread = (), ""
+    facts, model, rows = (
+        {"setting": setting, "spread": spread},
+        paper_model(name),
+        in_paper_order(rows),
     )
+    return numbered_table(evidence, setting, model, name, rows, columns=columns, facts=facts)
 
 
 def _treatment_title(setting: str, value: str) -> str:
@@ -199,59 +245,24 @@ def _treatment_title(setting: str, value: str) -> str:
     >>> _treatment_title("reasoning strategy", "CoT step by step")
     'CoT'
     """
-    if setting == "temperature" and re.fullmatch(r"[\d.]+", value):
+    if setting == TEMPERATURE and re.fullmatch(r"[\d.]+", value):
         return fixed(float(value), 1)
-    if setting == "prompt version" and re.fullmatch(r"v\d+", value):
+    if setting == VERSION and re.fullmatch(r"v\d+", value):
         return value.upper() + " (Default)" * (value == "v1")
     return "CoT" if value == "CoT step by step" else value[:1].upper() + value[1:]
 
 
-def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """A family's matches; if a setting affects only one game, only matches of that game."""
-    matches = runs.filter(pl.col("player").is_in(list(family.values)))
-    return matches.filter(pl.col("game") == family.game) if family.game else matches
-
-
-def _name(family: SettingFamily) -> str:
-    return anchor(f"{family.setting}-{family.name}").lower()
-
-
-def _table(
-    evidence: Evidence, family: SettingFamily, means: pl.DataFrame, default: str | None
-) -> ReportTable:
-    """A table of scores by setting value; default settings count as ``default``."""
-    keys = {f"{family.setting} {value}": value for value in family.values.values()}
-    named = dict(zip(family.values, keys, strict=True))
-    renamed = means.with_columns(
-        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
-    )
-    frame = side_by_side(renamed, "score", "player")
-    columns = {value: pl.col(key) for key, value in keys.items()}
-    if default in columns and UNTREATED in columns:
-        columns[default] = pl.coalesce(columns[default], columns.pop(UNTREATED))
-    cells = pl.concat_list(list(columns.values())).list
-    complete = pl.all_horizontal(column.is_not_null() for column in columns.values())
-    frame = frame.with_columns(
-        mean=pl.when(complete).then(cells.mean()), spread=pl.when(complete).then(cells.std())
-    )
-    facts = {"family": family.title, "player": family.name}
-    return table(
-        evidence, "family", frame, name=_name(family), columns={"values": keys}, facts=facts
-    )
-
-
-def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
-    single = by_run(_family_runs(runs, family))
-    selected = single.filter(pl.col("game") == (family.game or OVERALL))
-    counts = selected["player"].value_counts()["count"]
+def _tests(evidence: Evidence, family: SettingFamily, runs: pl.DataFrame) -> Iterator[ReportTable]:
+    single = by_run(family.matches(runs)).filter(pl.col("game") == (family.game or OVERALL))
+    counts = single["player"].value_counts()["count"]
     if len(counts) < 2 or counts.min() == 1:
         return
-    named = selected.with_columns(pl.col("player").replace_strict(family.values))
+    named = single.with_columns(pl.col("player").replace_strict(family.values))
     draws, seed = evidence.draws, evidence.seed
     tests = pairwise_tests(
         named, "score", "player", paired=False, cluster=["run"], draws=draws, seed=seed
     )
-    facts, name = {"family": family.title, "player": family.name}, f"{_name(family)}-tests"
+    facts, name = {"family": family.title, "player": family.name}, f"{family.anchor}-tests"
     yield table(evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes)
 
 
@@ -440,14 +451,6 @@ def _settings_table(evidence: Evidence, game: str, means: pl.DataFrame) -> Repor
     )
 
 
-def _percent(value: Any) -> str:
-    return f"{100 * value:.0f}%"
-
-
-def _rates(values: Sequence[float]) -> str:
-    return f"[{100 * values[0]:.0f},{100 * values[-1]:.0f}]"
-
-
 class PaperSetting(NamedTuple):
     """The parameters that Table 8 varies in a game, and the headings of their values' columns."""
 
@@ -459,14 +462,16 @@ class PaperSetting(NamedTuple):
 DISHES = ("cheap_price", "cheap_utility", "costly_price", "costly_utility")
 SETTINGS = {
     "guess_the_average": PaperSetting("R", ("ratio",), str),
-    "el_farol_bar": PaperSetting("R", ("capacity",), _percent),
+    "el_farol_bar": PaperSetting("R", ("capacity",), lambda value: f"{100 * value:.0f}%"),
     "divide_the_dollar": PaperSetting("G", ("golds",), readable),
     "public_goods": PaperSetting("R", ("factor",), lambda value: fixed(value, 1)),
     "diners_dilemma": PaperSetting(
         "(Pl, Ul, Ph, Uh)", DISHES, lambda *values: f"({','.join(map(readable, values))})"
     ),
     "sealed_bid_auction": PaperSetting("Range", ("high",), lambda value: f"(0,{value}]"),
-    "battle_royale": PaperSetting("Range", ("hit_rates",), _rates),
+    "battle_royale": PaperSetting(
+        "Range", ("hit_rates",), lambda rates: f"[{100 * rates[0]:.0f},{100 * rates[-1]:.0f}]"
+    ),
     "pirate_game": PaperSetting("G", ("gold",), readable),
 }
 
@@ -496,16 +501,10 @@ def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
         "score",
     )
     wide = side_by_side(cells, "score", "key")
-    values = pl.concat_list(list(columns.values())).list
-    complete = pl.all_horizontal(pl.col(key).is_not_null() for key in columns.values())
-    frame = wide.with_columns(
-        pl.when(complete).then(values.mean()).alias("average"),
-        pl.when(complete).then(values.std()).alias(f"average{ERROR}"),
-    )
     yield table(
         evidence,
         "table-8",
-        frame,
+        with_statistics(wide, list(columns.values()), "average", f"average{ERROR}"),
         name=f"table-8-{anchor(game.replace('_', '-'))}",
         columns={"settings": {key: title for title, key in columns.items()}},
         facts={"game": PAPER_GAMES[game], "symbol": setting.symbol},
