@@ -5,7 +5,6 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.records import MatchRecord
-from cheaptalk.reports.recipes.findings import Findings, findings
 
 STUDY: dict[str, Any] = {
     "name": "chips",
@@ -21,21 +20,6 @@ STUDY: dict[str, Any] = {
     },
     "pairing": [["bayes"] * 3, ["zero"] * 3, ["wild"] * 3, ["bayes", "zero", "bayes"]],
 }
-
-
-def play(folder: Path, **changes: Any) -> Path:
-    """Play the study with changes and return the path of its store."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "chips.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.studies.parse_study(STUDY | changes, "here"), store)
-    return path
-
-
-def compute_findings(path: Path, study: str = "chips", **options: Any) -> Findings:
-    """Return the chip recipe's findings on a study."""
-    with ct.Store.open(path) as store:
-        return findings(store, study, "chips", draws=200, **options)
 
 
 def records(path: Path, colours: int, *labels: str) -> list[MatchRecord]:

@@ -1,7 +1,6 @@
 """A small study of GLEE's games between scripts, and reference regressions."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,6 @@ import yaml
 from numpy.typing import NDArray
 from scipy import stats
 
-import cheaptalk as ct
 from tests.statistics.dense import bias_reduced
 
 FLASH = "gemini-1.5-flash"
@@ -48,15 +46,6 @@ players:
       negotiation: boulware
       persuasion: {alice: always_recommend, bob: sceptical}
 """)
-
-
-def play(folder: Path, study: dict[str, Any] = STUDY, **changed: Any) -> Path:
-    """Play a study into a new store and return the store's path."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "store.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.studies.parse_study(study | changed, "a test"), store)
-    return path
 
 
 class Ols(NamedTuple):

@@ -11,7 +11,8 @@ from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.models import ModelCall
 from cheaptalk.records import MatchRecord, Store
 from tests.fakes import Canned
-from tests.papers.chip_games import compute_findings, play, records
+from tests.papers.chip_games import STUDY, records
+from tests.papers.studies import play, report
 from tests.participants import People
 from tests.reports.marks import boxes
 
@@ -24,7 +25,7 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     Each group plays the game that ended first as its second game.
     """
-    path = play(tmp_path_factory.mktemp("chip-people"))
+    path = play(tmp_path_factory.mktemp("chip-people"), STUDY)
     games = games_by_end(path)
     with Store.open(path) as store:
         people = People(store, "chips")
@@ -62,7 +63,7 @@ def ratio(record: MatchRecord) -> float:
 
 
 def test_learning_compares_games_in_playing_order(store_path: Path) -> None:
-    row = compute_findings(store_path).tables["learning"].frame.row(0, named=True)
+    row = report(store_path, "chips").tables["learning"].frame.row(0, named=True)
     games = games_by_end(store_path)
     assert (row["variant"], row["people"]) == ("2 colours", 12)
     assert row["first_ratio"] == pytest.approx(fmean(map(ratio, games[4:])))
@@ -71,7 +72,7 @@ def test_learning_compares_games_in_playing_order(store_path: Path) -> None:
 
 
 def test_survey_scales_are_averaged(store_path: Path) -> None:
-    row = compute_findings(store_path).tables["survey"].frame.row(0, named=True)
+    row = report(store_path, "chips").tables["survey"].frame.row(0, named=True)
     assert row["scale"] == "Satisfaction"
     assert row["2 colours"] == pytest.approx(fmean(1 + number % 10 for number in range(1, 13)))
     assert row["2 colours.n"] == 12
@@ -85,13 +86,13 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
     def deny(call: ModelCall, number: str = "") -> str:
         return json.dumps({"reason": "So.", "category": "absent"})
 
-    lacking = compute_findings(store_path).lacking["Themes"]
+    lacking = report(store_path, "chips").lacking["Themes"]
     assert "cheaptalk judge run chips --rubric theme-profit --model MODEL" in lacking
     with Store.open(store_path) as store:
         for model, answer, sample in (("vllm/one", deny, 3), ("vllm/two", detect, None)):
             judge = ct.judges.judge_of("theme-profit", {"model": model})
             ct.judge(store, "chips", judge, models=Canned(answer), sample=sample)
-    results = compute_findings(store_path)
+    results = report(store_path, "chips")
     frame = results.tables["themes"].frame
     assert frame.select("variant", "people", "theme.profit people").rows() == [
         ("all", 12, 8),
@@ -103,18 +104,18 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
 
 
 def test_participants_without_finished_game_are_excluded(tmp_path: Path) -> None:
-    path = play(tmp_path)
+    path = play(tmp_path, STUDY)
     with Store.open(path) as store:
         survey = ("survey", {"satisfaction": 4}, None)
         left_game = {"game": "chip_trading", "state": "left"}
         People(store, "chips").come("end", "complete", [survey], [left_game])
-    lacking = compute_findings(path).lacking
+    lacking = report(path, "chips").lacking
     for part in ("Learning between games", "Survey", "Themes", "Survey answers and performance"):
         assert lacking[part] == "no participant has finished a game of chip_trading"
 
 
 def test_participants_are_counted_by_stage(store_path: Path) -> None:
-    results = compute_findings(store_path)
+    results = report(store_path, "chips")
     assert results.answers["Participants"] == "14 participants arrived, and 12 (86 %) completed."
     stages = results.tables["people-by-stage"].frame.select("stage", "people").rows()
     assert stages == [

@@ -14,7 +14,8 @@ import cheaptalk as ct
 from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
-from tests.papers.chip_games import compute_findings, records
+from tests.papers.chip_games import records
+from tests.papers.studies import report
 from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
@@ -59,7 +60,7 @@ def write_survey(tmp_path: Path) -> Writer:
 
 
 def with_survey(chips_path: Path, path: Path, **options: Any) -> Any:
-    return compute_findings(chips_path, options={"survey": str(path)}, **options)
+    return report(chips_path, "chips", options={"survey": str(path)}, **options)
 
 
 def ratio(record: MatchRecord) -> float:

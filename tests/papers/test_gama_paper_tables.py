@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
 from cheaptalk.reports.recipes.tables import ReportTable
+from tests.papers.studies import play, report
 
 MODEL = {"model": "vllm/gpt-3.5-turbo-0125", "temperature": 1}
 PLAYERS = {
@@ -32,7 +32,6 @@ class Guessers:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Findings on two games, one of them in several settings, with players in all treatments."""
-    path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = {
         "name": "treatments",
         "pairing": "self",
@@ -47,9 +46,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}},
         ],
     }
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.studies.parse_study(study, "here"), store, models=Guessers())
-        return findings(store, "treatments", "gama", draws=100)
+    return report(play(tmp_path_factory.mktemp("gama"), study, Guessers()), "gama")
 
 
 def texts(table: ReportTable) -> list[list[str]]:
@@ -97,8 +94,6 @@ def test_paper_tables_contain_only_selected_players(tmp_path: Path) -> None:
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 1}}],
         "players": {"free": {"strategy": "equilibrium"}, "lot": {"strategy": "random"}},
     }
-    with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study(study, "here"), store)
-        selected = findings(store, "some", "gama", draws=100, options={"players": "lot"})
+    selected = report(play(tmp_path, study), "gama", options={"players": "lot"})
     assert selected.tables["table-1"].titles == ["Game", "lot"]
     assert selected.tables["leaderboard"].frame.height == 2

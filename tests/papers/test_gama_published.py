@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +12,8 @@ import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records import MatchRecord, transcript
 from cheaptalk.records.imports import Intake, import_matches
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
+from tests.papers.studies import report, row_of
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "gama"
 pytestmark = pytest.mark.skipif(
@@ -52,13 +52,7 @@ def records(imported: tuple[ct.Store, Intake]) -> list[MatchRecord]:
 
 @pytest.fixture(scope="module")
 def results(imported: tuple[ct.Store, Intake]) -> Findings:
-    options = {"printed": "beside"}
-    return findings(imported[0], "gama", "gama", as_published=True, draws=200, options=options)
-
-
-def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
-    (values,) = frame.filter(**wanted).to_dicts()
-    return values
+    return report(imported[0], "gama", as_published=True, options={"printed": "beside"})
 
 
 def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
@@ -102,10 +96,10 @@ def test_tables_1_and_4_match_printed_values(results: Findings) -> None:
 def test_scores_by_formula_are_those_of_the_documentation(
     imported: tuple[ct.Store, Intake], results: Findings
 ) -> None:
-    board = findings(imported[0], "gama", "gama", draws=100).tables["leaderboard"].frame
+    by_formula = report(imported[0], "gama", "Leaderboard")
     for number, model in enumerate(MODELS.values()):
         scores, published = (
-            row(frame, player=model) for frame in (board, results.tables["leaderboard"].frame)
+            row_of(shown, "leaderboard", player=model) for shown in (by_formula, results)
         )
         for game in ("guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods"):
             assert scores[game] == pytest.approx(published[game])
@@ -135,10 +129,10 @@ def test_table_2_voyage_is_reproduced(results: Findings) -> None:
 def test_mean_number_matches_comparison_with_people(results: Findings) -> None:
     """Section 4.3: 34.59 in the run that the paper shows, beside 36.73 and 36.2 of people."""
     frame = results.tables["numbers-and-people"].frame
-    run = row(results.tables["scores-by-run"].frame, game="guess_the_average", player=GPT)["run 1"]
+    run = row_of(results, "scores-by-run", game="guess_the_average", player=GPT)["run 1"]
     assert 100 - run == pytest.approx(34.59, abs=0.005)
     assert frame.filter(player="people")["first_round"].to_list() == [36.73, 36.2]
-    assert row(frame, player=GPT)["first_round"] == pytest.approx(50)
+    assert row_of(results, "numbers-and-people", player=GPT)["first_round"] == pytest.approx(50)
 
 
 def test_recorded_valuations_match_python_generator(records: list[MatchRecord]) -> None:

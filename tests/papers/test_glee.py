@@ -1,7 +1,6 @@
 """GLEE's tables and figures against recomputed numbers, and studies with too little data."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,9 +22,10 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
+from cheaptalk.reports.recipes.findings import Findings, recipe_of
 from tests.papers.glee_folders import write_all
-from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
+from tests.papers.glee_study import FLASH, STUDY, Ols, regress
+from tests.papers.studies import play, report
 
 GAMES = ("bargaining", "negotiation", "persuasion")
 
@@ -40,15 +40,6 @@ def frames(glee_store: Store) -> dict[str, pl.DataFrame]:
         )
         for family in families(Evidence(glee_store, STUDY["name"]))
     }
-
-
-def compute_findings(
-    glee_store: Store, *titles: str, study: str = STUDY["name"], **options: Any
-) -> Findings:
-    """Return the findings of the parts with these titles, or of all parts."""
-    recipe = recipe_of("glee")
-    parts = tuple(part for part in recipe.parts if part.title in titles or not titles)
-    return findings(glee_store, study, replace(recipe, parts=parts), **{"draws": 100} | options)
 
 
 OTHERS = {
@@ -196,9 +187,8 @@ def test_parallel_workers_give_identical_results(
     glee_store: Store, glee_results: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    recipe = recipe_of("glee")
-    counted = replace(recipe, parts=recipe.parts[:3])
-    parallel = findings(glee_store, STUDY["name"], counted, draws=100, workers=2)
+    shown = [part.title for part in recipe_of("glee").parts[:3]]
+    parallel = report(glee_store, "glee", *shown, workers=2)
     for name, table in parallel.tables.items():
         pl.testing.assert_frame_equal(table.frame, glee_results.tables[name].frame)
     for game, frame in glee_results.evidence.frames.items():
@@ -325,8 +315,7 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
         }
     ]
     players = {name: of for name, of in STUDY["players"].items() if name != FLASH}
-    with Store.open(play(tmp_path, games=games, players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=games, players=players), "glee")
     rows = {row["parameter"]: row for row in results.tables["references"].rows}
     assert rows["M"]["reference"] == "100"
     assert rows["Alice"]["reference"] == "fair"
@@ -338,13 +327,13 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
 
 def test_reference_option_changes_reference_player(glee_store: Store) -> None:
     part, options = "Players' gains", {"reference": "tough"}
-    table = compute_findings(glee_store, part, options=options).tables["self-gain"]
+    table = report(glee_store, "glee", part, options=options).tables["self-gain"]
     assert table.frame.filter(player="tough")["bargaining alice"].item() == 0
     assert "Effects are relative to tough." in table.caption
     with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
-        compute_findings(glee_store, part, options={"reference": "tuff"})
+        report(glee_store, "glee", part, options={"reference": "tuff"})
     with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
-        compute_findings(glee_store, part, options={"composite": "discount"})
+        report(glee_store, "glee", part, options={"composite": "discount"})
 
 
 def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,12 +343,12 @@ def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(regressions, "LEARNERS", dict(zip(learners, learners, strict=True)))
     options = {"splits": "1", "printed": "beside"}
     games = [STUDY["games"][0] | {"grid": {"horizon": [2, 12], "messages": [True, False]}}]
-    with Store.open(play(tmp_path, games=games)) as store:
-        results = compute_findings(store, "Predictions", options=options)
+    with Store.open(play(tmp_path, STUDY, games=games)) as store:
+        results = report(store, "glee", "Predictions", options=options)
         (family,) = families(results.evidence)
         for wrong in ("0", "many", "-3"):
             with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
-                compute_findings(store, "Predictions", options={"splits": wrong})
+                report(store, "glee", "Predictions", options={"splits": wrong})
     table, printed = (results.tables[name].frame for name in ("predictions", "table-9"))
     assert table.height == 4
     for metric, row in zip(METRICS, table.iter_rows(named=True), strict=True):
@@ -385,9 +374,8 @@ def analyse(
 ) -> Findings:
     """Play one game between some players and return the findings."""
     chosen = {name: STUDY["players"][name] for name in players}
-    path = play(folder, games=[game], players=chosen, instances=1, **changed)
-    with Store.open(path) as store:
-        return compute_findings(store, options=options)
+    path = play(folder, STUDY, games=[game], players=chosen, instances=1, **changed)
+    return report(path, "glee", options=options)
 
 
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
@@ -417,8 +405,7 @@ def test_constant_outcomes_have_zero_effects_and_no_correlation(tmp_path: Path) 
     game = {"game": "bargaining", "grid": {"complete_information": [True, False]}}
     even = {"one": "equal_split", "two": {"strategy": "fixed_demand", "share": 0.5}}
     players = {name: {"strategies": {"bargaining": of}} for name, of in even.items()}
-    with Store.open(play(tmp_path, games=[game], players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee")
     assert set(results.tables["market-bargaining"].frame["fairness"]) == {0}
     assert results.tables["anchoring"].frame["r"].is_null().all()
     assert results.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
@@ -497,8 +484,7 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
             ("wary", "bob", "sceptical"),
         )
     }
-    with Store.open(play(tmp_path, games=[game], players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee")
     caption = results.tables["self-gain"].caption
     assert "players differ: honest in persuasion alice, trusting in persuasion bob" in caption
     frame = results.tables["self-gain"].frame
@@ -515,9 +501,8 @@ def test_single_player_has_no_relative_gains(tmp_path: Path) -> None:
 
 
 def test_matches_with_people_have_no_pair_effects(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        import_matches(read_glee(write_all(tmp_path / "games")), store, "people")
-        results = compute_findings(store, study="people")
+    import_matches(read_glee(write_all(tmp_path / "games")), tmp_path / "people.sqlite", "people")
+    results = report(tmp_path / "people.sqlite", "glee")
     assert "every match has a person" in results.lacking["Effects of pairs"]
 
 
@@ -526,8 +511,7 @@ def test_unidentified_family_is_noted_in_tables(tmp_path: Path) -> None:
         {"game": "bargaining", "pairing": [["fair", "tough"]], "instances": 1},
         {"game": "negotiation", "grid": {"complete_information": [True, False]}},
     ]
-    with Store.open(play(tmp_path, games=games)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=games), "glee")
     for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
         notes = " ".join(results.tables[name].notes)
         assert "1 match cannot identify 1 effect; play more" in notes
@@ -540,14 +524,13 @@ def test_missing_learners_explain_installation(
         raise ImportError(name)
 
     monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
-    results = compute_findings(glee_store, "Predictions", options={"splits": "1"})
+    results = report(glee_store, "glee", "Predictions", options={"splits": "1"})
     assert 'pip install "cheaptalk[predict]"' in results.lacking["Predictions"]
 
 
 def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
     games = [{"game": "pirate_game", "fixed": {"players": 3}, "pairing": "self"}]
     players = {"p": {"strategies": {"pirate_game": "random"}}}
-    with Store.open(play(tmp_path, games=games, players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=games, players=players), "glee")
     assert list(results.tables) == ["played", "played-by-player"]
     assert all("run the preset glee" in why for why in results.lacking.values())

@@ -12,8 +12,9 @@ from cheaptalk.papers.glee.coverage import planned
 from cheaptalk.papers.glee.human_study import FAMILIES, variants
 from cheaptalk.records import Store
 from cheaptalk.records.store import schema
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.glee_study import FLASH
+from tests.papers.studies import report
 from tests.participants import Answered, People
 
 STUDY = "people"
@@ -89,7 +90,7 @@ def mark_as_person(store: Store, label: str) -> None:
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return findings(store, STUDY, "glee", draws=100, options={"printed": "beside"})
+    return report(store, "glee", options={"printed": "beside"})
 
 
 def test_checks_count_participants_and_failures_by_family(results: Findings) -> None:
