@@ -19,12 +19,14 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
 from cheaptalk.reports.charts.chart import Line
-from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
 from cheaptalk.web.viewer.viewer import _match_filter
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
+from tests.papers.studies import play as play_study
+from tests.papers.studies import report, rows_of
 from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
@@ -51,21 +53,15 @@ SPEC: dict[str, Any] = {
 WEIGHTS = {"semi-competitive": 0, "cooperative": 1, "strictly competitive": -1}
 
 
-def play_study(path: Path, spec: Mapping[str, Any]) -> Store:
-    store = Store.open(path, create=True)
-    ct.run(ct.studies.parse_study(spec, "test"), store)
-    return store
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with play_study(tmp_path_factory.mktemp("steps") / "steps.sqlite", SPEC) as store:
+    with Store.open(play_study(tmp_path_factory.mktemp("steps"), SPEC)) as store:
         yield store
 
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return findings(store, STUDY, "self-play", draws=100)
+    return report(store, "self-play")
 
 
 @pytest.fixture(scope="module")
@@ -100,15 +96,6 @@ def agreed(record: MatchRecord) -> bool:
 def texts(records: Iterable[MatchRecord]) -> list[str]:
     actions = [answer.action for record in records for answer in record.answers if answer.action]
     return [action["message"] for action in actions if action.get("message")]
-
-
-def rows_of(results: Findings, table: str, **wanted: Any) -> list[dict[str, Any]]:
-    """Return the rows of a table that have these values."""
-    return [
-        row
-        for row in results.tables[table].rows
-        if all(row[key] == value for key, value in wanted.items())
-    ]
 
 
 def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[MatchRecord]) -> None:
@@ -293,7 +280,7 @@ def test_rows_link_to_their_matches(results: Findings, store: Store) -> None:
 
 
 def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Findings) -> None:
-    published = findings(store, STUDY, "self-play", as_published=True, draws=100)
+    published = report(store, "self-play", as_published=True)
     where = {"player": "gpt-iteration-10", "partner": "itself", "objective": "semi-competitive"}
     (computed,), (released,) = (
         rows_of(results, "agreements", **where),
@@ -305,18 +292,18 @@ def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Fi
 
 def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
     spec = SPEC | {"name": "judged", "instances": 4, "repeats": 1, "games": [{"game": GAME}]}
-    with play_study(tmp_path / "judged.sqlite", spec) as store:
-        lacking = findings(store, "judged", "self-play", draws=100).lacking["Judges"]
+    with Store.open(play_study(tmp_path, spec)) as store:
+        lacking = report(store, "self-play").lacking["Judges"]
         assert "no judge has used the rubric hallucination" in lacking
         ct.judge(store, "judged", judge_of(), models=always("false value"))
-        results = findings(store, "judged", "self-play", draws=100)
+        results = report(store, "self-play")
         agreement = ct.judges.agreements(store, "judged")[0]
         sheet = tmp_path / "sheet.csv"
         ct.judges.write_sheet(store, "judged", judge_of().rubric, sheet, sample=20)
         filled = sheet.read_text(encoding="utf-8").replace(",,\n", ",consistent,\n")
         sheet.write_text(filled.replace(",,\r\n", ",consistent,\r\n"), encoding="utf-8")
         ct.judges.import_labels(store, "judged", judge_of().rubric, sheet, by="hand")
-        by_hand = findings(store, "judged", "self-play", draws=100)
+        by_hand = report(store, "self-play")
     (row,) = rows_of(results, "judges")
     assert row["judge"] == "hallucination by vllm/judge"
     assert row["alike"] == pytest.approx(100 * agreement.precision.part / agreement.items)
@@ -356,7 +343,7 @@ def with_people(number: int) -> Iterator[ForeignGame]:
 def test_people_have_separate_series(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
         import_matches(Collection("mine", "here", with_people(24)), store, "people")
-        results = findings(store, "people", "self-play", draws=100)
+        results = report(store, "self-play")
         records = list(store.records("people", bodies=True))
     rows = rows_of(results, "scores")
     assert [(row["player"], row["series"]) for row in rows] == [
@@ -383,9 +370,8 @@ def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
         game._replace(seats=dict.fromkeys(PLAYERS, ImportedSeat(imported="mine", person=True)))
         for game in with_people(4)
     )
-    with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        import_matches(Collection("mine", "here", games), store, "people")
-        results = findings(store, "people", "self-play", draws=100)
+    import_matches(Collection("mine", "here", games), tmp_path / "people.sqlite", "people")
+    results = report(tmp_path / "people.sqlite", "self-play")
     (row,) = rows_of(results, "scores")
     assert (row["player"], row["partner"], row["own.n"]) == ("human", "itself", 4)
     assert rows_of(results, "diversity")[0]["matches"] == 4
@@ -410,9 +396,7 @@ def test_errors_and_tokens_are_counted_for_models(tmp_path: Path) -> None:
         "pairing": [["m", "m"], ["n", "n"]],
         "instances": 3,
     }
-    with Store.open(tmp_path / "clumsy.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study(spec, "test"), store, models=Canned(answer))
-        results = findings(store, "clumsy", "self-play", draws=100)
+    results = report(play_study(tmp_path, spec, Canned(answer)), "self-play")
     model, scripted = rows_of(results, "errors-aborts")
     assert model["erred"] == pytest.approx(100 * 2 / 3)
     assert (scripted["erred"], scripted["aborted"]) == (0, 0)
@@ -428,15 +412,11 @@ def test_unreadable_and_silent_dialogues_are_explained(tmp_path: Path) -> None:
         "players": {"m": {"model": "vllm/m"}},
         "pairing": "self",
     }
-    study = ct.studies.parse_study(spec, "test")
-    with Store.open(tmp_path / "idle.sqlite", create=True) as store:
-        ct.run(study, store, models=Canned(lambda *_: json.dumps({"message": "Well..."})))
-        ct.judge(store, "idle", judge_of(), models=always("consistent"))
-        lacking = findings(store, "idle", "self-play", draws=100).lacking["Judges"]
+    idle = play_study(tmp_path, spec, Canned(lambda *_: json.dumps({"message": "Well..."})))
+    ct.judge(idle, "idle", judge_of(), models=always("consistent"))
+    lacking = report(idle, "self-play").lacking["Judges"]
     assert lacking.startswith("the exact check has no verdicts on the judged moves")
-    with Store.open(tmp_path / "mute.sqlite", create=True) as store:
-        ct.run(study, store, models=Canned(lambda *_: REFUSAL))
-        silent = findings(store, "idle", "self-play", draws=100)
+    silent = report(play_study(tmp_path / "mute", spec, Canned(lambda *_: REFUSAL)), "self-play")
     assert silent.lacking["Vocabulary and entropy"] == "the self-play dialogues contain no messages"
     assert [row["aborted"] for row in rows_of(silent, "errors-aborts")] == [100]
 
@@ -448,8 +428,7 @@ def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
         "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
         "players": players,
     }
-    with play_study(tmp_path / "three.sqlite", spec) as store:
-        table = findings(store, "three", "self-play", draws=100).tables["scores"]
+    table = report(play_study(tmp_path, spec), "self-play").tables["scores"]
     leads = {row["partner"]: table.leads(row) for row in table.rows}
     assert leads["others"] is None
     assert leads["itself"] is not None
@@ -491,9 +470,8 @@ def test_small_studies_show_available_parts(tmp_path: Path) -> None:
     tiny = {"name": "tiny", "games": [{"game": GAME}], "players": {"a": "honest"}}
     for number, (changed, lacking) in enumerate(TINY):
         spec = tiny | {"pairing": "self"} | changed
-        with play_study(tmp_path / f"{number}.sqlite", spec) as store:
-            results = findings(store, "tiny", "self-play", draws=100)
-            write_findings(results, tmp_path / "tiny.html")
+        results = report(play_study(tmp_path / f"{number}", spec), "self-play")
+        write_findings(results, tmp_path / "tiny.html")
         assert set(results.lacking) == lacking | {"Cross-play", "Judges"}
         assert {"scores", "agreements", "errors-aborts"} <= set(results.tables)
         page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
@@ -507,8 +485,7 @@ def test_other_game_is_explained(tmp_path: Path) -> None:
         "games": [{"game": "bargaining"}],
         "players": {"a": {"strategy": "linear"}},
     }
-    with play_study(tmp_path / "other.sqlite", spec) as store:
-        results = findings(store, "other", "self-play", draws=100)
+    results = report(play_study(tmp_path, spec), "self-play")
     assert list(results.tables) == ["played", "played-by-player"]
     assert set(results.lacking.values()) == {
         "no match of deal_or_no_deal has finished; run the preset self-play"

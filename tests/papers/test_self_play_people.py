@@ -9,7 +9,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Status, Store
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
+from tests.papers.studies import play, report
 from tests.participants import People
 from tests.reports.marks import boxes
 
@@ -70,7 +71,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return findings(store, STUDY, "self-play", draws=100, options={"printed": "beside"})
+    return report(store, "self-play", options={"printed": "beside"})
 
 
 def earnings(store: Store) -> list[list[int]]:
@@ -126,15 +127,7 @@ def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findin
 
 
 def test_study_without_people_omits_pay_part(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.sqlite", create=True) as store:
-        ct.run(
-            ct.Study(
-                name=STUDY,
-                games=[{"game": "deal_or_no_deal"}],
-                players={"one": "fair"},
-                pairing="self",
-            ),
-            store,
-        )
-        results = findings(store, STUDY, "self-play", draws=100)
+    players = {"one": "fair"}
+    study = {"name": STUDY, "games": [{"game": "deal_or_no_deal"}], "players": players}
+    results = report(play(tmp_path, study, pairing="self"), "self-play")
     assert "Participants and pay" not in [part.part.title for part in results.parts]
