@@ -7,29 +7,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.papers.gama import paper_tables, scores
 from cheaptalk.papers.gama.leaderboard import UNIT
-from cheaptalk.papers.gama.paper_tables import (
-    FIRST_TABLES,
-    in_paper_order,
-    numbered_table,
-    paper_model,
-    shown,
-)
-from cheaptalk.papers.gama.paper_tables import GAMES as PAPER_GAMES
 from cheaptalk.papers.gama.rounds import mean_line
-from cheaptalk.papers.gama.scores import (
-    GAMES,
-    OVERALL,
-    TITLES,
-    VARIANTS,
-    by_run,
-    default_runs,
-    entries,
-    mean_scores,
-    scored,
-    table,
-    varied,
-)
 from cheaptalk.papers.printed import Columns
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Lead, Line
 from cheaptalk.reports.charts.kinds import Row
@@ -69,8 +49,8 @@ class SettingFamily(NamedTuple):
     def title(self) -> str:
         if self.game is None:
             return capital(self.setting)
-        game, setting = (GAMES.get(self.game, capital(self.game)), self.setting.rpartition(".")[2])
-        return f"{game}, {plain(setting)}"
+        game = scores.GAMES.get(self.game, capital(self.game))
+        return f"{game}, {plain(self.setting.rpartition('.')[2])}"
 
     @property
     def game(self) -> str | None:
@@ -128,7 +108,7 @@ def others(evidence: Evidence) -> Iterator[Shown]:
     Mean and spread (a sample standard deviation) are over values, with equal weights. Confidence
     intervals are those of the leaderboard.
     """
-    settings = {family.setting for family in families(entries(evidence))}
+    settings = {family.setting for family in families(scores.entries(evidence))}
     further = sorted(settings - {TEMPERATURE, VERSION, REASONING})
     yield from _shown(evidence, further, "any other setting", "history: {last: 5}")
 
@@ -137,16 +117,16 @@ def _shown(
     evidence: Evidence, settings: Sequence[str], difference: str, example: str
 ) -> Iterator[Shown]:
     """Yield tables per family of players that differ in a setting, and a figure per setting."""
-    runs = default_runs(scored(evidence))
+    runs = scores.default_runs(scores.scored(evidence))
     present = set(runs["player"])
     results = []
-    for family in families(entries(evidence)):
+    for family in families(scores.entries(evidence)):
         values = {label: value for label, value in family.values.items() if label in present}
         if family.setting in settings and len(values) > 1:
             played = family._replace(values=values)
-            means = mean_scores(matches := played.matches(runs))
+            means = scores.mean_scores(matches := played.matches(runs))
             if matches["game"].n_unique() == 1:
-                means = means.filter(pl.col("game") != OVERALL)
+                means = means.filter(pl.col("game") != scores.OVERALL)
             results.append((played, means))
     if not results:
         raise NoData(
@@ -163,7 +143,7 @@ def _shown(
             f"Scores by {group[0][0].title}",
             [
                 _panel(game, group)
-                for game in TITLES
+                for game in scores.TITLES
                 if any(game in set(means["game"]) for _, means in group)
             ],
             "Whiskers are 95 % confidence intervals."
@@ -181,7 +161,7 @@ def _tables(
     keys = family.keys
     named = dict(zip(family.values, keys, strict=True))
     renamed = means.with_columns(
-        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
+        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(scores.TITLES)
     )
     frame = merged = side_by_side(renamed, "score", "player")
     default = None if evidence.players else PAPER.get(family.setting)
@@ -190,7 +170,7 @@ def _tables(
         merged = frame.with_columns(pl.coalesce(standard, untreated).alias(standard))
         del keys[untreated]
     merged = with_statistics(merged, list(keys), "mean", "spread")
-    yield table(
+    yield scores.table(
         evidence,
         "family",
         frame.hstack(merged.select("mean", "spread")),
@@ -198,7 +178,7 @@ def _tables(
         columns={"values": family.keys},
         facts={"family": family.title, "player": family.name},
     )
-    if family.setting in FIRST_TABLES:
+    if family.setting in paper_tables.FIRST_TABLES:
         yield _treatments(evidence, family.setting, family.name, merged, keys)
 
 
@@ -222,19 +202,18 @@ def _treatments(
     As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
     All players have the model ``name``; ``values`` are headings by column.
     """
-    rows = frame if setting != VERSION else frame.filter(pl.col("game") != OVERALL)
+    rows = frame if setting != VERSION else frame.filter(pl.col("game") != scores.OVERALL)
     rows = rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"})
+    rows, model = paper_tables.in_paper_order(rows), paper_tables.paper_model(name)
     titles = {key: _treatment_title(setting, value) for key, value in values.items()}
     columns: dict[str, Columns] = {"values": titles}
     spread = "In parentheses, the sample standard deviation over the columns. "
     if setting == REASONING:
         columns["average"], spread = (), ""
-    facts, model, rows = (
-        {"setting": setting, "spread": spread},
-        paper_model(name),
-        in_paper_order(rows),
+    facts = {"setting": setting, "spread": spread}
+    return paper_tables.numbered_table(
+        evidence, setting, model, name, rows, columns=columns, facts=facts
     )
-    return numbered_table(evidence, setting, model, name, rows, columns=columns, facts=facts)
 
 
 def _treatment_title(setting: str, value: str) -> str:
@@ -253,7 +232,9 @@ def _treatment_title(setting: str, value: str) -> str:
 
 
 def _tests(evidence: Evidence, family: SettingFamily, runs: pl.DataFrame) -> Iterator[ReportTable]:
-    single = by_run(family.matches(runs)).filter(pl.col("game") == (family.game or OVERALL))
+    single = scores.by_run(family.matches(runs)).filter(
+        pl.col("game") == (family.game or scores.OVERALL)
+    )
     counts = single["player"].value_counts()["count"]
     if len(counts) < 2 or counts.min() == 1:
         return
@@ -263,7 +244,9 @@ def _tests(evidence: Evidence, family: SettingFamily, runs: pl.DataFrame) -> Ite
         named, "score", "player", paired=False, cluster=["run"], draws=draws, seed=seed
     )
     facts, name = {"family": family.title, "player": family.name}, f"{family.anchor}-tests"
-    yield table(evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes)
+    yield scores.table(
+        evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes
+    )
 
 
 def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
@@ -274,7 +257,7 @@ def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> 
         shown = [rows[label] | {"value": value} for label, value in values if label in rows]
         layers.append(_marked_line(family.name, shown, index, "value"))
     names = dict.fromkeys(value for family, _ in results for value in family.values.values())
-    return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(names)))
+    return Chart(scores.TITLES[game], UNIT, layers, Axis(names=tuple(names)))
 
 
 def _marked_line(name: str, rows: Sequence[Row], index: int, x: str) -> Line:
@@ -351,11 +334,9 @@ def settings(evidence: Evidence) -> Iterator[Shown]:
     deviation) over settings with equal weights. The figures show the same values. Imported bar
     games count only with the feedback that the paper scores.
     """
-    runs = scored(evidence) if evidence.players else _several(evidence)
+    runs = scores.scored(evidence) if evidence.players else _several(evidence)
     several = [
-        game
-        for game in GAMES
-        if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1
+        game for game in scores.GAMES if runs.filter(game=game)["configuration"].n_unique() > 1
     ]
     if not several:
         raise NoData(
@@ -373,14 +354,14 @@ def settings(evidence: Evidence) -> Iterator[Shown]:
             _marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
             for index, player in enumerate(players)
         ]
-        panels.append(Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order))))
+        panels.append(Chart(scores.GAMES[game], UNIT, layers, Axis(names=tuple(order))))
     yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % confidence intervals.")
 
 
 def _several(evidence: Evidence) -> pl.DataFrame:
     """The matches of players who played a game with several settings."""
-    runs = scored(evidence)
-    for game, name in VARIANTS.items():
+    runs = scores.scored(evidence)
+    for game, name in scores.VARIANTS.items():
         if evidence.played([game]):
             default = getattr(get_game(game).rules(), name)
             configurations = parameters_in(evidence.scored(game))
@@ -391,10 +372,10 @@ def _several(evidence: Evidence) -> pl.DataFrame:
 
 def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.DataFrame:
     matches = runs.filter(pl.col("game") == game)
-    values = varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
+    values = scores.varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
     order = sorted(values, key=lambda key: [_sortable(value) for value in values[key].values()])
     parts = [
-        mean_scores(matches.filter(pl.col("configuration") == key))
+        scores.mean_scores(matches.filter(pl.col("configuration") == key))
         .filter(game=game)
         .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(values[key])))
         for key in order
@@ -436,13 +417,13 @@ def _settings_table(evidence: Evidence, game: str, means: pl.DataFrame) -> Repor
         frame.select(pl.lit(title).alias("setting"), *(statistic(key) for key in keys.values()))
         for title, statistic in (("mean over settings", pl.mean), ("spread over settings", pl.std))
     ]
-    return table(
+    return scores.table(
         evidence,
         "settings",
         pl.concat([frame, *last], how="diagonal"),
         name=f"settings-{anchor(game.replace('_', '-'))}",
         columns={"players": {key: player for player, key in keys.items()}},
-        facts={"game": GAMES[game]},
+        facts={"game": scores.GAMES[game]},
         leads=lambda row: (
             Lead(game, {"configuration": row["configuration"], "status": "finished"})
             if row["configuration"]
@@ -484,7 +465,7 @@ def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
     """
     setting = SETTINGS[game]
     titles = _setting_titles(evidence, game)
-    players = shown(evidence, means["player"].unique(maintain_order=True).to_list())
+    players = paper_tables.shown(evidence, means["player"].unique(maintain_order=True).to_list())
     selected = means.filter(
         pl.col("configuration").is_in(list(titles)), pl.col("player").is_in(list(players))
     )
@@ -501,13 +482,13 @@ def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
         "score",
     )
     wide = side_by_side(cells, "score", "key")
-    yield table(
+    yield scores.table(
         evidence,
         "table-8",
         with_statistics(wide, list(columns.values()), "average", f"average{ERROR}"),
         name=f"table-8-{anchor(game.replace('_', '-'))}",
         columns={"settings": {key: title for title, key in columns.items()}},
-        facts={"game": PAPER_GAMES[game], "symbol": setting.symbol},
+        facts={"game": paper_tables.GAMES[game], "symbol": setting.symbol},
     )
 
 
