@@ -12,7 +12,7 @@ from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.papers.printed import paper_table, position, selected_labels
-from cheaptalk.records import MatchRecord, line_up
+from cheaptalk.records import line_up
 from cheaptalk.records.descriptions import query_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -166,7 +166,7 @@ def _turns_and_decisions(
     judged: list[tuple[Any, ...]] = []
     for record in evidence.records([GAME]):
         if record.id in matches:
-            outcome = outcome_of(record)
+            outcome = Trading.model_validate(record.outcome)
             rows = zip(outcome.turns, proposed(outcome), surplus_by_turn(outcome), strict=True)
             for number, (turn, proposal, surplus) in enumerate(rows, 1):
                 label, offer = record.label(turn.proposer), turn.proposal
@@ -178,11 +178,6 @@ def _turns_and_decisions(
                 judged.append((record.id, decision.turn, label, decision.part, decision.regret))
     turn_frame = pl.DataFrame(turns, schema=TURN, orient="row")
     return turn_frame, pl.DataFrame(judged, schema=DECISION, orient="row")
-
-
-def outcome_of(record: MatchRecord) -> Trading:
-    """Return the outcome of a finished game."""
-    return Trading.model_validate(record.outcome)
 
 
 def _population(labels: Sequence[str | None]) -> str:

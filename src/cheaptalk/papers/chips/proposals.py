@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.chips.games import Games, games, paper_rows, shown, table
+from cheaptalk.papers.chips.games import Games, games, paper_game, paper_rows, shown, table
 from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Shown
-from cheaptalk.reports.recipes.tables import ERROR, ReportTable
+from cheaptalk.reports.recipes.tables import ERROR
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics.columns import with_matching
 
@@ -80,19 +80,16 @@ def table_5(evidence: Evidence) -> Iterator[Shown]:
     yield first
     if players := shown(evidence, data.players):
         rows = paper_rows(frame, players, "player")
-        yield _table_5(evidence, rows.sort(*data.order("variant"), maintain_order=True))
+        numbers = (
+            column
+            for key in ("gain", "ratio")
+            for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
+        )
+        variant = pl.col("variant").map_elements(paper_game, pl.String)
+        outcome = pl.col("outcome").str.to_titlecase()
+        rows = rows.sort(*data.order("variant"), maintain_order=True)
+        yield table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
     yield last
-
-
-def _table_5(evidence: Evidence, rows: pl.DataFrame) -> ReportTable:
-    numbers = (
-        column
-        for key in ("gain", "ratio")
-        for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
-    )
-    variant = pl.col("variant").str.replace_all(" colours", "-chip", literal=True)
-    outcome = pl.col("outcome").str.to_titlecase()
-    return table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
