@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 
 STUDY: dict[str, Any] = {
@@ -31,6 +32,19 @@ def records(path: Path, colours: int, *labels: str) -> list[MatchRecord]:
             if len(record.parameters["colours"]) == colours
             and [record.label(seat) for seat in record.seats] == list(labels)
         ]
+
+
+def games_by_end(path: Path, colours: int) -> list[MatchRecord]:
+    """Return the games of one population in the order in which they ended."""
+    games = records(path, colours, *["zero"] * 3)
+    return sorted(games, key=lambda record: (record.finished, record.id))
+
+
+def ratio(record: MatchRecord) -> float:
+    """Return a game's surplus over its bound."""
+    value = SPEC.metrics["surplus_ratio"].of(record.result())
+    assert value is not None
+    return value
 
 
 def turns(record: MatchRecord) -> list[dict[str, Any]]:

@@ -14,19 +14,13 @@ import cheaptalk as ct
 from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
-from tests.papers.chip_games import records
-from tests.papers.studies import report
+from tests.papers.chip_games import games_by_end, ratio
+from tests.papers.studies import report, row_of, rows_of
 from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
 Writer: TypeAlias = Callable[..., Path]
 HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
-
-
-def games_by_end(path: Path, colours: int) -> list[MatchRecord]:
-    """Return the games of one population in the order in which they ended."""
-    games = records(path, colours, *["zero"] * 3)
-    return sorted(games, key=lambda record: (record.finished, record.id))
 
 
 def answers(path: Path) -> list[Row]:
@@ -63,12 +57,6 @@ def with_survey(chips_path: Path, path: Path, **options: Any) -> Any:
     return report(chips_path, "chips", options={"survey": str(path)}, **options)
 
 
-def ratio(record: MatchRecord) -> float:
-    value = SPEC.metrics["surplus_ratio"].of(record.result())
-    assert value is not None
-    return value
-
-
 def payoff(record: MatchRecord, seat: int) -> float:
     assert record.payoffs is not None
     return record.payoffs[f"player_{seat}"]
@@ -78,7 +66,7 @@ def test_figure_11_compares_first_and_second_games_by_end_time(
     chips_path: Path, write_survey: Writer
 ) -> None:
     results = with_survey(chips_path, write_survey(answers(chips_path)))
-    row = results.tables["learning"].frame.row(0, named=True)
+    row, _ = rows_of(results, "learning")
     games = games_by_end(chips_path, 2)
     first, second = games[:4], games[4:]
     assert (row["variant"], row["people"]) == ("2 colours", 12)
@@ -103,7 +91,7 @@ def test_survey_table_contains_means_errors_and_rank_test(
 ) -> None:
     rows = answers(chips_path)
     results = with_survey(chips_path, write_survey(rows))
-    row = results.tables["survey"].frame.row(0, named=True)
+    row = row_of(results, "survey")
     scale = {row[0]: row[3] for row in rows}
     by_game = [[scale[who] for who in scale if who.startswith(f"{colours}-")] for colours in (2, 3)]
     assert row["scale"] == "Satisfaction"

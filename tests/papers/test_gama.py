@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models import ModelCall
 from cheaptalk.papers.gama.robustness import families
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -26,6 +26,7 @@ from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports.charts.chart import Line, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, write_findings
+from tests.fakes import Canned
 from tests.papers.studies import play, report, row_of
 from tests.reports.marks import across, boxes, named, up
 
@@ -240,13 +241,10 @@ def test_players_differing_in_one_setting_form_families() -> None:
     ]
 
 
-class Guessers:
-    """Models that always choose ten times their temperature, or 7 if it is unset."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        warmth = call.settings.temperature
-        chosen = 7 if warmth is None else round(10 * warmth)
-        return Reply(text=json.dumps({"chosen_number": chosen}))
+def guess(call: ModelCall, number: str) -> str:
+    """Choose ten times the temperature, or 7 if it is unset."""
+    warmth = call.settings.temperature
+    return json.dumps({"chosen_number": 7 if warmth is None else round(10 * warmth)})
 
 
 def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> None:
@@ -262,7 +260,7 @@ def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> 
         },
         "instances": 2,
     }
-    shown = report(play(tmp_path, study, Guessers()), "gama")
+    shown = report(play(tmp_path, study, Canned(guess)), "gama")
     write_findings(shown, tmp_path / "page.html")
     assert "none answered" not in (tmp_path / "page.html").read_text(encoding="utf-8")
     heat = shown.tables["temperature-tiny"]

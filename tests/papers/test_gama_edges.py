@@ -63,10 +63,6 @@ SMALL: dict[str, dict[str, Any]] = {
         "games": [{"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}],
         "players": {"a": {"strategy": "truthful"}},
     },
-    "another game": {
-        "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
-        "players": {"a": {"strategy": "equal_split"}},
-    },
 }
 
 
@@ -105,8 +101,7 @@ def test_repeats_of_instance_form_one_cluster(by_case: dict[str, Findings]) -> N
 
 
 def test_missing_parts_explain_how_to_get_them(by_case: dict[str, Findings]) -> None:
-    lacking = by_case["another game"].lacking
-    assert "run the preset gama" in lacking["Leaderboard"]
+    lacking = by_case["one match"].lacking
     assert "add a group" in lacking["Payoffs in mixed groups"]
     second = by_case["second price"]
     assert "no match with one player in all seats has a score" in second.lacking["Leaderboard"]

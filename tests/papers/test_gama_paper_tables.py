@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models import ModelCall
 from cheaptalk.reports.recipes.findings import Findings
 from cheaptalk.reports.recipes.tables import ReportTable
+from tests.fakes import Canned
 from tests.papers.studies import play, report
 
 MODEL = {"model": "vllm/gpt-3.5-turbo-0125", "temperature": 1}
@@ -21,12 +22,10 @@ PLAYERS = {
 }
 
 
-class Guessers:
-    """Models that choose 20, or 0 at temperature 0."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        chosen = 0 if call.settings.temperature == 0 else 20
-        return Reply(text=json.dumps({"chosen_number": chosen, "tokens_contributed": chosen}))
+def guess(call: ModelCall, number: str) -> str:
+    """Choose 20, or 0 at temperature 0."""
+    chosen = 0 if call.settings.temperature == 0 else 20
+    return json.dumps({"chosen_number": chosen, "tokens_contributed": chosen})
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}},
         ],
     }
-    return report(play(tmp_path_factory.mktemp("gama"), study, Guessers()), "gama")
+    return report(play(tmp_path_factory.mktemp("gama"), study, Canned(guess)), "gama")
 
 
 def texts(table: ReportTable) -> list[list[str]]:

@@ -526,11 +526,3 @@ def test_missing_learners_explain_installation(
     monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
     results = report(glee_store, "glee", "Predictions", options={"splits": "1"})
     assert 'pip install "cheaptalk[predict]"' in results.lacking["Predictions"]
-
-
-def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
-    games = [{"game": "pirate_game", "fixed": {"players": 3}, "pairing": "self"}]
-    players = {"p": {"strategies": {"pirate_game": "random"}}}
-    results = report(play(tmp_path, STUDY, games=games, players=players), "glee")
-    assert list(results.tables) == ["played", "played-by-player"]
-    assert all("run the preset glee" in why for why in results.lacking.values())

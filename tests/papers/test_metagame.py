@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import ModelCall, Reply
 from cheaptalk.papers.metagame.behaviour import circled
 from cheaptalk.papers.metagame.landscape import providers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings
 from cheaptalk.reports.recipes.parts import Drawing
 from cheaptalk.reports.recipes.tables import ReportTable
+from tests.fakes import Canned
 from tests.papers.studies import play, report, row_of
 
 STRATEGIES = ("tough", "soft", "walk", "aspire")
@@ -33,19 +33,12 @@ STUDY: dict[str, Any] = {
     "instances": 10,
 }
 SINGLE = STUDY | {"name": "alone", "players": {"soft": STUDY["players"]["soft"]}, "instances": 1}
-OTHER_GAME: dict[str, Any] = {
-    "name": "else",
-    "games": [{"game": "bargaining"}],
-    "players": {"fair": {"strategy": "equal_split"}},
-    "instances": 2,
-}
 
 
 @pytest.fixture(scope="module")
 def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = play(tmp_path_factory.mktemp("metagame"), STUDY)
-    for study in (SINGLE, OTHER_GAME):
-        ct.run(ct.studies.parse_study(study, "here"), path)
+    ct.run(ct.studies.parse_study(SINGLE, "here"), path)
     return path
 
 
@@ -122,17 +115,10 @@ def test_selected_players_form_separate_game(store_path: Path) -> None:
     assert shown.tables["BG4-strategies"].frame.height == 4
 
 
-class Walkers:
-    """Models that walk away."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        return Reply(text='{"action": "WALK"}')
-
-
 def test_language_models_form_separate_game_without_baselines(tmp_path: Path) -> None:
     models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
     study = STUDY | {"name": "both", "players": STUDY["players"] | models, "instances": 2}
-    results = report(play(tmp_path, study, Walkers()), "metagame")
+    results = report(play(tmp_path, study, Canned(lambda *_: '{"action": "WALK"}')), "metagame")
     assert results.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
     assert results.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
     agents = ["4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"]
@@ -193,13 +179,6 @@ def test_single_player_has_tables_without_intervals(store_path: Path) -> None:
     assert regret.frame["regret"].to_list() == [0.0]
     assert regret.notes[0].startswith("There are no intervals")
     assert "uses the strategy tough" in results.tables["low-acceptances-bad-acceptance"].notes[0]
-
-
-def test_other_game_shows_only_played_tables(store_path: Path) -> None:
-    results = report(store_path, "metagame", study="else")
-    assert list(results.tables) == ["played", "played-by-player"]
-    assert len(results.lacking) == 7
-    assert "run the preset item-bargaining-heuristics" in results.lacking["Behaviour"]
 
 
 def test_provider_tables_group_players_by_owner(

@@ -477,16 +477,3 @@ def test_small_studies_show_available_parts(tmp_path: Path) -> None:
         page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
         assert "NaN" not in str(results)
         assert all(reason in page for reason in results.lacking.values())
-
-
-def test_other_game_is_explained(tmp_path: Path) -> None:
-    spec = {
-        "name": "other",
-        "games": [{"game": "bargaining"}],
-        "players": {"a": {"strategy": "linear"}},
-    }
-    results = report(play_study(tmp_path, spec), "self-play")
-    assert list(results.tables) == ["played", "played-by-player"]
-    assert set(results.lacking.values()) == {
-        "no match of deal_or_no_deal has finished; run the preset self-play"
-    }

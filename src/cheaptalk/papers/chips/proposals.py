@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.chips.games import Games, games, paper_game, paper_rows, shown, table
+from cheaptalk.papers.chips.games import Games, games, paper_rows, shown, table
 from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -85,7 +85,7 @@ def table_5(evidence: Evidence) -> Iterator[Shown]:
             for key in ("gain", "ratio")
             for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
         )
-        variant = pl.col("variant").map_elements(paper_game, pl.String)
+        variant = pl.col("variant").str.replace_all(" colours", "-chip", literal=True)
         outcome = pl.col("outcome").str.to_titlecase()
         rows = rows.sort(*data.order("variant"), maintain_order=True)
         yield table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
