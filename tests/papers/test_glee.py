@@ -24,7 +24,7 @@ from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, recipe_of
 from tests.papers.glee_folders import write_all
-from tests.papers.glee_study import FLASH, STUDY, Ols, regress
+from tests.papers.glee_study import FLASH, STUDY
 from tests.papers.studies import play, report
 
 GAMES = ("bargaining", "negotiation", "persuasion")
@@ -51,19 +51,39 @@ MARKETS = {"bargaining": "yes|no|∞", "negotiation": "yes|1", "persuasion": "bi
 PLAYERS = dict.fromkeys(ROLES.values(), FLASH)
 
 
-def reference_regression(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Ols:
+Effects = dict[tuple[str, str], tuple[dict[str, Any], ...]]
+"""The classical and the clustered estimates of effects, by factor and level."""
+
+
+def regress(frame: pl.DataFrame, outcome: str, reference: dict[str, str]) -> Effects:
+    """Return the effects of all levels except the reference levels."""
+    frame = frame.with_columns(pl.col(list(reference)).cast(pl.String))
+    fits = [
+        ct.statistics.ols(
+            frame,
+            outcome,
+            list(reference),
+            reference=reference,
+            errors=errors,
+            cluster=["configuration"],
+        ).frame.filter(pl.col("level").is_not_null(), ~pl.col("reference"))
+        for errors in ("classical", "cluster")
+    ]
+    rows = zip(*(fit.to_dicts() for fit in fits), strict=True)
+    return {(row[0]["factor"], row[0]["level"]): row for row in rows}
+
+
+def reference_regression(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Effects:
     """Fit the regression of the paper."""
-    reference = {"market": MARKETS[game], **OTHERS[game], **PLAYERS}
-    return regress(frames[game], metric, list(reference), reference)
+    return regress(frames[game], metric, {"market": MARKETS[game], **OTHERS[game], **PLAYERS})
 
 
-def assert_effect(row: dict[str, Any], name: str, expected: Ols, level: tuple[str, str]) -> None:
+def assert_effect(row: dict[str, Any], name: str, effects: tuple[dict[str, Any], ...]) -> None:
     """Assert that an effect and its intervals equal the reference, in percentage points."""
-    for key, limits in ((name, expected.classical), (f"{name} clustered", expected.clustered)):
-        low, high = limits[level]
-        assert row[key] == pytest.approx(100 * expected.effects[level], abs=1e-6)
-        assert row[f"{key}.low"] == pytest.approx(100 * low, rel=1e-6, abs=1e-6)
-        assert row[f"{key}.high"] == pytest.approx(100 * high, rel=1e-6, abs=1e-6)
+    for key, effect in zip((name, f"{name} clustered"), effects, strict=True):
+        assert row[key] == pytest.approx(100 * effect["estimate"], abs=1e-6)
+        for end in ("low", "high"):
+            assert row[f"{key}.{end}"] == pytest.approx(100 * effect[end], rel=1e-6, abs=1e-6)
 
 
 def test_market_effects_match_reference_regression(
@@ -82,7 +102,7 @@ def test_market_effects_match_reference_regression(
                 if level == MARKETS[game]:
                     assert (row[metric], row[f"{metric}.low"]) == (0, None)
                 else:
-                    assert_effect(row, metric, expected, ("market", level))
+                    assert_effect(row, metric, expected["market", level])
         assert table.frame["efficiency"].is_sorted(descending=True)
 
 
@@ -95,7 +115,7 @@ def test_self_gains_match_reference_regression(
             expected = reference_regression(frames, game, f"{role}_gain")
             for row in table.rows:
                 if row["player"] != FLASH:
-                    assert_effect(row, f"{game} {role}", expected, (title, row["player"]))
+                    assert_effect(row, f"{game} {role}", expected[title, row["player"]])
     assert set(table.frame["kind"]) == {"script"}
 
 
@@ -104,20 +124,19 @@ def test_parameter_effects_match_reference_regression(
 ) -> None:
     table = glee_results.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
     reference = {"CI": "yes", "MA": "no", "T": "∞", **OTHERS["bargaining"], **PLAYERS}
-    expected = regress(frames["bargaining"], "fairness", list(reference), reference)
-    assert table.height == len(expected.effects)
+    expected = regress(frames["bargaining"], "fairness", reference)
+    assert table.height == len(expected)
     for row in table.iter_rows(named=True):
         assert row["over"] == reference[row["parameter"]]
-        assert_effect(row, "effect", expected, (row["parameter"], row["level"]))
+        assert_effect(row, "effect", expected[row["parameter"], row["level"]])
 
 
 def pair_effects(game: str, metric: str, frame: pl.DataFrame) -> dict[str, float]:
     """Return the effect of each pair over the first, from the reference regression."""
     first = str(frame["pair"].min())
-    reference = {"market": MARKETS[game], **OTHERS[game], "pair": first}
-    fit = regress(frame, metric, list(reference), reference)
+    effects = regress(frame, metric, {"market": MARKETS[game], **OTHERS[game], "pair": first})
     return {first: 0.0} | {
-        level: effect for (factor, level), effect in fit.effects.items() if factor == "pair"
+        level: row["estimate"] for (factor, level), (row, _) in effects.items() if factor == "pair"
     }
 
 
