@@ -25,7 +25,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, recipe_of
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY
-from tests.papers.studies import play, report
+from tests.papers.studies import play, report, row_of
 
 GAMES = ("bargaining", "negotiation", "persuasion")
 
@@ -256,17 +256,14 @@ def test_reweighted_means_weight_configurations() -> None:
 def test_equal_weights_are_supported(
     glee_results: Findings, frames: dict[str, pl.DataFrame]
 ) -> None:
-    table = glee_results.tables["distributions"].frame
     for game in GAMES:
         each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
-        row = table.row(
-            by_predicate=(pl.col("family") == game.capitalize())
-            & (pl.col("weights") == "equal weights"),
-            named=True,
+        row = row_of(
+            glee_results, "distributions", family=game.capitalize(), weights="equal weights"
         )
         for metric in METRICS:
             assert row[metric] == pytest.approx(each[metric].mean())
-    inflation = table.filter(weights="high inflation").row(0, named=True)
+    inflation = row_of(glee_results, "distributions", weights="high inflation")
     low = frames["bargaining"].filter(pl.col("game.discounts") != "[0.9, 1.0]")
     assert inflation["efficiency.n"] == low.height
     assert inflation["efficiency"] == pytest.approx(low["efficiency"].mean())
@@ -315,14 +312,16 @@ def test_clustered_correlation_interval_matches_bootstrap(
 
 
 def test_reference_levels_follow_paper_if_available(glee_results: Findings) -> None:
-    rows = {
-        (row["family"], row["parameter"]): row for row in glee_results.tables["references"].rows
-    }
-    assert rows["Bargaining", "T"]["reference"] == rows["Bargaining", "T"]["paper"] == "∞"
-    assert rows["Bargaining", "M"]["reference"] == "one level only"
-    assert rows["Negotiation", "F_A"]["reference"] == "1"
-    assert rows["Persuasion", "MT"]["levels"] == "binary (162); text (162)"
-    assert rows["Persuasion", "Bob"]["reference"] == FLASH
+    for family, parameter, column, expected in (
+        ("Bargaining", "T", "reference", "∞"),
+        ("Bargaining", "T", "paper", "∞"),
+        ("Bargaining", "M", "reference", "one level only"),
+        ("Negotiation", "F_A", "reference", "1"),
+        ("Persuasion", "MT", "levels", "binary (162); text (162)"),
+        ("Persuasion", "Bob", "reference", FLASH),
+    ):
+        row = row_of(glee_results, "references", family=family, parameter=parameter)
+        assert row[column] == expected
 
 
 def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
@@ -398,8 +397,8 @@ def analyse(
 
 
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
-    for game in GAMES:
-        results = analyse(tmp_path / game, {"game": game}, ["fair"], pairing="self")
+    for name in GAMES:
+        results = analyse(tmp_path / name, {"game": name}, ["fair"], pairing="self")
         assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
         assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
         assert set(results.lacking) >= {
@@ -410,6 +409,11 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
             "Choice of players",
             "Effect of every parameter",
         }
+    game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
+    results = analyse(tmp_path / "grid", game, [FLASH], pairing="self", repeats=3)
+    assert "no role was played by two players" in results.lacking["Players' gains"]
+    assert "only one pair met" in results.lacking["Effects of pairs"]
+    assert set(results.tables["impact"].frame["parameter"]) == {"F_B"}
 
 
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
@@ -509,14 +513,6 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
     frame = results.tables["self-gain"].frame
     assert frame.filter(player="wary")["persuasion alice"].is_null().all()
     assert "use pairing: all" in results.lacking["Copies of a player"]
-
-
-def test_single_player_has_no_relative_gains(tmp_path: Path) -> None:
-    game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
-    results = analyse(tmp_path, game, [FLASH], pairing="self", repeats=3)
-    assert "no role was played by two players" in results.lacking["Players' gains"]
-    assert "only one pair met" in results.lacking["Effects of pairs"]
-    assert set(results.tables["impact"].frame["parameter"]) == {"F_B"}
 
 
 def test_matches_with_people_have_no_pair_effects(tmp_path: Path) -> None:

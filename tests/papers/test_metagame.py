@@ -91,14 +91,15 @@ def test_paper_tables_show_games_side_by_side_with_best_in_bold(
     assert table.frame["agent"].to_list() == ["aspire", "soft", "tough", "walk"]
     assert table.groups == [("", 1), ("BG4", 5), ("BG6", 5)]
     assert "BG6: \N{GREEK SMALL LETTER GAMMA} = 0.98, R = 5." in table.caption
-    regrets = results.tables["BG6-strategies"].frame
-    welfare = results.tables["BG6-welfare-as-normalised-in-the-text"].frame
-    allocated = results.tables["BG6-welfare-with-maxima-that-exclude-the-outside-options"].frame
-    for agent in table.frame.iter_rows(named=True):
-        of = pl.col("strategy") == agent["agent"]
-        assert agent["BG6 regret"] == regrets.row(by_predicate=of, named=True)["regret"]
-        assert agent["BG6 nw.error"] == welfare.row(by_predicate=of, named=True)["NW.error"]
-        assert agent["BG6 uw"] == allocated.row(by_predicate=of, named=True)["UW, of allocations"]
+    allocated = "welfare-with-maxima-that-exclude-the-outside-options"
+    for agent in table.rows:
+        for key, name, column in (
+            ("regret", "strategies", "regret"),
+            ("nw.error", "welfare-as-normalised-in-the-text", "NW.error"),
+            ("uw", allocated, "UW, of allocations"),
+        ):
+            source = row_of(results, f"BG6-{name}", strategy=agent["agent"])
+            assert agent[f"BG6 {key}"] == source[column]
     for key, best in (("regret", min), ("nw", max), ("nw_plus", max), ("ef1", max)):
         values = table.frame[f"BG6 {key}"].to_list()
         bold = table.frame[f"BG6 {key}.bold"].to_list()
