@@ -45,12 +45,17 @@ def lengths(evidence: Evidence) -> Iterator[Shown]:
     confidence intervals are clustered by instance.
     """
     sides = evidence.once(stages.Sides)
-    copies = with_matching(sides.copies, dialogue_tokens(evidence), "match_id")
+    file = evidence.options.get(MERGES)
+    merges = None if file is None else read_merges(Path(file))
+    tokens = list(token_counts(evidence.once(dialogues), merges).items())
+    schema = {"match_id": pl.String, "gpt2": pl.Float64}
+    counts = pl.DataFrame(tokens, schema, orient="row")
+    copies = with_matching(sides.copies, counts, "match_id")
     missing: dict[str, Columns] = {name: () for name in LENGTHS if copies[name].is_null().all()}
     names = [name for name in LENGTHS if name not in missing]
     frame = stages.cells(sides, copies, names, dict.fromkeys(names, COUNTED))
-    exact = MERGES in evidence.options
-    facts = {"unit": "tokens", "about": TOKENS} if exact else {"unit": "pieces", "about": PIECES}
+    unit, about = ("pieces", PIECES) if merges is None else ("tokens", TOKENS)
+    facts = {"unit": unit, "about": about}
     shown = stages.table(
         evidence, "lengths", frame, columns=missing, facts=facts, leads=stages.leads(sides.copies)
     )
@@ -341,12 +346,3 @@ def token_counts(
         match: sum(count * sizes[piece] for piece, count in pieces.items())
         for match, pieces in pieces_by_match.items()
     }
-
-
-def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
-    """Return the number of GPT-2 tokens in the dialogue of each match."""
-    file = evidence.options.get(MERGES)
-    merges = None if file is None else read_merges(Path(file))
-    counts = token_counts(evidence.once(dialogues), merges)
-    schema = {"match_id": pl.String, "gpt2": pl.Float64}
-    return pl.DataFrame(list(counts.items()), schema, orient="row")
