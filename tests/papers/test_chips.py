@@ -264,9 +264,7 @@ def test_constant_or_single_differences_have_no_interval_width() -> None:
     assert (apart["difference.low"], apart["difference.high"]) == (0.25, 0.25)
 
 
-def test_figures_4_and_10_show_game_with_most_regret(
-    chips_path: Path, chips_results: Findings
-) -> None:
+def test_figure_4_shows_game_with_most_regret(chips_path: Path, chips_results: Findings) -> None:
     title = chips_results.charts["value-paths"].title
     by_game: dict[str, list[str]] = {}
     for colours in (2, 3):

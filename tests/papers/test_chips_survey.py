@@ -62,9 +62,7 @@ def payoff(record: MatchRecord, seat: int) -> float:
     return record.payoffs[f"player_{seat}"]
 
 
-def test_figure_11_compares_first_and_second_games_by_end_time(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_figure_11_compares_games_by_end_time(chips_path: Path, write_survey: Writer) -> None:
     results = with_survey(chips_path, write_survey(answers(chips_path)))
     row, _ = rows_of(results, "learning")
     games = games_by_end(chips_path, 2)
@@ -86,9 +84,7 @@ def test_figure_11_compares_first_and_second_games_by_end_time(
     ]
 
 
-def test_survey_table_contains_means_errors_and_rank_test(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_table_1_has_means_errors_and_test(chips_path: Path, write_survey: Writer) -> None:
     rows = answers(chips_path)
     results = with_survey(chips_path, write_survey(rows))
     row = row_of(results, "survey")
@@ -128,9 +124,7 @@ def test_figure_9_counts_participants_by_theme(chips_path: Path, write_survey: W
     assert [bar.x for bar in boxes(chart)] == [(0, len(yes))]
 
 
-def test_answers_correlate_with_payoff_relative_to_bound(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_answers_correlate_with_share_of_bound(chips_path: Path, write_survey: Writer) -> None:
     rows = answers(chips_path)
     results = with_survey(chips_path, write_survey(rows))
     by_id = {game.id: game for colours in (2, 3) for game in games_by_end(chips_path, colours)}
@@ -153,9 +147,7 @@ def test_answers_correlate_with_payoff_relative_to_bound(
     assert theme["correlation.n"] == 24
 
 
-def test_constant_answers_have_no_test_or_correlation(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_constant_answers_have_no_statistics(chips_path: Path, write_survey: Writer) -> None:
     rows = [(*row[:3], 5, row[4], "no") for row in answers(chips_path)]
     results = with_survey(chips_path, write_survey(rows))
     assert results.tables["survey"].frame["p"].to_list() == [None]
@@ -193,9 +185,7 @@ def test_one_participant_and_gaps_are_handled(chips_path: Path, write_survey: Wr
     assert frame["2 colours.n"].to_list() == [11]
 
 
-def test_survey_inconsistent_with_study_raises_error(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_inconsistent_survey_raises_error(chips_path: Path, write_survey: Writer) -> None:
     first, *rest = answers(chips_path)
     for change, message in (
         ({1: "nowhere"}, r'line 2: "nowhere" is not a finished game of chip_trading'),

@@ -33,6 +33,7 @@ from tests.reports.marks import across, boxes, named, up
 NAME = "gama-scripted"
 EQUAL = {"strategy": "equilibrium"}
 CHANCE = {"strategy": "random"}
+Records = list[MatchRecord]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def results(path: Path) -> Findings:
 
 
 @pytest.fixture(scope="module")
-def records(path: Path) -> list[MatchRecord]:
+def records(path: Path) -> Records:
     with ct.Store.open(path) as store:
         return list(store.records(NAME, bodies=True))
 
@@ -58,9 +59,7 @@ def labels(record: MatchRecord) -> list[str]:
     return [record.label(place) for place in record.seats]
 
 
-def self_play(
-    records: Sequence[MatchRecord], game: str, player: str, **parameters: Any
-) -> list[MatchRecord]:
+def self_play(records: Sequence[MatchRecord], game: str, player: str, **parameters: Any) -> Records:
     """Return a player's matches with itself under these parameters."""
     return [
         record
@@ -107,9 +106,7 @@ def test_fixed_strategies_have_expected_scores(results: Findings) -> None:
         )
 
 
-def test_only_paper_settings_count_if_present(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_only_paper_settings_count_if_present(results: Findings, records: Records) -> None:
     matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
     scores = [
         100 - fmean(fmean(turn) for turn in (record.outcome or {})["choices"]) for record in matches
@@ -278,9 +275,7 @@ def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> 
     assert "Prompt versions" in shown.lacking
 
 
-def test_settings_have_rows_and_equal_weight_in_mean(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_settings_have_rows_and_equal_weight_in_mean(results: Findings, records: Records) -> None:
     table = results.tables["settings-public-goods"]
     rows = {entry["setting"]: entry for entry in table.rows}
     shares = []
@@ -301,9 +296,7 @@ def test_settings_have_rows_and_equal_weight_in_mean(
 # Round by round
 
 
-def test_rounds_show_means_and_standard_deviations_over_seats_and_runs(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_rounds_show_means_and_spreads_of_choices(results: Findings, records: Records) -> None:
     matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
     shown = row_of(results, "first-and-last-rounds", game="guess_the_average", player="chance")
     assert shown["choice"] == pytest.approx(fmean(choices(matches, 1)))
@@ -342,9 +335,7 @@ def panel_values(results: Findings, game: str, title: str) -> dict[str, list[Any
     return shown
 
 
-def test_run_charts_show_agents_and_round_results(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_run_charts_show_agents_and_round_results(results: Findings, records: Records) -> None:
     def rounds(game: str, **parameters: Any) -> list[list[Any]]:
         first = self_play(records, game, "chance", **parameters)[0]
         recorded: list[list[Any]] = (first.outcome or {})["choices"]
@@ -409,7 +400,7 @@ def test_people_are_compared_with_players_at_same_ratio(results: Findings) -> No
 # Battles and pirates
 
 
-def test_battle_chart_shows_every_shot(results: Findings, records: list[MatchRecord]) -> None:
+def test_battle_chart_shows_every_shot(results: Findings, records: Records) -> None:
     first = self_play(records, "battle_royale", "chance")[0]
     shots = (first.outcome or {})["shots"]
     panel = next(panel for panel in results.charts["battles"].panels if panel.title == "chance")
@@ -426,7 +417,7 @@ def test_battle_chart_shows_every_shot(results: Findings, records: list[MatchRec
     assert panel.y.names == tuple(f"player_{place}" for place in range(1, 11))
 
 
-def test_voyage_table_shows_plans_and_votes(results: Findings, records: list[MatchRecord]) -> None:
+def test_voyage_table_shows_plans_and_votes(results: Findings, records: Records) -> None:
     match = self_play(records, "pirate_game", "chance")[0]
     shown = results.tables["pirate-ballots"].frame.filter(who="chance").rows(named=True)
     for ballot, cells in zip((match.outcome or {})["ballots"], shown, strict=True):
@@ -453,7 +444,7 @@ def test_dominant_bidder_leaves_others_one_coin(results: Findings) -> None:
     assert (high["alone"], low["alone"]) == (0, 20)
 
 
-def test_mixed_table_payoffs_match_records(results: Findings, records: list[MatchRecord]) -> None:
+def test_mixed_table_payoffs_match_records(results: Findings, records: Records) -> None:
     adaptive = row_of(results, "mixed-groups", lineup="adaptive x 9, rider", player="adaptive")
     mixed = [record for record in records if set(labels(record)) == {"adaptive", "rider"}]
     payoffs = [
@@ -469,9 +460,7 @@ def test_mixed_table_payoffs_match_records(results: Findings, records: list[Matc
     )
 
 
-def test_figure_11_shows_mixed_and_self_play_lines(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_figure_11_shows_mixed_and_self_play_lines(results: Findings, records: Records) -> None:
     (panel,) = results.charts["against-public-goods"].panels
     lines = named(panel)
     assert list(lines) == ["adaptive", "adaptive, alone", "rider", "rider, alone"]

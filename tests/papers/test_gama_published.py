@@ -27,6 +27,7 @@ MODELS = {
     "qwen-2-72b": "Qwen2-72B-Instruct",
 }
 """The recorded players by column of Table 1."""
+Imported = tuple[ct.Store, Intake]
 GPT = MODELS["gpt-3.5-0125"]
 VOYAGE = ((8, 1.00), (6, 0.75), (94, 0.57))
 """Table 2: one voyage of GPT-3.5, as distance in coins and share of right votes by ballot."""
@@ -40,18 +41,18 @@ BY_FORMULA = {
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[ct.Store, Intake]:
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
     store = ct.Store.open(tmp_path_factory.mktemp("gama") / "games.sqlite", create=True)
     return store, import_matches(read_gama(FOLDER), store, "gama")
 
 
 @pytest.fixture(scope="module")
-def records(imported: tuple[ct.Store, Intake]) -> list[MatchRecord]:
+def records(imported: Imported) -> list[MatchRecord]:
     return list(imported[0].records("gama", bodies=True))
 
 
 @pytest.fixture(scope="module")
-def results(imported: tuple[ct.Store, Intake]) -> Findings:
+def results(imported: Imported) -> Findings:
     return report(imported[0], "gama", as_published=True, options={"printed": "beside"})
 
 
@@ -67,9 +68,7 @@ def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
     )
 
 
-def test_every_game_is_imported_and_replays(
-    imported: tuple[ct.Store, Intake], records: list[MatchRecord]
-) -> None:
+def test_every_game_is_imported_and_replays(imported: Imported, records: list[MatchRecord]) -> None:
     importing = imported[1]
     assert (importing.imported, importing.present, importing.skipped) == (200, 0, [])
     assert set(Counter(record.game for record in records).values()) == {25}
@@ -94,7 +93,7 @@ def test_tables_1_and_4_match_printed_values(results: Findings) -> None:
 
 
 def test_scores_by_formula_are_those_of_the_documentation(
-    imported: tuple[ct.Store, Intake], results: Findings
+    imported: Imported, results: Findings
 ) -> None:
     by_formula = report(imported[0], "gama", "Leaderboard")
     for number, model in enumerate(MODELS.values()):

@@ -28,10 +28,11 @@ from tests.papers.glee_study import FLASH, STUDY
 from tests.papers.studies import play, report, row_of
 
 GAMES = ("bargaining", "negotiation", "persuasion")
+Frames = dict[str, pl.DataFrame]
 
 
 @pytest.fixture(scope="module")
-def frames(glee_store: Store) -> dict[str, pl.DataFrame]:
+def frames(glee_store: Store) -> Frames:
     """Matches by game; the market and the pair are joined into one column each."""
     return {
         family.game: family.frame.with_columns(
@@ -73,7 +74,7 @@ def regress(frame: pl.DataFrame, outcome: str, reference: dict[str, str]) -> Eff
     return {(row[0]["factor"], row[0]["level"]): row for row in rows}
 
 
-def reference_regression(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Effects:
+def reference_regression(frames: Frames, game: str, metric: str) -> Effects:
     """Fit the regression of the paper."""
     return regress(frames[game], metric, {"market": MARKETS[game], **OTHERS[game], **PLAYERS})
 
@@ -86,9 +87,7 @@ def assert_effect(row: dict[str, Any], name: str, effects: tuple[dict[str, Any],
             assert row[f"{key}.{end}"] == pytest.approx(100 * effect[end], rel=1e-6, abs=1e-6)
 
 
-def test_market_effects_match_reference_regression(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_market_effects_match_regression(glee_results: Findings, frames: Frames) -> None:
     for game in GAMES:
         table = glee_results.tables[f"market-{game}"]
         (market,) = (
@@ -106,9 +105,7 @@ def test_market_effects_match_reference_regression(
         assert table.frame["efficiency"].is_sorted(descending=True)
 
 
-def test_self_gains_match_reference_regression(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_self_gains_match_regression(glee_results: Findings, frames: Frames) -> None:
     table = glee_results.tables["self-gain"]
     for game in GAMES:
         for role, title in ROLES.items():
@@ -119,9 +116,7 @@ def test_self_gains_match_reference_regression(
     assert set(table.frame["kind"]) == {"script"}
 
 
-def test_parameter_effects_match_reference_regression(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_parameter_effects_match_regression(glee_results: Findings, frames: Frames) -> None:
     table = glee_results.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
     reference = {"CI": "yes", "MA": "no", "T": "∞", **OTHERS["bargaining"], **PLAYERS}
     expected = regress(frames["bargaining"], "fairness", reference)
@@ -140,9 +135,7 @@ def pair_effects(game: str, metric: str, frame: pl.DataFrame) -> dict[str, float
     }
 
 
-def test_pair_effects_are_relative_to_mean(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_pair_effects_are_relative_to_mean(glee_results: Findings, frames: Frames) -> None:
     for game in GAMES:
         table = glee_results.tables[f"pairs-{game}"].frame
         assert table.height == 9
@@ -156,9 +149,7 @@ def test_pair_effects_are_relative_to_mean(
             assert table[metric].sum() == pytest.approx(0, abs=1e-6)
 
 
-def test_self_pairs_are_compared_with_mixed_pairs(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_copies_are_compared_with_mixed_pairs(glee_results: Findings, frames: Frames) -> None:
     table = glee_results.tables["same-player"].frame
     assert table.height == 12
     for row in table.iter_rows(named=True):
@@ -214,7 +205,7 @@ def test_parallel_workers_give_identical_results(
         pl.testing.assert_frame_equal(parallel.evidence.frames[game], frame)
 
 
-def test_bootstrap_spread_matches_clustered_errors(
+def test_bootstrap_spread_equals_clustered_errors(
     glee_store: Store, glee_results: Findings
 ) -> None:
     evidence, tables = Evidence(glee_store, STUDY["name"], draws=2_000), glee_results.tables
@@ -253,9 +244,7 @@ def test_reweighted_means_weight_configurations() -> None:
             reweighted(matches, ["gain"], ["who"], weights)
 
 
-def test_equal_weights_are_supported(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_equal_weights_are_supported(glee_results: Findings, frames: Frames) -> None:
     for game in GAMES:
         each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
         row = row_of(
@@ -296,9 +285,7 @@ def test_first_offers_are_correlated_with_gains(glee_store: Store, glee_results:
             assert row["r clustered.low"] < row["r"] < row["r clustered.high"]
 
 
-def test_clustered_correlation_interval_matches_bootstrap(
-    glee_store: Store, glee_results: Findings
-) -> None:
+def test_clustered_correlation_interval_matches_bootstrap(glee_results: Findings) -> None:
     offers = glee_results.evidence.once(first_offers).filter(game="bargaining")
     parts = [part for _, part in offers.group_by("configuration")]
     generator = np.random.default_rng(1)
@@ -532,7 +519,7 @@ def test_unidentified_family_is_noted_in_tables(tmp_path: Path) -> None:
         assert "1 match cannot identify 1 effect; play more" in notes
 
 
-def test_missing_learners_explain_installation(
+def test_missing_learners_explain_install(
     glee_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:

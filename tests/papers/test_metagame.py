@@ -84,9 +84,7 @@ def test_soft_accepts_all_low_offers_and_tough_none(results: Findings) -> None:
         assert row_of(results, f"low-acceptances-{name}", player="walk")["vs tough"] in (0.0, None)
 
 
-def test_paper_tables_show_games_side_by_side_with_best_in_bold(
-    store_path: Path, results: Findings
-) -> None:
+def test_paper_tables_show_games_with_best_in_bold(results: Findings) -> None:
     table = results.tables["table-5"]
     assert table.frame["agent"].to_list() == ["aspire", "soft", "tough", "walk"]
     assert table.groups == [("", 1), ("BG4", 5), ("BG6", 5)]
@@ -128,7 +126,7 @@ def test_language_models_form_separate_game_without_baselines(tmp_path: Path) ->
     assert results.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
 
 
-def test_table_1_counts_instances_of_pairs(store_path: Path, results: Findings) -> None:
+def test_table_1_counts_instances_of_pairs(results: Findings) -> None:
     """Ten instances of each of the ten pairs of four strategies, including self-pairs."""
     assert results.tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
         ("BGS", "BG4", 100, 200),
@@ -182,9 +180,7 @@ def test_single_player_has_tables_without_intervals(store_path: Path) -> None:
     assert "uses the strategy tough" in results.tables["low-acceptances-bad-acceptance"].notes[0]
 
 
-def test_provider_tables_group_players_by_owner(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_provider_tables_group_players(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owners = {"tough": "us", "soft": "us", "walk": "them", "aspire": "them"}
     module = import_module("cheaptalk.papers.metagame.landscape")
     monkeypatch.setattr(module, "providers_of_models", lambda _: owners)

@@ -31,6 +31,7 @@ from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
 STUDY = "steps"
+Records = list[MatchRecord]
 SPEC: dict[str, Any] = {
     "name": STUDY,
     "seed": 3,
@@ -65,7 +66,7 @@ def results(store: Store) -> Findings:
 
 
 @pytest.fixture(scope="module")
-def records(store: Store) -> list[MatchRecord]:
+def records(store: Store) -> Records:
     return list(store.records(STUDY, bodies=True))
 
 
@@ -98,7 +99,7 @@ def texts(records: Iterable[MatchRecord]) -> list[str]:
     return [action["message"] for action in actions if action.get("message")]
 
 
-def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[MatchRecord]) -> None:
+def test_scores_are_mean_payoffs_by_partner(results: Findings, records: Records) -> None:
     rows = rows_of(results, "scores")
     assert len(rows) == 3 * 7
     assert [row["objective"] for row in rows[::7]] == list(WEIGHTS)
@@ -116,8 +117,8 @@ def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[Mat
             assert row["theirs"] == pytest.approx(np.mean([payoff(game, other) for game in games]))
 
 
-def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
-    results: Findings, records: list[MatchRecord]
+def test_agreement_and_pareto_shares_are_of_all_matches(
+    results: Findings, records: Records
 ) -> None:
     for row in rows_of(results, "agreements", partner="itself"):
         games = matches_of(records, row, row["player"])
@@ -138,9 +139,7 @@ def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
         assert row["pareto_optimality"] == pytest.approx(100 * np.mean(best))
 
 
-def test_table_2_shows_first_and_last_iteration_with_change(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_table_2_shows_ends_of_training_with_change(results: Findings, records: Records) -> None:
     table = results.tables["before-after"]
     assert [(row["rate"], row["objective"]) for row in table.rows] == [
         (rate, objective) for rate in ("Agreement", "Pareto optimality") for objective in WEIGHTS
@@ -172,7 +171,7 @@ def test_table_2_shows_first_and_last_iteration_with_change(
 
 
 def test_correlations_include_and_exclude_disagreements(
-    results: Findings, records: list[MatchRecord]
+    results: Findings, records: Records
 ) -> None:
     for row in rows_of(results, "correlations", objective="semi-competitive", partner="itself"):
         iterations, scores, kept = [], [], []
@@ -194,7 +193,7 @@ def test_correlations_include_and_exclude_disagreements(
     assert notes[0].startswith('Strictly competitive, self-play, all matches: "score" is 0.0')
 
 
-def test_inconsistency_is_share_of_moves(results: Findings, records: list[MatchRecord]) -> None:
+def test_inconsistency_is_share_of_moves(results: Findings, records: Records) -> None:
     for row in rows_of(results, "inconsistency"):
         games = matches_of(records, row, row["player"])
         metric = ct.get_game(GAME).metrics["inconsistency"].variant(False)
@@ -207,7 +206,7 @@ def test_inconsistency_is_share_of_moves(results: Findings, records: list[MatchR
         assert row["source"] == "exact check"
 
 
-def test_language_metrics_pool_all_dialogues(results: Findings, records: list[MatchRecord]) -> None:
+def test_language_metrics_pool_all_dialogues(results: Findings, records: Records) -> None:
     for row in rows_of(results, "diversity"):
         messages = texts(matches_of(records, row, row["player"]))
         assert row["vocabulary"] == vocabulary(messages)
@@ -220,9 +219,7 @@ def test_language_metrics_pool_all_dialogues(results: Findings, records: list[Ma
     assert "tokens" not in results.tables["lengths"].frame.columns
 
 
-def test_strict_competition_is_shown_by_opponent(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_strict_competition_is_shown_by_opponent(results: Findings, records: Records) -> None:
     rows = rows_of(results, "competition")
     metric = ct.get_game(GAME).metrics["inverted_proposals"].of
     assert [row["series"] for row in rows[:2]] == ["self-play", "against rival"]
@@ -242,9 +239,7 @@ def test_strict_competition_is_shown_by_opponent(
     assert list(named(agreement)) == ["self-play", "against rival", "rival"]
 
 
-def test_cross_play_is_separate_from_other_players(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_cross_play_is_separate_from_other_players(results: Findings, records: Records) -> None:
     rows = rows_of(results, "cross-play")
     assert len(rows) == 3 * (3 + 2)
     for row in rows:
