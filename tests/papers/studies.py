@@ -7,7 +7,10 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.calls.dispatcher import Models
+from cheaptalk.records.store.queries import count, seats_of
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
+from cheaptalk.web.viewer.viewer import _match_filter
 
 
 def play(
@@ -35,6 +38,14 @@ def report(
     with ct.Store.opened(store) as opened:
         study = study or opened.studies()[0].name
         return findings(opened, study, replace(recipe, parts=selected), draws=draws, **options)
+
+
+def count_linked(store: ct.Store, lead: Lead | None) -> int:
+    """Return the number of matches of the first study in a store that a link shows."""
+    assert lead is not None
+    study = store.studies()[0].name
+    wanted = _match_filter(lead.game, seats_of(store, study)[lead.game], lead.query)
+    return count(store, study, wanted)
 
 
 def rows_of(results: Findings, table: str, **wanted: Any) -> list[dict[str, Any]]:

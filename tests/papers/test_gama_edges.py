@@ -24,45 +24,30 @@ def small(game: str) -> dict[str, Any]:
 
 
 TINY = {"name": "small", "pairing": "self"}
+BOTH = {"a": EQUAL, "b": CHANCE}
+EACH = {"games": [*map(small, GAMES)], "players": BOTH}
+SIZES = {"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}
+SECOND_PRICE = {"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}
+SPECIALISTS = {
+    "a": {"strategies": {"public_goods": "free_rider"}},
+    "b": {"strategies": {"el_farol_bar": "capacity"}},
+}
 SMALL: dict[str, dict[str, Any]] = {
     "one match": {"games": [small("guess_the_average")], "players": {"a": EQUAL}},
-    "one match a game": {"games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}},
-    "every seating": {
-        "games": [*map(small, GAMES)],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "pairing": "all",
-    },
-    "repeats of one instance": {
-        "games": [*map(small, GAMES)],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "repeats": 3,
-    },
-    "tables of two sizes": {
-        "games": [{"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "pairing": "all",
-        "instances": 2,
-    },
+    "one match a game": EACH,
+    "every seating": EACH | {"pairing": "all"},
+    "repeats of one instance": EACH | {"repeats": 3},
+    "tables of two sizes": {"games": [SIZES], "players": BOTH, "pairing": "all", "instances": 2},
     "nobody plays all games": {
         "games": [small("public_goods"), small("el_farol_bar")],
-        "players": {
-            "a": {"strategies": {"public_goods": "free_rider"}},
-            "b": {"strategies": {"el_farol_bar": "capacity"}},
-        },
+        "players": SPECIALISTS,
     },
-    "mixed tables alone": {
-        "games": [small("public_goods")],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "pairing": [["a", "b"]],
-    },
+    "mixed tables": {"games": [small("public_goods")], "players": BOTH, "pairing": [["a", "b"]]},
     "a large crew": {
         "games": [{"game": "pirate_game", "fixed": {"players": 25}}],
         "players": {"b": CHANCE},
     },
-    "second price": {
-        "games": [{"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}],
-        "players": {"a": {"strategy": "truthful"}},
-    },
+    "second price": {"games": [SECOND_PRICE], "players": {"a": {"strategy": "truthful"}}},
 }
 
 
@@ -150,16 +135,10 @@ def test_single_run_has_no_tests(tmp_path: Path) -> None:
 
 
 def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
+    goods = {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}}
     study = TINY | {
-        "games": [
-            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
-            {
-                "game": "public_goods",
-                "fixed": {"players": 3, "rounds": 2},
-                "pairing": [{"b": 2, "a": 1}],
-            },
-        ],
-        "players": {"a": EQUAL, "b": CHANCE},
+        "games": [goods, goods | {"pairing": [{"b": 2, "a": 1}]}],
+        "players": BOTH,
         "instances": 4,
     }
     path = play(tmp_path, study)

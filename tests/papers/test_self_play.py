@@ -22,11 +22,10 @@ from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
-from cheaptalk.web.viewer.viewer import _match_filter
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
+from tests.papers.studies import count_linked, report, rows_of
 from tests.papers.studies import play as play_study
-from tests.papers.studies import report, rows_of
 from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
@@ -268,10 +267,7 @@ def test_rows_link_to_their_matches(results: Findings, store: Store) -> None:
     for name in ("scores", "agreements", "lengths", "inconsistency", "competition"):
         table = results.tables[name]
         for row in table.rows:
-            lead = table.leads(row)
-            assert lead is not None
-            wanted = _match_filter(GAME, dict.fromkeys(PLAYERS, "player"), lead.query)
-            assert ct.records.store.queries.count(store, STUDY, wanted) == 24
+            assert count_linked(store, table.leads(row)) == 24
 
 
 def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Findings) -> None:
