@@ -86,14 +86,8 @@ def test_judge_reads_all_facts_of_the_exact_check_but_no_private_values(store: S
 
 
 def test_honesty_judge_reads_the_product_quality(store: Store) -> None:
-    study = {
-        "name": STUDY,
-        "games": [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}],
-        "players": {"one": {"strategy": "random"}},
-        "pairing": "self",
-        "instances": 3,
-    }
-    ct.run(ct.studies.parse_study(study, "s.yaml"), store)
+    games = [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}]
+    play(store, instances=3, games=games, players={"one": "random"}, pairing="self")
     rubric = judge_of(rubric="honesty").rubric
     for record in store.records(STUDY, bodies=True):
         qualities = record.body["instance"]["qualities"]
@@ -288,14 +282,8 @@ def test_changed_prompt_fails_only_its_match(store: Store, monkeypatch: pytest.M
 
 
 def test_empty_judging_reports_the_reason(store: Store) -> None:
-    silent = {
-        "name": STUDY,
-        "games": [{"game": "negotiation", "fixed": {"messages": False}}],
-        "players": {"one": {"strategy": "linear"}},
-        "pairing": "self",
-        "instances": 2,
-    }
-    ct.run(ct.studies.parse_study(silent, "s.yaml"), store)
+    games = [{"game": "negotiation", "fixed": {"messages": False}}]
+    play(store, instances=2, games=games, players={"one": "linear"}, pairing="self")
     judge = judge_of(rubric="promises")
     state = ct.judge(store, STUDY, judge, models=always("kept"))
     assert (state.matches, state.done, state.judged) == (2, 2, 0)
@@ -336,13 +324,8 @@ def test_judging_can_be_controlled_from_another_process(store: Store) -> None:
 
 
 def test_seat_and_match_items_require_messages(store: Store) -> None:
-    spec = {
-        "name": STUDY,
-        "games": [{"game": "bargaining", "grid": {"messages": [True, False]}}],
-        "players": {"hard": {"strategy": "boulware"}, "soft": {"strategy": "conceder"}},
-        "pairing": [["hard", "soft"]],
-    }
-    ct.run(ct.studies.parse_study(spec, "s.yaml"), store)
+    games = [{"game": "bargaining", "grid": {"messages": [True, False]}}]
+    play(store, instances=1, games=games, players={"one": "boulware", "two": "conceder"})
     rubric = ct.judges.find_rubric("promises")
     per_match = rubric.model_copy(update={"item": "match"})
     names = {True: set[str](), False: set[str]()}
