@@ -312,13 +312,9 @@ def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
 
 def test_rows_link_to_games_except_for_mixed_tables(chips_results: Findings) -> None:
     table = chips_results.tables["surplus-in-dollars"]
-    queries = {
-        (row["population"], row["variant"]): lead and lead.query
-        for row in table.rows
-        for lead in [table.leads(row)]
-    }
-    assert queries[MIXED, "2 colours"] is None
-    two, three = (queries["zero", f"{colours} colours"] or {} for colours in (2, 3))
+    leads = {(row["population"], row["variant"]): table.leads(row) for row in table.rows}
+    assert leads[MIXED, "2 colours"] is None
+    two, three = (getattr(leads["zero", f"{n} colours"], "query", {}) for n in (2, 3))
     assert two["player_player_1"] == two["player_player_3"] == "zero"
     assert two["configuration"] != three["configuration"]
     proposals = chips_results.tables["proposals"]

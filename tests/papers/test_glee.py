@@ -23,6 +23,7 @@ from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, recipe_of
+from cheaptalk.text import capital
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY
 from tests.papers.studies import play, report, row_of
@@ -154,9 +155,7 @@ def test_copies_are_compared_with_mixed_pairs(glee_results: Findings, frames: Fr
     assert table.height == 12
     for row in table.iter_rows(named=True):
         game = row["family"].lower()
-        metric = next(
-            key for key, title in METRICS.items() if title.casefold() == row["metric"].casefold()
-        )
+        metric = next(key for key, title in METRICS.items() if capital(title) == row["metric"])
         effects = pair_effects(game, metric, frames[game])
         same = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 1]
         different = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 2]
@@ -265,20 +264,14 @@ def test_first_offers_are_correlated_with_gains(glee_store: Store, glee_results:
     for row in glee_results.tables["anchoring"].rows:
         offers, gains_ = [], []
         for record in records:
-            if record.game != row["family"].lower() or row["bob"] not in (
-                "all",
-                record.label("bob"),
-            ):
+            bobs = ("all", record.label("bob"))
+            if record.game != row["family"].lower() or row["bob"] not in bobs:
                 continue
-            move, of = record.answers[0].action, record.parameters
-            assert move is not None
-            assert record.payoffs is not None
-            if record.game == "bargaining":
-                offers.append(move["alice_gain"] / of["money"])
-                gains_.append(record.payoffs["alice"] / of["money"])
-            else:
-                offers.append(move["price"] / of["scale"] - of["seller_factor"])
-                gains_.append(record.payoffs["alice"] / of["scale"])
+            move, of = record.answers[0].action or {}, record.parameters
+            scale = of["money" if record.game == "bargaining" else "scale"]
+            first = move["alice_gain" if record.game == "bargaining" else "price"] / scale
+            offers.append(first - of.get("seller_factor", 0))
+            gains_.append((record.payoffs or {})["alice"] / scale)
         assert row["r.n"] == len(offers)
         if row["r"] is not None:
             assert row["r"] == pytest.approx(np.corrcoef(offers, gains_)[0, 1])

@@ -24,7 +24,7 @@ from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
-from tests.papers.studies import count_linked, report, rows_of
+from tests.papers.studies import count_linked, report, row_of, rows_of
 from tests.papers.studies import play as play_study
 from tests.reports.marks import across, named, up
 
@@ -144,26 +144,16 @@ def test_table_2_shows_ends_of_training_with_change(results: Findings, records: 
         (rate, objective) for rate in ("Agreement", "Pareto optimality") for objective in WEIGHTS
     ]
     assert table.caption == "Compared: self-play, iterations 0 and 10."
-    (change,) = rows_of(results, "before-after", rate="Agreement", objective="cooperative")
-    rows = [
-        rows_of(
-            results,
-            "agreements",
-            player=f"gpt-iteration-{at}",
-            objective="cooperative",
-            partner="itself",
-        )[0]
-        for at in (0, 10)
-    ]
+    change = row_of(results, "before-after", rate="Agreement", objective="cooperative")
+    cell = {"objective": "cooperative", "partner": "itself"}
+    rows = [row_of(results, "agreements", player=f"gpt-iteration-{at}", **cell) for at in (0, 10)]
     assert [change["before"], change["after"]] == [row["agreement"] for row in rows]
     assert change["change"] == pytest.approx(change["after"] - change["before"])
     by_instance: dict[str, list[float]] = {}
     for sign, row in zip((-1, 1), rows, strict=True):
         for game in matches_of(records, row, row["player"]):
             by_instance.setdefault(game.instance_key, []).append(sign * 100.0 * agreed(game))
-    moved = np.array(
-        [sum(differences) / 2 for differences in by_instance.values()]
-    )  # two matches per instance and iteration
+    moved = np.array(list(map(sum, by_instance.values()))) / 2  # two matches of each iteration
     varied = moved.std(ddof=1) > 0
     error = pytest.approx(moved.std(ddof=1) / np.sqrt(12)) if varied else None
     assert change["change.error"] == error
@@ -273,10 +263,7 @@ def test_rows_link_to_their_matches(results: Findings, store: Store) -> None:
 def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Findings) -> None:
     published = report(store, "self-play", as_published=True)
     where = {"player": "gpt-iteration-10", "partner": "itself", "objective": "semi-competitive"}
-    (computed,), (released,) = (
-        rows_of(results, "agreements", **where),
-        rows_of(published, "agreements", **where),
-    )
+    computed, released = (row_of(shown, "agreements", **where) for shown in (results, published))
     assert released["agreement"] == computed["agreement"]
     assert released["pareto_optimality"] < computed["pareto_optimality"]
 
@@ -413,12 +400,9 @@ def test_unreadable_and_silent_dialogues_are_explained(tmp_path: Path) -> None:
 
 
 def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
-    players = {name: {"strategy": name} for name in ("honest", "fair", "greedy")}
-    spec = {
-        "name": "three",
-        "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
-        "players": players,
-    }
+    players = {name: name for name in ("honest", "fair", "greedy")}
+    games = [{"game": GAME, "fixed": {"objective": "comp"}}]
+    spec = {"name": "three", "games": games, "players": players}
     table = report(play_study(tmp_path, spec), "self-play").tables["scores"]
     leads = {row["partner"]: table.leads(row) for row in table.rows}
     assert leads["others"] is None
