@@ -33,6 +33,7 @@ POPULATIONS = {
 }
 """The paper's names of populations, in the paper's order, by label in roster and preset."""
 BETWEEN = " / "
+"""The separator between labels in the name of a population."""
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
 """The columns that describe the match of a row in every frame."""
 MOVE = {"match_id": pl.String, "turn": pl.Int64, "player": pl.String}

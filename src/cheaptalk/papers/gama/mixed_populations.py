@@ -26,6 +26,7 @@ NO_MIXED = (
 )
 VALUES = ("payoff", "above", "score")
 MAX_PANELS = 24
+"""The maximum number of plotted line-ups per game."""
 BY = ["lineup", "player"]
 ROLE = "player"
 PAYOFF, ABOVE = (("payoff.least", "payoff.most"), ("above.least", "above.most"))

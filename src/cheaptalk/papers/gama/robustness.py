@@ -64,7 +64,7 @@ class SettingFamily(NamedTuple):
         return {f"{self.setting} {value}": value for value in self.values.values()}
 
     @property
-    def anchor(self) -> str:
+    def table_name(self) -> str:
         return anchor(f"{self.setting}-{self.name}").lower()
 
     def matches(self, runs: pl.DataFrame) -> pl.DataFrame:
@@ -174,7 +174,7 @@ def _tables(
         evidence,
         "family",
         frame.hstack(merged.select("mean", "spread")),
-        name=family.anchor,
+        name=family.table_name,
         columns={"values": family.keys},
         facts={"family": family.title, "player": family.name},
     )
@@ -243,7 +243,7 @@ def _tests(evidence: Evidence, family: SettingFamily, runs: pl.DataFrame) -> Ite
     tests = pairwise_tests(
         named, "score", "player", paired=False, cluster=["run"], draws=draws, seed=seed
     )
-    facts, name = {"family": family.title, "player": family.name}, f"{family.anchor}-tests"
+    facts, name = {"family": family.title, "player": family.name}, f"{family.table_name}-tests"
     yield scores.table(
         evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes
     )

@@ -208,7 +208,10 @@ def mean_line(
     prefix: str = "round ",
     whiskers: bool = False,
 ) -> Line:
-    """Return a line through the means of ``value`` by ``x``, with intervals if ``whiskers``."""
+    """Return a line through the means of ``value`` by ``x``, with intervals if ``whiskers``.
+
+    ``index`` is that of the line's colour; ``prefix`` precedes the value of ``x`` in hover texts.
+    """
     marks = [
         Mark(
             row[x],
