@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
@@ -13,17 +14,16 @@ STUDY = "talk"
 LAST = re.compile(r"answers:\n> (.*)")
 
 
-def play(store: Store, instances: int = 30, repeats: int = 1, name: str = STUDY) -> None:
-    """Run a study of noisy Deal or No Deal negotiators."""
+def play(store: Store, instances: int = 30, **changed: Any) -> None:
+    """Run a study of noisy Deal or No Deal negotiators, with changes."""
     study = {
-        "name": name,
+        "name": STUDY,
         "games": [{"game": "deal_or_no_deal"}],
         "players": {"one": {"strategy": "noisy"}, "two": {"strategy": "noisy", "lying": 0.2}},
         "pairing": [["one", "two"]],
         "instances": instances,
-        "repeats": repeats,
     }
-    ct.run(ct.studies.parse_study(study, "talk.yaml"), store)
+    ct.run(ct.studies.parse_study(study | changed, "talk.yaml"), store)
 
 
 def judge_of(model: object = "vllm/judge", rubric: str = "hallucination") -> ct.judges.Judge:

@@ -1,8 +1,6 @@
 """Judges of participants' survey answers."""
 
-import csv
 import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from cheaptalk.records.store import schema
 from tests.conftest import Command
 from tests.fakes import Canned
 from tests.judges.judged import judge_colours
+from tests.judges.test_labelling import read_rows, write_rows
 from tests.participants import People
 
 STUDY = "chips"
@@ -53,11 +52,8 @@ def test_survey_answers_of_players_are_judged(store: Store, people: People) -> N
     ]
     assert ct.records.judging_cost(store, STUDY).sendings == 3
     again = ct.judge(store, STUDY, BY, models=models)
-    assert (again.before, len(models.calls), again.nothing) == (
-        3,
-        3,
-        "everything was judged before",
-    )
+    assert (again.before, len(models.calls)) == (3, 3)
+    assert again.nothing == "everything was judged before"
     assert ct.judges.estimate_judging(store, STUDY, BY).before == 3
     assert ct.judges.verdict_frame(store, STUDY).is_empty()
     assert not examine(store).damages
@@ -97,11 +93,7 @@ def test_missing_answers_raise_error(store: Store, people: People) -> None:
 def test_answers_can_be_coded_by_hand(store: Store, people: People, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     assert write_sheet(store, STUDY, "theme-colours", sheet) == 3
-    rows = list(csv.DictReader(StringIO(sheet.read_text())))
-    with sheet.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(row | {"verdict": "present"} for row in rows)
+    write_rows(sheet, [row | {"verdict": "present"} for row in read_rows(sheet)])
     for taken in ((3, 0, 0), (0, 3, 0)):
         assert import_labels(store, STUDY, "theme-colours", sheet, by="Ann") == taken
     verdicts = answer_verdicts(store, STUDY)

@@ -109,13 +109,7 @@ def test_missing_key_or_price_raises_error(store: Store, monkeypatch: pytest.Mon
         ct.CheaptalkError, match=r"the judge's model cannot be called: .*OPENAI_API_KEY"
     ):
         code_answers(store, ANSWERS, judge, question=QUESTION)
+    budget: dict[str, Any] = {"budget": Cap(dollars=1), "prices": Prices({})}
+    models = Canned(judge_colours)
     with pytest.raises(ct.CheaptalkError, match="price"):
-        code_answers(
-            store,
-            ANSWERS,
-            judge,
-            question=QUESTION,
-            models=Canned(judge_colours),
-            budget=Cap(dollars=1),
-            prices=Prices({}),
-        )
+        code_answers(store, ANSWERS, judge, question=QUESTION, models=models, **budget)

@@ -41,22 +41,9 @@ class Run:
     def __init__(self, url: str, store: Path) -> None:
         model = {"model": f"vllm/judge@{url}", "deadline": DEADLINE}
         self.judge = judge_of(model)
-        self.command = [
-            sys.executable,
-            "-m",
-            "tests.attack.hurried",
-            "judge",
-            "run",
-            STUDY,
-            "--rubric",
-            "hallucination",
-            "--model",
-            json.dumps(model),
-            "--store",
-            str(store),
-            "--concurrency",
-            "8",
-        ]
+        words = f"-m tests.attack.hurried judge run {STUDY} --rubric hallucination --concurrency 8"
+        options = ["--model", json.dumps(model), "--store", str(store)]
+        self.command = [sys.executable, *words.split(), *options]
 
     def begin(self) -> "subprocess.Popen[str]":
         """Start the process."""

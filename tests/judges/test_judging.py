@@ -56,38 +56,27 @@ def test_judgement_contains_verdict_call_and_reply(store: Store) -> None:
     assert judges_of(store, STUDY) == {judge.digest: judge.written}
 
 
-def test_judge_reads_only_what_the_seat_saw(store: Store) -> None:
-    play(store, instances=20)
-    rubric = judge_of().rubric
-    for record in store.records(STUDY, bodies=True):
-        values = record.body["instance"]["context"]["values"]
-        lines = [
-            f"> A book is worth {book} point{'s' if book != 1 else ''} to you, a hat {hat} "
-            for book, hat, _ in values
-        ]
-        for item in ct.judges.items_of(record, rubric):
-            is_second = item.actor == "player_2"
-            assert lines[is_second] in item.seen
-            assert lines[0] == lines[1] or lines[not is_second] not in item.seen
-        last = ct.judges.items_of(record, rubric)[0]
-        assert last.seen.count("answers:") == 1
-
-
-def test_judge_reads_all_facts_used_by_exact_check(store: Store) -> None:
+def test_judge_reads_all_facts_of_the_exact_check_but_no_private_values(store: Store) -> None:
     play(store)
     verdicts = check_verdicts(store)
     kinds = "book", "hat", "ball"
     for record in store.records(STUDY, bodies=True):
         context = record.body["instance"]["context"]
         given = [answer for answer in record.answers if answer.action is not None]
-        for item in ct.judges.items_of(record, judge_of().rubric):
+        worths = [
+            f"A book is worth {book} points? to you, a hat {hat} and a ball {ball}"
+            for book, hat, ball in context["values"]
+        ]
+        items = ct.judges.items_of(record, judge_of().rubric)
+        assert items[0].seen.count("answers:") == 1
+        for item in items:
+            is_second = item.actor == "player_2"
+            assert re.search(worths[is_second], item.seen)
+            assert worths[0] == worths[1] or not re.search(worths[not is_second], item.seen)
             if item.name not in verdicts[record.id]:
                 continue
             for kind, count in zip(kinds, context["counts"], strict=True):
                 assert f"{count} {kind}{'s' if count != 1 else ''}" in item.seen
-            book, hat, ball = context["values"][item.actor == "player_2"]
-            worths = f"A book is worth {book} points? to you, a hat {hat} and a ball {ball}"
-            assert re.search(worths, item.seen)
             earlier = [answer.action or {} for answer in given if answer.request <= item.request]
             messages = [action["message"] for action in earlier if action.get("message")]
             assert all(message in item.seen for message in messages)
@@ -97,14 +86,8 @@ def test_judge_reads_all_facts_used_by_exact_check(store: Store) -> None:
 
 
 def test_honesty_judge_reads_the_product_quality(store: Store) -> None:
-    study = {
-        "name": STUDY,
-        "games": [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}],
-        "players": {"one": {"strategy": "random"}},
-        "pairing": "self",
-        "instances": 3,
-    }
-    ct.run(ct.studies.parse_study(study, "s.yaml"), store)
+    games = [{"game": "persuasion", "grid": {"signal": ["text", "binary"]}}]
+    play(store, instances=3, games=games, players={"one": "random"}, pairing="self")
     rubric = judge_of(rubric="honesty").rubric
     for record in store.records(STUDY, bodies=True):
         qualities = record.body["instance"]["qualities"]
@@ -299,14 +282,8 @@ def test_changed_prompt_fails_only_its_match(store: Store, monkeypatch: pytest.M
 
 
 def test_empty_judging_reports_the_reason(store: Store) -> None:
-    silent = {
-        "name": STUDY,
-        "games": [{"game": "negotiation", "fixed": {"messages": False}}],
-        "players": {"one": {"strategy": "linear"}},
-        "pairing": "self",
-        "instances": 2,
-    }
-    ct.run(ct.studies.parse_study(silent, "s.yaml"), store)
+    games = [{"game": "negotiation", "fixed": {"messages": False}}]
+    play(store, instances=2, games=games, players={"one": "linear"}, pairing="self")
     judge = judge_of(rubric="promises")
     state = ct.judge(store, STUDY, judge, models=always("kept"))
     assert (state.matches, state.done, state.judged) == (2, 2, 0)
@@ -347,13 +324,8 @@ def test_judging_can_be_controlled_from_another_process(store: Store) -> None:
 
 
 def test_seat_and_match_items_require_messages(store: Store) -> None:
-    spec = {
-        "name": STUDY,
-        "games": [{"game": "bargaining", "grid": {"messages": [True, False]}}],
-        "players": {"hard": {"strategy": "boulware"}, "soft": {"strategy": "conceder"}},
-        "pairing": [["hard", "soft"]],
-    }
-    ct.run(ct.studies.parse_study(spec, "s.yaml"), store)
+    games = [{"game": "bargaining", "grid": {"messages": [True, False]}}]
+    play(store, instances=1, games=games, players={"one": "boulware", "two": "conceder"})
     rubric = ct.judges.find_rubric("promises")
     per_match = rubric.model_copy(update={"item": "match"})
     names = {True: set[str](), False: set[str]()}

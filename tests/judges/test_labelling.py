@@ -97,13 +97,12 @@ def test_invalid_labels_are_rejected_with_their_row(store: Store, tmp_path: Path
             import_labels(store, STUDY, RUBRIC, path, by="hand", **options)
         return str(error.value)
 
-    assert 'row 2: hallucination has no verdict "fals value"' in import_error(
-        rows[0] | {"verdict": "fals value"}
-    )
-    assert "row 2: talk has no item 99/player_1 of match" in import_error(
-        rows[0] | {"item": "99/player_1"}
-    )
-    assert "has no item" in import_error(rows[0] | {"match_id": "nowhere"})
+    for change, message in (
+        ({"verdict": "fals value"}, 'row 2: hallucination has no verdict "fals value"'),
+        ({"item": "99/player_1"}, "row 2: talk has no item 99/player_1 of match"),
+        ({"match_id": "nowhere"}, "has no item"),
+    ):
+        assert message in import_error(rows[0] | change)
     short = [{name: row[name] for name in ("match_id", "item")} for row in rows]
     assert "missing column verdict" in import_error(*short)
     import_labels(store, STUDY, RUBRIC, labels, by="hand")
@@ -151,10 +150,7 @@ def test_label_command_writes_and_imports_sheets(
     assert done.status == 0, done.err
     assert "sheet.csv: 5 items to label" in done.out
     assert "false value: it states a worth" in done.out
-    assert (
-        f"cheaptalk judge label {STUDY} --rubric hallucination --labels sheet.csv --store"
-        in done.out
-    )
+    assert f"judge label {STUDY} --rubric hallucination --labels sheet.csv --store" in done.out
     rows = [row | {"verdict": "consistent"} for row in read_rows(tmp_path / "sheet.csv")]
     write_rows(tmp_path / "sheet.csv", rows)
     done = cheaptalk("judge", "label", STUDY, *at, "--labels", "sheet.csv")
@@ -163,12 +159,8 @@ def test_label_command_writes_and_imports_sheets(
     assert '"before": 5' in done.out
     done = cheaptalk("judge", "label", STUDY, *at, "--sheet", "two.csv", "--json")
     assert '"items": 5' in done.out
-    rubric = {
-        "name": "warmth",
-        "item": "seat",
-        "question": "How warm is it?",
-        "scale": {"low_means": "hostile", "high_means": "warm"},
-    }
+    scale = {"low_means": "hostile", "high_means": "warm"}
+    rubric = {"name": "warmth", "item": "seat", "question": "How warm is it?", "scale": scale}
     (tmp_path / "my warmth.yaml").write_text(json.dumps(rubric))
     scored = [*at[:3], "my warmth.yaml", "--sheet", "warmth.csv"]
     done = cheaptalk("judge", "label", STUDY, *scored)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
-from cheaptalk.reports.recipes.findings import Findings, findings
 
 STUDY: dict[str, Any] = {
     "name": "chips",
@@ -23,21 +23,6 @@ STUDY: dict[str, Any] = {
 }
 
 
-def play(folder: Path, **changes: Any) -> Path:
-    """Play the study with changes and return the path of its store."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "chips.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.studies.parse_study(STUDY | changes, "here"), store)
-    return path
-
-
-def compute_findings(path: Path, study: str = "chips", **options: Any) -> Findings:
-    """Return the chip recipe's findings on a study."""
-    with ct.Store.open(path) as store:
-        return findings(store, study, "chips", draws=200, **options)
-
-
 def records(path: Path, colours: int, *labels: str) -> list[MatchRecord]:
     """Return the games with this number of colours and these players, in seat order."""
     with ct.Store.open(path) as store:
@@ -47,6 +32,19 @@ def records(path: Path, colours: int, *labels: str) -> list[MatchRecord]:
             if len(record.parameters["colours"]) == colours
             and [record.label(seat) for seat in record.seats] == list(labels)
         ]
+
+
+def games_by_end(path: Path, colours: int) -> list[MatchRecord]:
+    """Return the games of one population in the order in which they ended."""
+    games = records(path, colours, *["zero"] * 3)
+    return sorted(games, key=lambda record: (record.finished, record.id))
+
+
+def ratio(record: MatchRecord) -> float:
+    """Return a game's surplus over its bound."""
+    value = SPEC.metrics["surplus_ratio"].of(record.result())
+    assert value is not None
+    return value
 
 
 def turns(record: MatchRecord) -> list[dict[str, Any]]:

@@ -26,17 +26,13 @@ def config(game: str, args: dict[str, Any], **changed: Any) -> dict[str, Any]:
     } | changed
 
 
+OPEN = {"complete_information": True, "messages_allowed": True}
+
+
 def bargaining(**changed: Any) -> dict[str, Any]:
     """Return a configuration of the newer release, with discounts in the game's settings."""
-    args = {
-        "money_to_divide": 100,
-        "max_rounds": 2,
-        "complete_information": True,
-        "messages_allowed": True,
-        "delta_1": 0.8,
-        "delta_2": 0.9,
-    }
-    return config("bargaining", args | changed)
+    args = {"money_to_divide": 100, "max_rounds": 2, "delta_1": 0.8, "delta_2": 0.9}
+    return config("bargaining", args | OPEN | changed)
 
 
 def models(delta_1: float = 0.8, delta_2: float = 0.9) -> dict[str, Any]:
@@ -54,31 +50,15 @@ def models(delta_1: float = 0.8, delta_2: float = 0.9) -> dict[str, Any]:
 
 
 def negotiation(**changed: Any) -> dict[str, Any]:
-    args = {
-        "seller_value": 0.8,
-        "buyer_value": 1.2,
-        "product_price_order": 100,
-        "max_rounds": 10,
-        "complete_information": True,
-        "messages_allowed": True,
-    }
-    return config("negotiation", args | changed)
+    values = {"seller_value": 0.8, "buyer_value": 1.2, "product_price_order": 100}
+    return config("negotiation", values | OPEN | {"max_rounds": 10} | changed)
 
 
 def persuasion(**changed: Any) -> dict[str, Any]:
-    args = {
-        "p": 0.5,
-        "v": 3.0,
-        "c": 0,
-        "product_price": 10,
-        "total_rounds": 2,
-        "is_myopic": False,
-        "is_seller_know_cv": True,
-        "is_buyer_know_p": True,
-        "seller_message_type": "text",
-        "allow_buyer_message": False,
-    }
-    return config("persuasion", args | changed)
+    values = {"p": 0.5, "v": 3.0, "c": 0, "product_price": 10, "total_rounds": 2}
+    knowledge = {"is_myopic": False, "is_seller_know_cv": True, "is_buyer_know_p": True}
+    messages = {"seller_message_type": "text", "allow_buyer_message": False}
+    return config("persuasion", values | knowledge | messages | changed)
 
 
 AGREED = ["60,40,Take it.,Alice,1,", ",,,Bob,1,reject", "30,70,,Bob,2,", ",,,Alice,2,accept"]

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import time
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
@@ -14,9 +11,8 @@ from cheaptalk.studies.people.protocol import Recruitment
 from cheaptalk.studies.people.steps import Quiz
 from cheaptalk.studies.study import Study
 from cheaptalk.web.bots.pages import Form, Page
-from tests.reports.browser import Tab, browser
+from tests.reports.browser import Tab
 from tests.web.participants.comers import Comer, Open
-from tests.web.served import served_experiment
 from tests.web.walker import posted
 
 FAIR: dict[str, Any] = {
@@ -133,31 +129,22 @@ class Visitor(Person):
     """A participant who submits every form in a browser window as narrow as a phone.
 
     Attributes:
-        shots: folder for screenshots, one of each kind of page; None for no screenshots.
         kinds: kinds of pages seen.
         wide: kinds of pages that scroll horizontally.
-        seconds: time from each click to the next page.
-        failure: exception that stopped the visit.
     """
 
     def __init__(self, site: Open, name: str, tab: Tab, /, **answers: str) -> None:
         super().__init__(site, name, **answers)
         self.tab = tab
-        self.shots: Path | None = None
         self.kinds: list[str] = []
         self.wide: list[str] = []
-        self.seconds: list[float] = []
-        self.failure: Exception | None = None
 
     async def take_part(self, games: int) -> None:
         """Enter the study and continue to the end of a visit of ``games`` games."""
-        try:
-            await self.come()
-            while not self.page.ending:
-                self.more = len(self.participant.plays) < games
-                await self.step()
-        except Exception as failure:  # noqa: BLE001 - the others continue; callers check it
-            self.failure = failure
+        await self.come()
+        while not self.page.ending:
+            self.more = len(self.participant.plays) < games
+            await self.step()
 
     async def come(self) -> Page:
         recruitment = self.site.experiment.protocol.recruitment
@@ -172,33 +159,19 @@ class Visitor(Person):
     async def look(self) -> Page:
         await asyncio.sleep(0.1)
         self.page = Page(await self.tab.run("document.documentElement.outerHTML"))
-        await self.keep()
+        if self.path or self.page.form("enter"):
+            kind = self.participant.journey.stop.name if self.path else "entry"
+            self.kinds.append(kind)
+            if await self.tab.run("document.documentElement.scrollWidth > innerWidth"):
+                self.wide.append(kind)
         return self.page
 
-    async def keep(self) -> None:
-        """Save a screenshot of the page if its kind is new."""
-        page = self.page
-        if not self.path and not page.form("enter"):
-            return
-        step = self.participant.journey.stop.name if self.path else "entry"
-        kind = " ".join([step, *(form.deed for form in page.forms), page.ending, page.problem[:9]])
-        if kind in self.kinds:
-            return
-        self.kinds.append(kind)
-        if await self.tab.run("document.documentElement.scrollWidth > innerWidth"):
-            self.wide.append(kind)
-        if self.shots is not None:
-            shot = self.shots / f"{len(self.kinds):02} {step}.png"
-            shot.write_bytes(await self.tab.screenshot())
-
     async def press(self, form: Form, fields: Any) -> Page:
-        clicked = time.perf_counter()
         before = await self.tab.run("performance.timeOrigin")
         if await self.tab.run(f"({FILL})(...{json.dumps([form.action, dict(fields)])})"):
             await self.tab.until(
                 f"performance.timeOrigin !== {before} && document.readyState === 'complete'"
             )
-            self.seconds.append(time.perf_counter() - clicked)
         return await self.look()
 
     async def step(self) -> Page:
@@ -207,36 +180,3 @@ class Visitor(Person):
             (item,) = self.site.experiment.page_of(self.participant).items
             self.answers["quiz"] = next(option for option in item.options if item.is_right(option))
         return await super().step()
-
-
-def visiting(
-    folder: Path,
-    study: Study,
-    people: int,
-    games: int,
-    answers: Mapping[str, str],
-    shots: Path | None = None,
-) -> list[Visitor]:
-    """Run participants concurrently, each in a window, until each has finished or failed.
-
-    Args:
-        folder: for the study's store and the browser's profile.
-        games: number of games per participant.
-        answers: answers to the study's questions, by name.
-        shots: folder for screenshots of the first participant's pages.
-    """
-
-    async def visit() -> list[Visitor]:
-        async with served_experiment(folder, study) as site, browser(folder / "profile") as opened:
-            visitors = [
-                Visitor(site, f"{study.name}-{number}", await opened.tab(), **answers)
-                for number in range(people)
-            ]
-            visitors[0].shots = shots
-            await asyncio.gather(*(visitor.take_part(games) for visitor in visitors))
-            await asyncio.gather(
-                *(visitor.tab.send("Page.navigate", url="about:blank") for visitor in visitors)
-            )  # closes the pages' event streams
-            return visitors
-
-    return asyncio.run(visit())

@@ -16,7 +16,8 @@ from cheaptalk.papers.chips.surplus import compared
 from cheaptalk.reports.charts.chart import Box, Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
-from tests.papers.chip_games import compute_findings, play, records, turns
+from tests.papers.chip_games import STUDY, records, turns
+from tests.papers.studies import play, report, row_of, rows_of
 from tests.reports.marks import across, boxes, named, up
 
 MIXED = "bayes / bayes / zero"
@@ -28,10 +29,6 @@ TABLES = {
 }
 
 
-def rows(chips_results: Findings, name: str, **wanted: Any) -> pl.DataFrame:
-    return chips_results.tables[name].frame.filter(**wanted)
-
-
 def evaluate(path: Path, name: str, colours: int, *labels: str) -> list[float]:
     """Return a metric's defined values in the games of these players."""
     metric = SPEC.metrics[name].of
@@ -41,16 +38,14 @@ def evaluate(path: Path, name: str, colours: int, *labels: str) -> list[float]:
 
 def test_final_surplus_is_that_of_the_records(chips_path: Path, chips_results: Findings) -> None:
     for table, labels in TABLES.items():
-        final = rows(chips_results, "final-surplus", population=table).row(0, named=True)
+        final = row_of(chips_results, "final-surplus", population=table)
         for colours in (2, 3):
             ratios = evaluate(chips_path, "surplus_ratio", colours, *labels)
             error = stdev(ratios) / len(ratios) ** 0.5
             assert final[f"{colours} colours"] == pytest.approx(fmean(ratios))
             assert final[f"{colours} colours.error"] == pytest.approx(error)
             assert final[f"{colours} colours.n"] == len(ratios) == 8
-        dollars = rows(
-            chips_results, "surplus-in-dollars", population=table, variant="3 colours"
-        ).row(0, named=True)
+        dollars = row_of(chips_results, "surplus-in-dollars", population=table, variant="3 colours")
         surplus, bound, accepted = (
             evaluate(chips_path, name, 3, *labels) for name in ("surplus", "bound", "acceptance")
         )
@@ -63,7 +58,7 @@ def test_final_surplus_is_that_of_the_records(chips_path: Path, chips_results: F
 
 def test_paper_tables_use_paper_names_and_order(chips_path: Path) -> None:
     players = {"players": "zero,bayes", "printed": "beside"}
-    shown = compute_findings(chips_path, options=players)
+    shown = report(chips_path, "chips", options=players)
     third = shown.tables["table-3"]
     names = third.frame["population"].to_list()
     assert sorted(names[:3]) == sorted(["bayes", "zero", MIXED])  # wild is not selected
@@ -106,15 +101,15 @@ def test_figure_2_agrees_with_table_3_and_first_round_ratio(
     panel = chips_results.charts["trajectories"].panels[1]
     assert panel.title == "3 colours"
     line = named(panel)["bayes"]
-    final = rows(chips_results, "final-surplus", population="bayes").row(0, named=True)
+    final = row_of(chips_results, "final-surplus", population="bayes")
     assert across(line) == list(range(10))
     assert up(line)[0] == 0
     assert up(line)[9] == pytest.approx(final["3 colours"])
     first = evaluate(chips_path, "first_round_ratio", 3, *TABLES["bayes"])
     assert up(line)[3] == pytest.approx(fmean(first))
-    row = rows(chips_results, "surplus-by-round", population="bayes", variant="3 colours")
-    assert row["round 1"].item() == pytest.approx(fmean(first))
-    assert row["round 3"].item() == pytest.approx(final["3 colours"])
+    row = row_of(chips_results, "surplus-by-round", population="bayes", variant="3 colours")
+    assert row["round 1"] == pytest.approx(fmean(first))
+    assert row["round 3"] == pytest.approx(final["3 colours"])
 
 
 def test_table_5_pools_all_proposals_of_a_player(chips_path: Path, chips_results: Findings) -> None:
@@ -128,9 +123,9 @@ def test_table_5_pools_all_proposals_of_a_player(chips_path: Path, chips_results
         for outcome in ("accepted", "rejected"):
             key = (player, outcome == "accepted")
             made = [turn for *who, turn in proposals if tuple(who) == key]
-            row = rows(
+            row = row_of(
                 chips_results, "proposals", player=player, variant="2 colours", outcome=outcome
-            ).row(0, named=True)
+            )
             assert row["proposals"] == row["gain.n"] == len(made)
             gains = [turn["gain"] / 100 for turn in made]
             for name, values in (("gain", gains), ("ratio", [turn["ratio"] for turn in made])):
@@ -142,9 +137,7 @@ def test_table_5_pools_all_proposals_of_a_player(chips_path: Path, chips_results
 
 def test_proposal_kinds_are_shares(chips_path: Path, chips_results: Findings) -> None:
     proposals = [turn for game in records(chips_path, 3, *TABLES["wild"]) for turn in turns(game)]
-    row = rows(chips_results, "kinds-of-proposals", player="wild", variant="3 colours").row(
-        0, named=True
-    )
+    row = row_of(chips_results, "kinds-of-proposals", player="wild", variant="3 colours")
     assert row["loss"] == pytest.approx(fmean(turn["gain"] < 0 for turn in proposals))
     assert row["nothing"] == pytest.approx(fmean(turn["gain"] == 0 for turn in proposals))
     assert row["giving"] == pytest.approx(fmean(turn["ratio"] > 1 for turn in proposals))
@@ -169,9 +162,9 @@ def test_proposal_bars_add_up_and_accepted_bars_point_up(chips_results: Findings
             assert len(below) + len(above) == len(bars)
             total = sum(map(parse_share, bars))
             assert total == pytest.approx(100, abs=0.06 * len(bars))
-            share = rows(chips_results, "kinds-of-proposals", player=player, variant="2 colours")
+            share = row_of(chips_results, "kinds-of-proposals", player=player, variant="2 colours")
             assert sum(map(parse_share, above)) == pytest.approx(
-                100 * share["accepted"].item(), abs=0.06 * len(above)
+                100 * share["accepted"], abs=0.06 * len(above)
             )
             assert max(abs(bar.y[1] - row) for bar in bars) == pytest.approx(0.46)
 
@@ -179,23 +172,23 @@ def test_proposal_bars_add_up_and_accepted_bars_point_up(chips_results: Findings
 def test_bars_right_of_zero_contain_only_gains(chips_results: Findings) -> None:
     panel = chips_results.charts["gains-of-proposals"].panels[0]
     assert all(sum(bar.x) > 0 for bar in boxes(panel) if bar.y[0] == panel.y.names.index("bayes"))
-    wild = rows(chips_results, "kinds-of-proposals", player="wild", variant="2 colours")
+    wild = row_of(chips_results, "kinds-of-proposals", player="wild", variant="2 colours")
     bars = [bar for bar in boxes(panel) if bar.y[0] == panel.y.names.index("wild")]
     losses = sum(parse_share(bar) for bar in bars if sum(bar.x) < 0)
-    worse = 100 * (wild["loss"].item() + wild["nothing"].item())
+    worse = 100 * (wild["loss"] + wild["nothing"])
     assert losses == pytest.approx(worse, abs=0.06 * len(bars))
 
 
 def test_figure_5_counts_regret_of_decisions(chips_path: Path) -> None:
     for as_published in (False, True):
-        results = compute_findings(chips_path, as_published=as_published)
+        results = report(chips_path, "chips", as_published=as_published)
         kinds = [
             (record.label(decision.player), decision.part, decision.regret)
             for labels in TABLES.values()
             for record in records(chips_path, 3, *labels)
             for decision in decisions(record.result().outcome, 10, unforced_proposals=as_published)
         ]
-        frame = rows(results, "regret-of-decisions", variant="3 colours")
+        frame = results.tables["regret-of-decisions"].frame.filter(variant="3 colours")
         assert frame["decisions"].sum() == len(kinds)
         for row in frame.iter_rows(named=True):
             counted = [
@@ -214,14 +207,14 @@ def test_regret_bars_add_up_and_show_decision_counts(chips_results: Findings) ->
             ends = [bar.x for bar in boxes(panel) if round(sum(bar.y) / 2) == row]
             assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
             assert ends[-1][1] == pytest.approx(1)
-    frame = rows(chips_results, "regret-of-decisions", variant="2 colours", part="acceptor")
+    acceptors = rows_of(chips_results, "regret-of-decisions", variant="2 colours", part="acceptor")
     panels = {panel.title: panel for panel in chips_results.charts["regret"].panels}
-    labels = [f"{player} ({n})" for player, n in frame.select("player", "decisions").iter_rows()]
+    labels = [f"{row['player']} ({row['decisions']})" for row in acceptors]
     assert list(panels["Acceptors, 2 colours"].y.names) == labels
 
 
 def test_table_4_pairs_games_by_instance(chips_path: Path, chips_results: Findings) -> None:
-    frame = rows(chips_results, "pairwise-tests", variant="3 colours")
+    frame = chips_results.tables["pairwise-tests"].frame.filter(variant="3 colours")
     assert frame.height == 6
     assert set(frame["test"]) == {"paired, drawn"}
     row = frame.filter(first="wild", second="bayes").row(0, named=True)
@@ -271,9 +264,7 @@ def test_constant_or_single_differences_have_no_interval_width() -> None:
     assert (apart["difference.low"], apart["difference.high"]) == (0.25, 0.25)
 
 
-def test_figures_4_and_10_show_game_with_most_regret(
-    chips_path: Path, chips_results: Findings
-) -> None:
+def test_figure_4_shows_game_with_most_regret(chips_path: Path, chips_results: Findings) -> None:
     title = chips_results.charts["value-paths"].title
     by_game: dict[str, list[str]] = {}
     for colours in (2, 3):
@@ -288,12 +279,14 @@ def test_figures_4_and_10_show_game_with_most_regret(
         if (len(set(kinds)), sum(kind != "no" for kind in kinds)) == most
     )
     assert title == f"Value of chips in game {best[0]}"
-    assert rows(chips_results, "value-paths").height == len(by_game[best[0]])
+    assert len(rows_of(chips_results, "value-paths")) == len(by_game[best[0]])
 
 
 def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
+    with pytest.raises(ct.CheaptalkError, match='match "x" is not a finished game of chip_trading'):
+        report(chips_path, "chips", options={"match": "x"})
     record = records(chips_path, 3, *TABLES["wild"])[2]
-    results = compute_findings(chips_path, options={"match": record.id})
+    results = report(chips_path, "chips", options={"match": record.id})
     assert results.charts["value-paths"].caption.startswith("Selected by the option match.")
     outcome = record.result().outcome
     for panel, (place, gain) in zip(
@@ -303,7 +296,7 @@ def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
         start = 10 * sum(outcome.worths[place].values()) / 100
         assert up(line)[0] == pytest.approx(start)
         assert up(line)[-1] == pytest.approx(start + gain / 100)
-    frame = rows(results, "value-paths")
+    frame = results.tables["value-paths"].frame
     regretted = frame.filter(pl.col("regret") != "no")
     assert (regretted["otherwise"] != regretted["end"]).any()
     dashed = [
@@ -317,24 +310,11 @@ def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
     assert ends
 
 
-def test_unknown_match_or_option_raises_error(chips_path: Path) -> None:
-    for option, message in (
-        ("match", 'match "x" is not a finished game of chip_trading'),
-        ("mach", r'chips has no option "mach" \(did you mean "match"'),
-    ):
-        with pytest.raises(ct.CheaptalkError, match=message):
-            compute_findings(chips_path, options={option: "x"})
-
-
 def test_rows_link_to_games_except_for_mixed_tables(chips_results: Findings) -> None:
     table = chips_results.tables["surplus-in-dollars"]
-    queries = {
-        (row["population"], row["variant"]): lead and lead.query
-        for row in table.rows
-        for lead in [table.leads(row)]
-    }
-    assert queries[MIXED, "2 colours"] is None
-    two, three = (queries["zero", f"{colours} colours"] or {} for colours in (2, 3))
+    leads = {(row["population"], row["variant"]): table.leads(row) for row in table.rows}
+    assert leads[MIXED, "2 colours"] is None
+    two, three = (getattr(leads["zero", f"{n} colours"], "query", {}) for n in (2, 3))
     assert two["player_player_1"] == two["player_player_3"] == "zero"
     assert two["configuration"] != three["configuration"]
     proposals = chips_results.tables["proposals"]
@@ -349,14 +329,6 @@ def test_rows_link_to_games_except_for_mixed_tables(chips_results: Findings) -> 
 
 def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], dict[str, str]]] = [
-        (
-            {
-                "games": [{"game": "bargaining"}],
-                "pairing": "all",
-                "players": {"x": {"strategy": "linear"}, "y": {"strategy": "boulware"}},
-            },
-            {"Final surplus": "no game of chip_trading in this study has finished; run the preset"},
-        ),
         (
             {"players": {"greed": {"strategy": "greedy"}}, "pairing": "self", "instances": 1},
             {
@@ -382,26 +354,24 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
         ),
     ]
     for number, (changes, lacking) in enumerate(cases):
-        path = play(tmp_path / str(number), **changes)
-        with ct.Store.open(path) as store:
-            results = ct.reports.findings(store, "chips", "chips", draws=100)
-            write_findings(results, tmp_path / "page.html")
+        path = play(tmp_path / str(number), STUDY, **changes)
+        results = report(path, "chips")
+        write_findings(results, tmp_path / "page.html")
         for part, sentence in lacking.items():
             assert sentence in results.lacking[part]
         survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
-        if "Final surplus" not in lacking:
-            assert set(results.lacking) == lacking.keys() | survey
-            assert "proposals" in results.tables
+        assert set(results.lacking) == lacking.keys() | survey
+        assert "proposals" in results.tables
 
 
 def test_games_of_other_versions_are_excluded(tmp_path: Path) -> None:
     for all_games in (True, False):
-        path = play(tmp_path / str(all_games), instances=2, pairing=[["zero"] * 3])
+        path = play(tmp_path / str(all_games), STUDY, instances=2, pairing=[["zero"] * 3])
         old = "update configurations set version = 99 where id > ?"
         with ct.Store.open(path) as store, store.transaction() as connection:
             first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()
             connection.exec_driver_sql(old, (0 if all_games else first,))
-        results = compute_findings(path)
+        results = report(path, "chips")
         if all_games:
             assert (
                 "all 4 finished games of chip_trading were played with another version"
@@ -415,7 +385,7 @@ def test_games_of_other_versions_are_excluded(tmp_path: Path) -> None:
 def test_many_populations_are_split_into_panels(tmp_path: Path) -> None:
     pairing = [list(seats) for seats in combinations_with_replacement(("bayes", "zero", "wild"), 3)]
     games = [{"game": "chip_trading", "fixed": {"colours": ["green", "red"]}}]
-    results = compute_findings(play(tmp_path, games=games, pairing=pairing, instances=2))
+    results = report(play(tmp_path, STUDY, games=games, pairing=pairing, instances=2), "chips")
     panels = results.charts["trajectories"].panels
     assert [panel.title for panel in panels] == ["2 colours (1 of 2)", "2 colours (2 of 2)"]
     assert sum(len(named(panel)) for panel in panels) == 10
@@ -427,7 +397,7 @@ def test_variant_names_show_differing_parameters(tmp_path: Path) -> None:
         {"game": "chip_trading", "grid": {"colours": [["green", "red"], ["green", "blue"]]}},
         {"game": "chip_trading", "fixed": {"rounds": 1}},
     ]
-    results = compute_findings(play(tmp_path, games=games, instances=1))
+    results = report(play(tmp_path, STUDY, games=games, instances=1), "chips")
     assert results.tables["surplus-in-dollars"].frame["variant"].unique().sort().to_list() == [
         "2 colours, colours green, blue, rounds 3",
         "2 colours, colours green, red, rounds 3",

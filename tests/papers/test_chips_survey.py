@@ -14,18 +14,13 @@ import cheaptalk as ct
 from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
-from tests.papers.chip_games import compute_findings, records
+from tests.papers.chip_games import games_by_end, ratio
+from tests.papers.studies import report, row_of, rows_of
 from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
 Writer: TypeAlias = Callable[..., Path]
 HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
-
-
-def games_by_end(path: Path, colours: int) -> list[MatchRecord]:
-    """Return the games of one population in the order in which they ended."""
-    games = records(path, colours, *["zero"] * 3)
-    return sorted(games, key=lambda record: (record.finished, record.id))
 
 
 def answers(path: Path) -> list[Row]:
@@ -59,13 +54,7 @@ def write_survey(tmp_path: Path) -> Writer:
 
 
 def with_survey(chips_path: Path, path: Path, **options: Any) -> Any:
-    return compute_findings(chips_path, options={"survey": str(path)}, **options)
-
-
-def ratio(record: MatchRecord) -> float:
-    value = SPEC.metrics["surplus_ratio"].of(record.result())
-    assert value is not None
-    return value
+    return report(chips_path, "chips", options={"survey": str(path)}, **options)
 
 
 def payoff(record: MatchRecord, seat: int) -> float:
@@ -73,11 +62,9 @@ def payoff(record: MatchRecord, seat: int) -> float:
     return record.payoffs[f"player_{seat}"]
 
 
-def test_figure_11_compares_first_and_second_games_by_end_time(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_figure_11_compares_games_by_end_time(chips_path: Path, write_survey: Writer) -> None:
     results = with_survey(chips_path, write_survey(answers(chips_path)))
-    row = results.tables["learning"].frame.row(0, named=True)
+    row, _ = rows_of(results, "learning")
     games = games_by_end(chips_path, 2)
     first, second = games[:4], games[4:]
     assert (row["variant"], row["people"]) == ("2 colours", 12)
@@ -97,12 +84,10 @@ def test_figure_11_compares_first_and_second_games_by_end_time(
     ]
 
 
-def test_survey_table_contains_means_errors_and_rank_test(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_table_1_has_means_errors_and_test(chips_path: Path, write_survey: Writer) -> None:
     rows = answers(chips_path)
     results = with_survey(chips_path, write_survey(rows))
-    row = results.tables["survey"].frame.row(0, named=True)
+    row = row_of(results, "survey")
     scale = {row[0]: row[3] for row in rows}
     by_game = [[scale[who] for who in scale if who.startswith(f"{colours}-")] for colours in (2, 3)]
     assert row["scale"] == "Satisfaction"
@@ -139,9 +124,7 @@ def test_figure_9_counts_participants_by_theme(chips_path: Path, write_survey: W
     assert [bar.x for bar in boxes(chart)] == [(0, len(yes))]
 
 
-def test_answers_correlate_with_payoff_relative_to_bound(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_answers_correlate_with_share_of_bound(chips_path: Path, write_survey: Writer) -> None:
     rows = answers(chips_path)
     results = with_survey(chips_path, write_survey(rows))
     by_id = {game.id: game for colours in (2, 3) for game in games_by_end(chips_path, colours)}
@@ -164,9 +147,7 @@ def test_answers_correlate_with_payoff_relative_to_bound(
     assert theme["correlation.n"] == 24
 
 
-def test_constant_answers_have_no_test_or_correlation(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_constant_answers_have_no_statistics(chips_path: Path, write_survey: Writer) -> None:
     rows = [(*row[:3], 5, row[4], "no") for row in answers(chips_path)]
     results = with_survey(chips_path, write_survey(rows))
     assert results.tables["survey"].frame["p"].to_list() == [None]
@@ -204,9 +185,7 @@ def test_one_participant_and_gaps_are_handled(chips_path: Path, write_survey: Wr
     assert frame["2 colours.n"].to_list() == [11]
 
 
-def test_survey_inconsistent_with_study_raises_error(
-    chips_path: Path, write_survey: Writer
-) -> None:
+def test_inconsistent_survey_raises_error(chips_path: Path, write_survey: Writer) -> None:
     first, *rest = answers(chips_path)
     for change, message in (
         ({1: "nowhere"}, r'line 2: "nowhere" is not a finished game of chip_trading'),

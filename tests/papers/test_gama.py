@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models import ModelCall
 from cheaptalk.papers.gama.robustness import families
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -23,66 +22,43 @@ from cheaptalk.papers.gama.scores import (
     scored,
 )
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports.charts.chart import Line, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of, write_findings
+from cheaptalk.reports.recipes.findings import Findings, write_findings
+from tests.fakes import Canned
+from tests.papers.studies import count_linked, play, report, row_of
 from tests.reports.marks import across, boxes, named, up
 
 NAME = "gama-scripted"
 EQUAL = {"strategy": "equilibrium"}
 CHANCE = {"strategy": "random"}
+Records = list[MatchRecord]
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Play the preset for the recipe and return the path of its store."""
-    path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = ct.preset(NAME)
     assert study is not None
-    with ct.Store.open(path, create=True) as store:
-        ct.run(study, store)
-    return path
-
-
-def compute_findings(path: Path, study: str = NAME, **options: Any) -> Findings:
-    with ct.Store.open(path) as store:
-        return findings(store, study, "gama", **{"draws": 200} | options)
+    return play(tmp_path_factory.mktemp("gama"), study.model_dump(mode="json", exclude_unset=True))
 
 
 @pytest.fixture(scope="module")
 def results(path: Path) -> Findings:
-    return compute_findings(path, as_published=True)
+    return report(path, "gama", as_published=True)
 
 
 @pytest.fixture(scope="module")
-def records(path: Path) -> list[MatchRecord]:
+def records(path: Path) -> Records:
     with ct.Store.open(path) as store:
         return list(store.records(NAME, bodies=True))
-
-
-def play_study(folder: Path, study: dict[str, Any], **options: Any) -> Path:
-    """Play a small study and return the path of its store."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "small.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.studies.parse_study({"pairing": "self"} | study, "here"), store, **options)
-    return path
-
-
-def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
-    chosen = [pl.col(name) == value for name, value in wanted.items()]
-    values: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
-    return values
 
 
 def labels(record: MatchRecord) -> list[str]:
     return [record.label(place) for place in record.seats]
 
 
-def self_play(
-    records: Sequence[MatchRecord], game: str, player: str, **parameters: Any
-) -> list[MatchRecord]:
+def self_play(records: Sequence[MatchRecord], game: str, player: str, **parameters: Any) -> Records:
     """Return a player's matches with itself under these parameters."""
     return [
         record
@@ -122,19 +98,19 @@ FIXED = {
 
 
 def test_fixed_strategies_have_expected_scores(results: Findings) -> None:
-    wide = results.tables["leaderboard"].frame
     for (player, game), score in FIXED.items():
-        assert row(wide, player=player)[game] == pytest.approx(score), (player, game)
+        assert row_of(results, "leaderboard", player=player)[game] == pytest.approx(score), (
+            player,
+            game,
+        )
 
 
-def test_only_paper_settings_count_if_present(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_only_paper_settings_count_if_present(results: Findings, records: Records) -> None:
     matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
     scores = [
         100 - fmean(fmean(turn) for turn in (record.outcome or {})["choices"]) for record in matches
     ]
-    shown = row(results.tables["leaderboard"].frame, player="chance")
+    shown = row_of(results, "leaderboard", player="chance")
     assert shown["guess_the_average"] == pytest.approx(fmean(scores))
     assert shown["guess_the_average.spread"] == pytest.approx(stdev(scores))
     assert shown["guess_the_average.n"] == shown["guess_the_average.clusters"] == len(scores) == 5
@@ -143,7 +119,7 @@ def test_only_paper_settings_count_if_present(
 
 
 def test_overall_score_is_mean_with_welch_interval(results: Findings) -> None:
-    overall = row(results.tables["leaderboard"].frame, player="chance")
+    overall = row_of(results, "leaderboard", player="chance")
     unseen = {game: (overall[f"{game}.high"] - overall[f"{game}.low"]) / 4 for game in GAMES}
     errors = [overall[f"{game}.error"] or unseen[game] for game in GAMES]
     assert None in (overall[f"{game}.error"] for game in GAMES)
@@ -153,7 +129,7 @@ def test_overall_score_is_mean_with_welch_interval(results: Findings) -> None:
     assert overall["overall.error"] == pytest.approx(error)
     width = stats.t.ppf(0.975, freedom) * error
     assert overall["overall.high"] - overall["overall"] == pytest.approx(width)
-    runs = row(results.tables["scores-by-run"].frame, game="overall", player="chance")
+    runs = row_of(results, "scores-by-run", game="overall", player="chance")
     each = [runs[f"run {number}"] for number in range(1, 6)]
     assert fmean(each) == pytest.approx(overall["overall"])
     assert overall["overall.spread"] == pytest.approx(stdev(each))
@@ -165,7 +141,7 @@ def test_player_with_missing_game_is_not_ranked(results: Findings) -> None:
     assert ranked["player"].to_list() == table.frame["player"].to_list()[:4]
     assert ranked["rank"].to_list() == [1, 2, 3, 4]
     assert any("not ranked" in note.lower() and "rider" in note for note in table.notes)
-    assert row(table.frame, player="rider")["overall"] is None
+    assert row_of(results, "leaderboard", player="rider")["overall"] is None
 
 
 def test_rank_ranges_require_variation_in_every_game(path: Path, results: Findings) -> None:
@@ -183,13 +159,9 @@ def test_rank_ranges_require_variation_in_every_game(path: Path, results: Findin
 
 
 def test_as_published_scores_follow_released_code(path: Path, results: Findings) -> None:
-    recipe = recipe_of("gama")
-    part = replace(recipe, parts=(recipe.parts[1],))
-    with ct.Store.open(path) as store:
-        by_paper = findings(store, NAME, part, draws=200).tables["leaderboard"].frame
-    by_code = results.tables["leaderboard"].frame
+    by_paper = report(path, "gama", "Leaderboard")
     for player in ("simple", "chance"):
-        paper, code = row(by_paper, player=player), row(by_code, player=player)
+        paper, code = (row_of(shown, "leaderboard", player=player) for shown in (by_paper, results))
         assert code["battle_royale"] == pytest.approx(10 * paper["battle_royale"])
         assert code["guess_the_average"] == pytest.approx(paper["guess_the_average"])
 
@@ -208,32 +180,15 @@ COUNTED = {
 
 
 def test_linked_matches_equal_row_count(path: Path, results: Findings) -> None:
-    for name in COUNTED:
-        table, linked = results.tables[name], 0
-        with ct.Store.open(path) as store:
-            places = seats_of(store, NAME)
-            for entry in table.rows:
-                lead = table.leads(entry)
-                if lead is not None:
-                    seats = {
-                        key.removeprefix("player_"): who
-                        for key, who in lead.query.items()
-                        if key.startswith("player_")
-                    }
-                    digests = lead.query.get("configuration", "").split(",")
-                    wanted = MatchFilter(
-                        lead.game,
-                        places[lead.game],
-                        lead.query["status"],
-                        lead.query.get("player"),
-                        seats,
-                        configurations=tuple(filter(None, digests)),
-                    )
-                    assert count(store, NAME, wanted) == entry[COUNTED[name]], entry
-                    linked += 1
-        assert linked
+    with ct.Store.open(path) as store:
+        for name in COUNTED:
+            table = results.tables[name]
+            linked = [(row, lead) for row in table.rows if (lead := table.leads(row)) is not None]
+            assert linked
+            for row, lead in linked:
+                assert count_linked(store, lead) == row[COUNTED[name]], row
     table = results.tables["scores-by-run"]
-    assert table.leads(row(table.frame, game="overall", player="simple")) is None
+    assert table.leads(row_of(results, table.name, game="overall", player="simple")) is None
 
 
 def test_fresh_instance_keeps_run_number() -> None:
@@ -265,18 +220,16 @@ def test_players_differing_in_one_setting_form_families() -> None:
     ]
 
 
-class Guessers:
-    """Models that always choose ten times their temperature, or 7 if it is unset."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        warmth = call.settings.temperature
-        chosen = 7 if warmth is None else round(10 * warmth)
-        return Reply(text=json.dumps({"chosen_number": chosen}))
+def guess(call: ModelCall, number: str) -> str:
+    """Choose ten times the temperature, or 7 if it is unset."""
+    warmth = call.settings.temperature
+    return json.dumps({"chosen_number": 7 if warmth is None else round(10 * warmth)})
 
 
 def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> None:
     study = {
         "name": "warmth",
+        "pairing": "self",
         "games": [{"game": "guess_the_average", "fixed": {"players": 2, "rounds": 2}}],
         "players": {
             "t-0": MODEL | {"temperature": 0},
@@ -286,29 +239,25 @@ def test_temperature_and_persona_tables_show_mean_and_spread(tmp_path: Path) -> 
         },
         "instances": 2,
     }
-    path = play_study(tmp_path, study, models=Guessers())
-    with ct.Store.open(path) as store:
-        shown = findings(store, "warmth", "gama", draws=100)
-        write_findings(shown, tmp_path / "page.html")
+    shown = report(play(tmp_path, study, Canned(guess)), "gama")
+    write_findings(shown, tmp_path / "page.html")
     assert "none answered" not in (tmp_path / "page.html").read_text(encoding="utf-8")
     heat = shown.tables["temperature-tiny"]
     scale = [f"{title} (0 to 100)" for title in ("default", "0", "1", "Mean")]
     assert heat.headings == ["Game", *scale, "Spread (s.d.)"]
-    scores = row(heat.frame, game="guess_the_average")
+    scores = row_of(shown, heat.name, game="guess_the_average")
     assert [scores[f"temperature {value}"] for value in ("default", "0", "1")] == [93, 100, 90]
     assert scores["mean"] == pytest.approx(fmean((93, 100, 90)))
     assert scores["spread"] == pytest.approx(stdev((93, 100, 90)))
     tests = shown.tables["temperature-tiny-tests"].frame
     assert tests["difference"].to_list() == [10, 7, -3]  # 0 and 1, 0 and default, 1 and default
     assert (tests["p_holm"] >= tests["p"]).all()
-    ways = row(shown.tables["reasoning-strategy-tiny"].frame, game="guess_the_average")
+    ways = row_of(shown, "reasoning-strategy-tiny", game="guess_the_average")
     assert ways["spread"] == 0
     assert "Prompt versions" in shown.lacking
 
 
-def test_settings_have_rows_and_equal_weight_in_mean(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_settings_have_rows_and_equal_weight_in_mean(results: Findings, records: Records) -> None:
     table = results.tables["settings-public-goods"]
     rows = {entry["setting"]: entry for entry in table.rows}
     shares = []
@@ -329,13 +278,9 @@ def test_settings_have_rows_and_equal_weight_in_mean(
 # Round by round
 
 
-def test_rounds_show_means_and_standard_deviations_over_seats_and_runs(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_rounds_show_means_and_spreads_of_choices(results: Findings, records: Records) -> None:
     matches = self_play(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
-    shown = row(
-        results.tables["first-and-last-rounds"].frame, game="guess_the_average", player="chance"
-    )
+    shown = row_of(results, "first-and-last-rounds", game="guess_the_average", player="chance")
     assert shown["choice"] == pytest.approx(fmean(choices(matches, 1)))
     assert shown["last"] == pytest.approx(fmean(choices(matches, 20)))
     assert shown["choice.n"] == 5
@@ -372,9 +317,7 @@ def panel_values(results: Findings, game: str, title: str) -> dict[str, list[Any
     return shown
 
 
-def test_run_charts_show_agents_and_round_results(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_run_charts_show_agents_and_round_results(results: Findings, records: Records) -> None:
     def rounds(game: str, **parameters: Any) -> list[list[Any]]:
         first = self_play(records, game, "chance", **parameters)[0]
         recorded: list[list[Any]] = (first.outcome or {})["choices"]
@@ -431,14 +374,15 @@ def test_people_are_compared_with_players_at_same_ratio(results: Findings) -> No
         ("2/3", 36.2),
         ("4/3", 60.12),
     ]
-    assert row(frame, ratio="4/3", player="simple")["mean_number"] == 50
+    simple = row_of(results, "numbers-and-people", ratio="4/3", player="simple")
+    assert simple["mean_number"] == 50
     assert "2,423 subjects" in people["source"][2]
 
 
 # Battles and pirates
 
 
-def test_battle_chart_shows_every_shot(results: Findings, records: list[MatchRecord]) -> None:
+def test_battle_chart_shows_every_shot(results: Findings, records: Records) -> None:
     first = self_play(records, "battle_royale", "chance")[0]
     shots = (first.outcome or {})["shots"]
     panel = next(panel for panel in results.charts["battles"].panels if panel.title == "chance")
@@ -455,7 +399,7 @@ def test_battle_chart_shows_every_shot(results: Findings, records: list[MatchRec
     assert panel.y.names == tuple(f"player_{place}" for place in range(1, 11))
 
 
-def test_voyage_table_shows_plans_and_votes(results: Findings, records: list[MatchRecord]) -> None:
+def test_voyage_table_shows_plans_and_votes(results: Findings, records: Records) -> None:
     match = self_play(records, "pirate_game", "chance")[0]
     shown = results.tables["pirate-ballots"].frame.filter(who="chance").rows(named=True)
     for ballot, cells in zip((match.outcome or {})["ballots"], shown, strict=True):
@@ -472,18 +416,18 @@ def test_voyage_table_shows_plans_and_votes(results: Findings, records: list[Mat
 
 
 def test_dominant_bidder_leaves_others_one_coin(results: Findings) -> None:
-    frame = results.tables["mixed-groups"].frame
-    high = row(frame, lineup="low x 9, high", player="high")
-    low = row(frame, lineup="low x 9, high", player="low")
+    high, low = (
+        row_of(results, "mixed-groups", lineup="low x 9, high", player=player)
+        for player in ("high", "low")
+    )
     assert (high["payoff"], low["payoff"], high["score"]) == (20 * 91, 20, 100)
     assert high["above"] == pytest.approx(20 * (91 - 10))
     assert low["above"] == pytest.approx(20 * (1 - 10))
     assert (high["alone"], low["alone"]) == (0, 20)
 
 
-def test_mixed_table_payoffs_match_records(results: Findings, records: list[MatchRecord]) -> None:
-    table = results.tables["mixed-groups"]
-    adaptive = row(table.frame, lineup="adaptive x 9, rider", player="adaptive")
+def test_mixed_table_payoffs_match_records(results: Findings, records: Records) -> None:
+    adaptive = row_of(results, "mixed-groups", lineup="adaptive x 9, rider", player="adaptive")
     mixed = [record for record in records if set(labels(record)) == {"adaptive", "rider"}]
     payoffs = [
         fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
@@ -498,9 +442,7 @@ def test_mixed_table_payoffs_match_records(results: Findings, records: list[Matc
     )
 
 
-def test_figure_11_shows_mixed_and_self_play_lines(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_figure_11_shows_mixed_and_self_play_lines(results: Findings, records: Records) -> None:
     (panel,) = results.charts["against-public-goods"].panels
     lines = named(panel)
     assert list(lines) == ["adaptive", "adaptive, alone", "rider", "rider, alone"]

@@ -9,9 +9,10 @@ from scipy import stats
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.scores import GAMES
-from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.reports.recipes.latex import latex
-from tests.papers.test_gama import CHANCE, EQUAL, compute_findings, labels, play_study, row
+from tests.papers.studies import play, report, row_of
+from tests.papers.test_gama import CHANCE, EQUAL, labels
 
 
 def small(game: str) -> dict[str, Any]:
@@ -22,49 +23,31 @@ def small(game: str) -> dict[str, Any]:
     return {"game": game, "fixed": fixed}
 
 
+TINY = {"name": "small", "pairing": "self"}
+BOTH = {"a": EQUAL, "b": CHANCE}
+EACH = {"games": [*map(small, GAMES)], "players": BOTH}
+SIZES = {"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}
+SECOND_PRICE = {"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}
+SPECIALISTS = {
+    "a": {"strategies": {"public_goods": "free_rider"}},
+    "b": {"strategies": {"el_farol_bar": "capacity"}},
+}
 SMALL: dict[str, dict[str, Any]] = {
     "one match": {"games": [small("guess_the_average")], "players": {"a": EQUAL}},
-    "one match a game": {"games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}},
-    "every seating": {
-        "games": [*map(small, GAMES)],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "pairing": "all",
-    },
-    "repeats of one instance": {
-        "games": [*map(small, GAMES)],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "repeats": 3,
-    },
-    "tables of two sizes": {
-        "games": [{"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "pairing": "all",
-        "instances": 2,
-    },
+    "one match a game": EACH,
+    "every seating": EACH | {"pairing": "all"},
+    "repeats of one instance": EACH | {"repeats": 3},
+    "tables of two sizes": {"games": [SIZES], "players": BOTH, "pairing": "all", "instances": 2},
     "nobody plays all games": {
         "games": [small("public_goods"), small("el_farol_bar")],
-        "players": {
-            "a": {"strategies": {"public_goods": "free_rider"}},
-            "b": {"strategies": {"el_farol_bar": "capacity"}},
-        },
+        "players": SPECIALISTS,
     },
-    "mixed tables alone": {
-        "games": [small("public_goods")],
-        "players": {"a": EQUAL, "b": CHANCE},
-        "pairing": [["a", "b"]],
-    },
+    "mixed tables": {"games": [small("public_goods")], "players": BOTH, "pairing": [["a", "b"]]},
     "a large crew": {
         "games": [{"game": "pirate_game", "fixed": {"players": 25}}],
         "players": {"b": CHANCE},
     },
-    "second price": {
-        "games": [{"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}],
-        "players": {"a": {"strategy": "truthful"}},
-    },
-    "another game": {
-        "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
-        "players": {"a": {"strategy": "equal_split"}},
-    },
+    "second price": {"games": [SECOND_PRICE], "players": {"a": {"strategy": "truthful"}}},
 }
 
 
@@ -73,10 +56,8 @@ def by_case(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Findings]:
     """The findings on each small study."""
     folder, results = tmp_path_factory.mktemp("small"), {}
     for case, changes in SMALL.items():
-        path = play_study(folder / case, {"name": "small"} | changes)
-        with ct.Store.open(path) as store:
-            results[case] = findings(store, "small", "gama", draws=100)
-            write_findings(results[case], folder / "page.html")
+        results[case] = report(play(folder / case, TINY, **changes), "gama")
+        write_findings(results[case], folder / "page.html")
     return results
 
 
@@ -97,7 +78,7 @@ def test_single_run_has_no_interval_or_spread(by_case: dict[str, Findings]) -> N
 
 def test_repeats_of_instance_form_one_cluster(by_case: dict[str, Findings]) -> None:
     tables = by_case["repeats of one instance"].tables
-    scores = row(tables["leaderboard"].frame, player="b")
+    scores = row_of(by_case["repeats of one instance"], "leaderboard", player="b")
     assert (scores["public_goods.n"], scores["public_goods.clusters"]) == (3, 1)
     assert scores["public_goods.low"] is None
     assert scores["public_goods.spread"] is not None
@@ -105,8 +86,7 @@ def test_repeats_of_instance_form_one_cluster(by_case: dict[str, Findings]) -> N
 
 
 def test_missing_parts_explain_how_to_get_them(by_case: dict[str, Findings]) -> None:
-    lacking = by_case["another game"].lacking
-    assert "run the preset gama" in lacking["Leaderboard"]
+    lacking = by_case["one match"].lacking
     assert "add a group" in lacking["Payoffs in mixed groups"]
     second = by_case["second price"]
     assert "no match with one player in all seats has a score" in second.lacking["Leaderboard"]
@@ -118,8 +98,7 @@ def test_missing_parts_explain_how_to_get_them(by_case: dict[str, Findings]) -> 
 
 def test_settings_outside_paper_have_equal_weight(tmp_path: Path) -> None:
     rates = [[0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.6, 0.7, 0.8, 0.9]]
-    study = {
-        "name": "small",
+    study = TINY | {
         "games": [
             {"game": "battle_royale", "fixed": {"horizon": 4}, "grid": {"hit_rates": rates}},
             {"game": "guess_the_average", "fixed": {"players": 2, "rounds": 12, "maximum": 50}},
@@ -127,7 +106,7 @@ def test_settings_outside_paper_have_equal_weight(tmp_path: Path) -> None:
         "players": {"setting": CHANCE},
         "instances": 12,
     }
-    shown = compute_findings(play_study(tmp_path, study), "small")
+    shown = report(play(tmp_path, study), "gama")
     board = shown.tables["leaderboard"]
     assert "Battle royale: all 2 settings count equally." in board.notes
     assert any(
@@ -149,31 +128,24 @@ def test_single_run_has_no_tests(tmp_path: Path) -> None:
         f"goes-{p}": {"strategies": {"el_farol_bar": {"strategy": "random", "probability": p}}}
         for p in (0.2, 0.8)
     }
-    study = {"name": "small", "games": [small("el_farol_bar")], "players": players}
-    tables = compute_findings(play_study(tmp_path, study), "small").tables
+    study = TINY | {"games": [small("el_farol_bar")], "players": players}
+    tables = report(play(tmp_path, study), "gama").tables
     assert "strategies.el_farol_bar.probability-random" in tables
     assert "strategies.el_farol_bar.probability-random-tests" not in tables
 
 
 def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
-    study = {
-        "name": "small",
-        "games": [
-            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
-            {
-                "game": "public_goods",
-                "fixed": {"players": 3, "rounds": 2},
-                "pairing": [{"b": 2, "a": 1}],
-            },
-        ],
-        "players": {"a": EQUAL, "b": CHANCE},
+    goods = {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}}
+    study = TINY | {
+        "games": [goods, goods | {"pairing": [{"b": 2, "a": 1}]}],
+        "players": BOTH,
         "instances": 4,
     }
-    path = play_study(tmp_path, study)
+    path = play(tmp_path, study)
     with ct.Store.open(path) as store:
         every = list(store.records("small", bodies=True))
-    table = compute_findings(path, "small").tables["choices-in-mixed-groups"]
-    shown = row(table.frame, player="b")
+    results = report(path, "gama")
+    shown = row_of(results, "choices-in-mixed-groups", player="b")
     mixed, same = (
         [
             fmean(move / 20 for turn in (record.outcome or {})["choices"] for move in turn[:seats])
@@ -185,6 +157,6 @@ def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
     test = stats.ttest_ind(mixed, same, equal_var=False).confidence_interval(0.95)
     assert shown["change"] == pytest.approx(fmean(mixed) - fmean(same))
     assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
-    lead = table.leads(shown)
+    lead = results.tables["choices-in-mixed-groups"].leads(shown)
     assert lead is not None
     assert lead.query["player_player_3"] == "a"

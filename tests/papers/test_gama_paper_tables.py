@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import cheaptalk as ct
-from cheaptalk.models import ModelCall, Reply
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.models import ModelCall
+from cheaptalk.reports.recipes.findings import Findings
 from cheaptalk.reports.recipes.tables import ReportTable
+from tests.fakes import Canned
+from tests.papers.studies import play, report
 
 MODEL = {"model": "vllm/gpt-3.5-turbo-0125", "temperature": 1}
 PLAYERS = {
@@ -21,18 +22,15 @@ PLAYERS = {
 }
 
 
-class Guessers:
-    """Models that choose 20, or 0 at temperature 0."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        chosen = 0 if call.settings.temperature == 0 else 20
-        return Reply(text=json.dumps({"chosen_number": chosen, "tokens_contributed": chosen}))
+def guess(call: ModelCall, number: str) -> str:
+    """Choose 20, or 0 at temperature 0."""
+    chosen = 0 if call.settings.temperature == 0 else 20
+    return json.dumps({"chosen_number": chosen, "tokens_contributed": chosen})
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Findings on two games, one of them in several settings, with players in all treatments."""
-    path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = {
         "name": "treatments",
         "pairing": "self",
@@ -47,9 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}},
         ],
     }
-    with ct.Store.open(path, create=True) as store:
-        ct.run(ct.studies.parse_study(study, "here"), store, models=Guessers())
-        return findings(store, "treatments", "gama", draws=100)
+    return report(play(tmp_path_factory.mktemp("gama"), study, Canned(guess)), "gama")
 
 
 def texts(table: ReportTable) -> list[list[str]]:
@@ -97,8 +93,6 @@ def test_paper_tables_contain_only_selected_players(tmp_path: Path) -> None:
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 1}}],
         "players": {"free": {"strategy": "equilibrium"}, "lot": {"strategy": "random"}},
     }
-    with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study(study, "here"), store)
-        selected = findings(store, "some", "gama", draws=100, options={"players": "lot"})
+    selected = report(play(tmp_path, study), "gama", options={"players": "lot"})
     assert selected.tables["table-1"].titles == ["Game", "lot"]
     assert selected.tables["leaderboard"].frame.height == 2

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +12,8 @@ import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records import MatchRecord, transcript
 from cheaptalk.records.imports import Intake, import_matches
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
+from tests.papers.studies import report, row_of
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "gama"
 pytestmark = pytest.mark.skipif(
@@ -27,6 +27,7 @@ MODELS = {
     "qwen-2-72b": "Qwen2-72B-Instruct",
 }
 """The recorded players by column of Table 1."""
+Imported = tuple[ct.Store, Intake]
 GPT = MODELS["gpt-3.5-0125"]
 VOYAGE = ((8, 1.00), (6, 0.75), (94, 0.57))
 """Table 2: one voyage of GPT-3.5, as distance in coins and share of right votes by ballot."""
@@ -40,25 +41,19 @@ BY_FORMULA = {
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[ct.Store, Intake]:
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
     store = ct.Store.open(tmp_path_factory.mktemp("gama") / "games.sqlite", create=True)
     return store, import_matches(read_gama(FOLDER), store, "gama")
 
 
 @pytest.fixture(scope="module")
-def records(imported: tuple[ct.Store, Intake]) -> list[MatchRecord]:
+def records(imported: Imported) -> list[MatchRecord]:
     return list(imported[0].records("gama", bodies=True))
 
 
 @pytest.fixture(scope="module")
-def results(imported: tuple[ct.Store, Intake]) -> Findings:
-    options = {"printed": "beside"}
-    return findings(imported[0], "gama", "gama", as_published=True, draws=200, options=options)
-
-
-def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
-    (values,) = frame.filter(**wanted).to_dicts()
-    return values
+def results(imported: Imported) -> Findings:
+    return report(imported[0], "gama", as_published=True, options={"printed": "beside"})
 
 
 def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
@@ -73,9 +68,7 @@ def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
     )
 
 
-def test_every_game_is_imported_and_replays(
-    imported: tuple[ct.Store, Intake], records: list[MatchRecord]
-) -> None:
+def test_every_game_is_imported_and_replays(imported: Imported, records: list[MatchRecord]) -> None:
     importing = imported[1]
     assert (importing.imported, importing.present, importing.skipped) == (200, 0, [])
     assert set(Counter(record.game for record in records).values()) == {25}
@@ -100,12 +93,12 @@ def test_tables_1_and_4_match_printed_values(results: Findings) -> None:
 
 
 def test_scores_by_formula_are_those_of_the_documentation(
-    imported: tuple[ct.Store, Intake], results: Findings
+    imported: Imported, results: Findings
 ) -> None:
-    board = findings(imported[0], "gama", "gama", draws=100).tables["leaderboard"].frame
+    by_formula = report(imported[0], "gama", "Leaderboard")
     for number, model in enumerate(MODELS.values()):
         scores, published = (
-            row(frame, player=model) for frame in (board, results.tables["leaderboard"].frame)
+            row_of(shown, "leaderboard", player=model) for shown in (by_formula, results)
         )
         for game in ("guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods"):
             assert scores[game] == pytest.approx(published[game])
@@ -135,10 +128,10 @@ def test_table_2_voyage_is_reproduced(results: Findings) -> None:
 def test_mean_number_matches_comparison_with_people(results: Findings) -> None:
     """Section 4.3: 34.59 in the run that the paper shows, beside 36.73 and 36.2 of people."""
     frame = results.tables["numbers-and-people"].frame
-    run = row(results.tables["scores-by-run"].frame, game="guess_the_average", player=GPT)["run 1"]
+    run = row_of(results, "scores-by-run", game="guess_the_average", player=GPT)["run 1"]
     assert 100 - run == pytest.approx(34.59, abs=0.005)
     assert frame.filter(player="people")["first_round"].to_list() == [36.73, 36.2]
-    assert row(frame, player=GPT)["first_round"] == pytest.approx(50)
+    assert row_of(results, "numbers-and-people", player=GPT)["first_round"] == pytest.approx(50)
 
 
 def test_recorded_valuations_match_python_generator(records: list[MatchRecord]) -> None:

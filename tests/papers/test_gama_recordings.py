@@ -10,8 +10,9 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records.imports import import_matches
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.gama_folders import Data, bar, dollar, write
+from tests.papers.studies import report, row_of
 
 MODEL = "Talker-7B"
 SCORES = {
@@ -62,45 +63,40 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     store = ct.Store.open(folder / "games.sqlite", create=True)
     importing = import_matches(read_gama(folder), store, "gama")
     assert (importing.imported, importing.skipped) == (len(SCORES) + 12, [])
-    return findings(store, "gama", "gama", as_published=True, draws=100)
-
-
-def row(results: Findings, table: str, **wanted: str) -> dict[str, float | None]:
-    (values,) = results.tables[table].frame.filter(**wanted).to_dicts()
-    return values
+    return report(store, "gama", as_published=True)
 
 
 def test_leaderboard_contains_only_default_runs(results: Findings) -> None:
     board = results.tables["leaderboard"]
     assert board.frame["player"].to_list() == [MODEL]
-    scores = row(results, "leaderboard", player=MODEL)
+    scores = row_of(results, "leaderboard", player=MODEL)
     assert (scores["divide_the_dollar"], scores["divide_the_dollar.n"]) == (50, 3)
     assert "Recorded experiments have separate tables: 12 players." in board.remarks
-    runs = row(results, "scores-by-run", game="divide_the_dollar")
+    runs = row_of(results, "scores-by-run", game="divide_the_dollar")
     assert [runs[f"run {run}"] for run in (1, 2, 3)] == [60, 50, 40]
 
 
 def test_imported_models_are_language_models(games: Path, store: ct.Store) -> None:
     write(games, "divide_dollar_v1_1", scored_game(60))
     import_matches(read_gama(games), store, "gama")
-    shown = findings(store, "gama", "gama", draws=100, options={"players": "llms"})
+    shown = report(store, "gama", options={"players": "llms"})
     assert shown.tables["table-1"].titles == ["Game", MODEL]
 
 
 def test_temperature_experiments_have_separate_table(results: Findings) -> None:
-    scores = row(results, f"temperature-{MODEL.lower()}", game="divide_the_dollar")
+    scores = row_of(results, f"temperature-{MODEL.lower()}", game="divide_the_dollar")
     cells = {key: scores[f"temperature {key}"] for key in ("default", "0", "0.2", "1")}
     assert cells == {"default": 50, "0": 10, "0.2": 20, "1": 60}
     assert scores["mean"] == pytest.approx((10 + 20 + 60) / 3)
 
 
 def test_prompt_versions_have_separate_table(results: Findings) -> None:
-    scores = row(results, f"prompt-version-{MODEL.lower()}", game="divide_the_dollar")
+    scores = row_of(results, f"prompt-version-{MODEL.lower()}", game="divide_the_dollar")
     assert scores["mean"] == pytest.approx((60 + 30 + 90) / 3)
 
 
 def test_reasoning_strategies_are_compared_with_default(results: Findings) -> None:
-    scores = row(results, f"reasoning-strategy-{MODEL.lower()}", game="divide_the_dollar")
+    scores = row_of(results, f"reasoning-strategy-{MODEL.lower()}", game="divide_the_dollar")
     ways = ("default", "CoT step by step", "cooperative", "mathematician")
     assert [scores[f"reasoning strategy {way}"] for way in ways] == pytest.approx([50, 70, 55, 35])
 
@@ -119,5 +115,5 @@ def test_experiments_are_ranked_without_default_runs(games: Path, store: ct.Stor
     for tag in ("t0", "t1"):
         write(games, f"divide_dollar_v1_{tag}", scored_game(SCORES[tag]))
     import_matches(read_gama(games), store, "gama")
-    board = findings(store, "gama", "gama", draws=100).tables["leaderboard"].frame
+    board = report(store, "gama").tables["leaderboard"].frame
     assert board["player"].to_list() == [f"{MODEL} (temperature {value})" for value in (0.2, 0.0)]

@@ -1,7 +1,6 @@
 """GLEE's tables and figures against recomputed numbers, and studies with too little data."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,15 +22,18 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
+from cheaptalk.reports.recipes.findings import Findings, recipe_of
+from cheaptalk.text import capital
 from tests.papers.glee_folders import write_all
-from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
+from tests.papers.glee_study import FLASH, STUDY
+from tests.papers.studies import play, report, row_of
 
 GAMES = ("bargaining", "negotiation", "persuasion")
+Frames = dict[str, pl.DataFrame]
 
 
 @pytest.fixture(scope="module")
-def frames(glee_store: Store) -> dict[str, pl.DataFrame]:
+def frames(glee_store: Store) -> Frames:
     """Matches by game; the market and the pair are joined into one column each."""
     return {
         family.game: family.frame.with_columns(
@@ -40,15 +42,6 @@ def frames(glee_store: Store) -> dict[str, pl.DataFrame]:
         )
         for family in families(Evidence(glee_store, STUDY["name"]))
     }
-
-
-def compute_findings(
-    glee_store: Store, *titles: str, study: str = STUDY["name"], **options: Any
-) -> Findings:
-    """Return the findings of the parts with these titles, or of all parts."""
-    recipe = recipe_of("glee")
-    parts = tuple(part for part in recipe.parts if part.title in titles or not titles)
-    return findings(glee_store, study, replace(recipe, parts=parts), **{"draws": 100} | options)
 
 
 OTHERS = {
@@ -60,24 +53,42 @@ MARKETS = {"bargaining": "yes|no|∞", "negotiation": "yes|1", "persuasion": "bi
 PLAYERS = dict.fromkeys(ROLES.values(), FLASH)
 
 
-def reference_regression(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Ols:
+Effects = dict[tuple[str, str], tuple[dict[str, Any], ...]]
+"""The classical and the clustered estimates of effects, by factor and level."""
+
+
+def regress(frame: pl.DataFrame, outcome: str, reference: dict[str, str]) -> Effects:
+    """Return the effects of all levels except the reference levels."""
+    frame = frame.with_columns(pl.col(list(reference)).cast(pl.String))
+    fits = [
+        ct.statistics.ols(
+            frame,
+            outcome,
+            list(reference),
+            reference=reference,
+            errors=errors,
+            cluster=["configuration"],
+        ).frame.filter(pl.col("level").is_not_null(), ~pl.col("reference"))
+        for errors in ("classical", "cluster")
+    ]
+    rows = zip(*(fit.to_dicts() for fit in fits), strict=True)
+    return {(row[0]["factor"], row[0]["level"]): row for row in rows}
+
+
+def reference_regression(frames: Frames, game: str, metric: str) -> Effects:
     """Fit the regression of the paper."""
-    reference = {"market": MARKETS[game], **OTHERS[game], **PLAYERS}
-    return regress(frames[game], metric, list(reference), reference)
+    return regress(frames[game], metric, {"market": MARKETS[game], **OTHERS[game], **PLAYERS})
 
 
-def assert_effect(row: dict[str, Any], name: str, expected: Ols, level: tuple[str, str]) -> None:
+def assert_effect(row: dict[str, Any], name: str, effects: tuple[dict[str, Any], ...]) -> None:
     """Assert that an effect and its intervals equal the reference, in percentage points."""
-    for key, limits in ((name, expected.classical), (f"{name} clustered", expected.clustered)):
-        low, high = limits[level]
-        assert row[key] == pytest.approx(100 * expected.effects[level], abs=1e-6)
-        assert row[f"{key}.low"] == pytest.approx(100 * low, rel=1e-6, abs=1e-6)
-        assert row[f"{key}.high"] == pytest.approx(100 * high, rel=1e-6, abs=1e-6)
+    for key, effect in zip((name, f"{name} clustered"), effects, strict=True):
+        assert row[key] == pytest.approx(100 * effect["estimate"], abs=1e-6)
+        for end in ("low", "high"):
+            assert row[f"{key}.{end}"] == pytest.approx(100 * effect[end], rel=1e-6, abs=1e-6)
 
 
-def test_market_effects_match_reference_regression(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_market_effects_match_regression(glee_results: Findings, frames: Frames) -> None:
     for game in GAMES:
         table = glee_results.tables[f"market-{game}"]
         (market,) = (
@@ -91,48 +102,41 @@ def test_market_effects_match_reference_regression(
                 if level == MARKETS[game]:
                     assert (row[metric], row[f"{metric}.low"]) == (0, None)
                 else:
-                    assert_effect(row, metric, expected, ("market", level))
+                    assert_effect(row, metric, expected["market", level])
         assert table.frame["efficiency"].is_sorted(descending=True)
 
 
-def test_self_gains_match_reference_regression(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_self_gains_match_regression(glee_results: Findings, frames: Frames) -> None:
     table = glee_results.tables["self-gain"]
     for game in GAMES:
         for role, title in ROLES.items():
             expected = reference_regression(frames, game, f"{role}_gain")
             for row in table.rows:
                 if row["player"] != FLASH:
-                    assert_effect(row, f"{game} {role}", expected, (title, row["player"]))
+                    assert_effect(row, f"{game} {role}", expected[title, row["player"]])
     assert set(table.frame["kind"]) == {"script"}
 
 
-def test_parameter_effects_match_reference_regression(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_parameter_effects_match_regression(glee_results: Findings, frames: Frames) -> None:
     table = glee_results.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
     reference = {"CI": "yes", "MA": "no", "T": "∞", **OTHERS["bargaining"], **PLAYERS}
-    expected = regress(frames["bargaining"], "fairness", list(reference), reference)
-    assert table.height == len(expected.effects)
+    expected = regress(frames["bargaining"], "fairness", reference)
+    assert table.height == len(expected)
     for row in table.iter_rows(named=True):
         assert row["over"] == reference[row["parameter"]]
-        assert_effect(row, "effect", expected, (row["parameter"], row["level"]))
+        assert_effect(row, "effect", expected[row["parameter"], row["level"]])
 
 
 def pair_effects(game: str, metric: str, frame: pl.DataFrame) -> dict[str, float]:
     """Return the effect of each pair over the first, from the reference regression."""
     first = str(frame["pair"].min())
-    reference = {"market": MARKETS[game], **OTHERS[game], "pair": first}
-    fit = regress(frame, metric, list(reference), reference)
+    effects = regress(frame, metric, {"market": MARKETS[game], **OTHERS[game], "pair": first})
     return {first: 0.0} | {
-        level: effect for (factor, level), effect in fit.effects.items() if factor == "pair"
+        level: row["estimate"] for (factor, level), (row, _) in effects.items() if factor == "pair"
     }
 
 
-def test_pair_effects_are_relative_to_mean(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_pair_effects_are_relative_to_mean(glee_results: Findings, frames: Frames) -> None:
     for game in GAMES:
         table = glee_results.tables[f"pairs-{game}"].frame
         assert table.height == 9
@@ -146,16 +150,12 @@ def test_pair_effects_are_relative_to_mean(
             assert table[metric].sum() == pytest.approx(0, abs=1e-6)
 
 
-def test_self_pairs_are_compared_with_mixed_pairs(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
+def test_copies_are_compared_with_mixed_pairs(glee_results: Findings, frames: Frames) -> None:
     table = glee_results.tables["same-player"].frame
     assert table.height == 12
     for row in table.iter_rows(named=True):
         game = row["family"].lower()
-        metric = next(
-            key for key, title in METRICS.items() if title.casefold() == row["metric"].casefold()
-        )
+        metric = next(key for key, title in METRICS.items() if capital(title) == row["metric"])
         effects = pair_effects(game, metric, frames[game])
         same = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 1]
         different = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 2]
@@ -196,16 +196,15 @@ def test_parallel_workers_give_identical_results(
     glee_store: Store, glee_results: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    recipe = recipe_of("glee")
-    counted = replace(recipe, parts=recipe.parts[:3])
-    parallel = findings(glee_store, STUDY["name"], counted, draws=100, workers=2)
+    shown = [part.title for part in recipe_of("glee").parts[:3]]
+    parallel = report(glee_store, "glee", *shown, workers=2)
     for name, table in parallel.tables.items():
         pl.testing.assert_frame_equal(table.frame, glee_results.tables[name].frame)
     for game, frame in glee_results.evidence.frames.items():
         pl.testing.assert_frame_equal(parallel.evidence.frames[game], frame)
 
 
-def test_bootstrap_spread_matches_clustered_errors(
+def test_bootstrap_spread_equals_clustered_errors(
     glee_store: Store, glee_results: Findings
 ) -> None:
     evidence, tables = Evidence(glee_store, STUDY["name"], draws=2_000), glee_results.tables
@@ -244,20 +243,15 @@ def test_reweighted_means_weight_configurations() -> None:
             reweighted(matches, ["gain"], ["who"], weights)
 
 
-def test_equal_weights_are_supported(
-    glee_results: Findings, frames: dict[str, pl.DataFrame]
-) -> None:
-    table = glee_results.tables["distributions"].frame
+def test_equal_weights_are_supported(glee_results: Findings, frames: Frames) -> None:
     for game in GAMES:
         each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
-        row = table.row(
-            by_predicate=(pl.col("family") == game.capitalize())
-            & (pl.col("weights") == "equal weights"),
-            named=True,
+        row = row_of(
+            glee_results, "distributions", family=game.capitalize(), weights="equal weights"
         )
         for metric in METRICS:
             assert row[metric] == pytest.approx(each[metric].mean())
-    inflation = table.filter(weights="high inflation").row(0, named=True)
+    inflation = row_of(glee_results, "distributions", weights="high inflation")
     low = frames["bargaining"].filter(pl.col("game.discounts") != "[0.9, 1.0]")
     assert inflation["efficiency.n"] == low.height
     assert inflation["efficiency"] == pytest.approx(low["efficiency"].mean())
@@ -270,29 +264,21 @@ def test_first_offers_are_correlated_with_gains(glee_store: Store, glee_results:
     for row in glee_results.tables["anchoring"].rows:
         offers, gains_ = [], []
         for record in records:
-            if record.game != row["family"].lower() or row["bob"] not in (
-                "all",
-                record.label("bob"),
-            ):
+            bobs = ("all", record.label("bob"))
+            if record.game != row["family"].lower() or row["bob"] not in bobs:
                 continue
-            move, of = record.answers[0].action, record.parameters
-            assert move is not None
-            assert record.payoffs is not None
-            if record.game == "bargaining":
-                offers.append(move["alice_gain"] / of["money"])
-                gains_.append(record.payoffs["alice"] / of["money"])
-            else:
-                offers.append(move["price"] / of["scale"] - of["seller_factor"])
-                gains_.append(record.payoffs["alice"] / of["scale"])
+            move, of = record.answers[0].action or {}, record.parameters
+            scale = of["money" if record.game == "bargaining" else "scale"]
+            first = move["alice_gain" if record.game == "bargaining" else "price"] / scale
+            offers.append(first - of.get("seller_factor", 0))
+            gains_.append((record.payoffs or {})["alice"] / scale)
         assert row["r.n"] == len(offers)
         if row["r"] is not None:
             assert row["r"] == pytest.approx(np.corrcoef(offers, gains_)[0, 1])
             assert row["r clustered.low"] < row["r"] < row["r clustered.high"]
 
 
-def test_clustered_correlation_interval_matches_bootstrap(
-    glee_store: Store, glee_results: Findings
-) -> None:
+def test_clustered_correlation_interval_matches_bootstrap(glee_results: Findings) -> None:
     offers = glee_results.evidence.once(first_offers).filter(game="bargaining")
     parts = [part for _, part in offers.group_by("configuration")]
     generator = np.random.default_rng(1)
@@ -306,14 +292,16 @@ def test_clustered_correlation_interval_matches_bootstrap(
 
 
 def test_reference_levels_follow_paper_if_available(glee_results: Findings) -> None:
-    rows = {
-        (row["family"], row["parameter"]): row for row in glee_results.tables["references"].rows
-    }
-    assert rows["Bargaining", "T"]["reference"] == rows["Bargaining", "T"]["paper"] == "∞"
-    assert rows["Bargaining", "M"]["reference"] == "one level only"
-    assert rows["Negotiation", "F_A"]["reference"] == "1"
-    assert rows["Persuasion", "MT"]["levels"] == "binary (162); text (162)"
-    assert rows["Persuasion", "Bob"]["reference"] == FLASH
+    for family, parameter, column, expected in (
+        ("Bargaining", "T", "reference", "∞"),
+        ("Bargaining", "T", "paper", "∞"),
+        ("Bargaining", "M", "reference", "one level only"),
+        ("Negotiation", "F_A", "reference", "1"),
+        ("Persuasion", "MT", "levels", "binary (162); text (162)"),
+        ("Persuasion", "Bob", "reference", FLASH),
+    ):
+        row = row_of(glee_results, "references", family=family, parameter=parameter)
+        assert row[column] == expected
 
 
 def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
@@ -325,8 +313,7 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
         }
     ]
     players = {name: of for name, of in STUDY["players"].items() if name != FLASH}
-    with Store.open(play(tmp_path, games=games, players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=games, players=players), "glee")
     rows = {row["parameter"]: row for row in results.tables["references"].rows}
     assert rows["M"]["reference"] == "100"
     assert rows["Alice"]["reference"] == "fair"
@@ -338,13 +325,13 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
 
 def test_reference_option_changes_reference_player(glee_store: Store) -> None:
     part, options = "Players' gains", {"reference": "tough"}
-    table = compute_findings(glee_store, part, options=options).tables["self-gain"]
+    table = report(glee_store, "glee", part, options=options).tables["self-gain"]
     assert table.frame.filter(player="tough")["bargaining alice"].item() == 0
     assert "Effects are relative to tough." in table.caption
     with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
-        compute_findings(glee_store, part, options={"reference": "tuff"})
+        report(glee_store, "glee", part, options={"reference": "tuff"})
     with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
-        compute_findings(glee_store, part, options={"composite": "discount"})
+        report(glee_store, "glee", part, options={"composite": "discount"})
 
 
 def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,12 +341,12 @@ def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(regressions, "LEARNERS", dict(zip(learners, learners, strict=True)))
     options = {"splits": "1", "printed": "beside"}
     games = [STUDY["games"][0] | {"grid": {"horizon": [2, 12], "messages": [True, False]}}]
-    with Store.open(play(tmp_path, games=games)) as store:
-        results = compute_findings(store, "Predictions", options=options)
+    with Store.open(play(tmp_path, STUDY, games=games)) as store:
+        results = report(store, "glee", "Predictions", options=options)
         (family,) = families(results.evidence)
         for wrong in ("0", "many", "-3"):
             with pytest.raises(ct.CheaptalkError, match=f"integer >= 1, not {wrong}"):
-                compute_findings(store, "Predictions", options={"splits": wrong})
+                report(store, "glee", "Predictions", options={"splits": wrong})
     table, printed = (results.tables[name].frame for name in ("predictions", "table-9"))
     assert table.height == 4
     for metric, row in zip(METRICS, table.iter_rows(named=True), strict=True):
@@ -385,14 +372,13 @@ def analyse(
 ) -> Findings:
     """Play one game between some players and return the findings."""
     chosen = {name: STUDY["players"][name] for name in players}
-    path = play(folder, games=[game], players=chosen, instances=1, **changed)
-    with Store.open(path) as store:
-        return compute_findings(store, options=options)
+    path = play(folder, STUDY, games=[game], players=chosen, instances=1, **changed)
+    return report(path, "glee", options=options)
 
 
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
-    for game in GAMES:
-        results = analyse(tmp_path / game, {"game": game}, ["fair"], pairing="self")
+    for name in GAMES:
+        results = analyse(tmp_path / name, {"game": name}, ["fair"], pairing="self")
         assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
         assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
         assert set(results.lacking) >= {
@@ -403,6 +389,11 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
             "Choice of players",
             "Effect of every parameter",
         }
+    game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
+    results = analyse(tmp_path / "grid", game, [FLASH], pairing="self", repeats=3)
+    assert "no role was played by two players" in results.lacking["Players' gains"]
+    assert "only one pair met" in results.lacking["Effects of pairs"]
+    assert set(results.tables["impact"].frame["parameter"]) == {"F_B"}
 
 
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
@@ -417,8 +408,7 @@ def test_constant_outcomes_have_zero_effects_and_no_correlation(tmp_path: Path) 
     game = {"game": "bargaining", "grid": {"complete_information": [True, False]}}
     even = {"one": "equal_split", "two": {"strategy": "fixed_demand", "share": 0.5}}
     players = {name: {"strategies": {"bargaining": of}} for name, of in even.items()}
-    with Store.open(play(tmp_path, games=[game], players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee")
     assert set(results.tables["market-bargaining"].frame["fairness"]) == {0}
     assert results.tables["anchoring"].frame["r"].is_null().all()
     assert results.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
@@ -497,8 +487,7 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
             ("wary", "bob", "sceptical"),
         )
     }
-    with Store.open(play(tmp_path, games=[game], players=players)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee")
     caption = results.tables["self-gain"].caption
     assert "players differ: honest in persuasion alice, trusting in persuasion bob" in caption
     frame = results.tables["self-gain"].frame
@@ -506,18 +495,9 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
     assert "use pairing: all" in results.lacking["Copies of a player"]
 
 
-def test_single_player_has_no_relative_gains(tmp_path: Path) -> None:
-    game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
-    results = analyse(tmp_path, game, [FLASH], pairing="self", repeats=3)
-    assert "no role was played by two players" in results.lacking["Players' gains"]
-    assert "only one pair met" in results.lacking["Effects of pairs"]
-    assert set(results.tables["impact"].frame["parameter"]) == {"F_B"}
-
-
 def test_matches_with_people_have_no_pair_effects(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        import_matches(read_glee(write_all(tmp_path / "games")), store, "people")
-        results = compute_findings(store, study="people")
+    import_matches(read_glee(write_all(tmp_path / "games")), tmp_path / "people.sqlite", "people")
+    results = report(tmp_path / "people.sqlite", "glee")
     assert "every match has a person" in results.lacking["Effects of pairs"]
 
 
@@ -526,28 +506,18 @@ def test_unidentified_family_is_noted_in_tables(tmp_path: Path) -> None:
         {"game": "bargaining", "pairing": [["fair", "tough"]], "instances": 1},
         {"game": "negotiation", "grid": {"complete_information": [True, False]}},
     ]
-    with Store.open(play(tmp_path, games=games)) as store:
-        results = compute_findings(store)
+    results = report(play(tmp_path, STUDY, games=games), "glee")
     for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
         notes = " ".join(results.tables[name].notes)
         assert "1 match cannot identify 1 effect; play more" in notes
 
 
-def test_missing_learners_explain_installation(
+def test_missing_learners_explain_install(
     glee_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
-    results = compute_findings(glee_store, "Predictions", options={"splits": "1"})
+    results = report(glee_store, "glee", "Predictions", options={"splits": "1"})
     assert 'pip install "cheaptalk[predict]"' in results.lacking["Predictions"]
-
-
-def test_other_games_show_only_played_tables(tmp_path: Path) -> None:
-    games = [{"game": "pirate_game", "fixed": {"players": 3}, "pairing": "self"}]
-    players = {"p": {"strategies": {"pirate_game": "random"}}}
-    with Store.open(play(tmp_path, games=games, players=players)) as store:
-        results = compute_findings(store)
-    assert list(results.tables) == ["played", "played-by-player"]
-    assert all("run the preset glee" in why for why in results.lacking.values())

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-import cheaptalk as ct
 from cheaptalk.papers.glee.coverage import planned
 from cheaptalk.papers.glee.human_study import FAMILIES, variants
 from cheaptalk.records import Store
 from cheaptalk.records.store import schema
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.glee_study import FLASH
+from tests.papers.studies import play, report
 from tests.participants import Answered, People
 
 STUDY = "people"
@@ -35,32 +35,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Matches of a person's label with a script, and seven participants at the checks."""
     cases = [BARGAINING.main, variants(BARGAINING)[0], OTHER]
     seats = {"pairing": [["human", FLASH], [FLASH, "human"], [FLASH, FLASH]]}
-    with Store.open(tmp_path_factory.mktemp("glee") / "s.sqlite", create=True) as store:
-        ct.run(
-            ct.studies.parse_study(
-                {
-                    "name": STUDY,
-                    "seed": 1,
-                    "instances": 2,
-                    "games": [
-                        {"game": "bargaining", "cases": cases} | seats,
-                        {
-                            "game": "negotiation",
-                            "cases": [NEGOTIATION.main],
-                            "pairing": [["human", FLASH]],
-                        },
-                    ],
-                    "players": {
-                        "human": {
-                            "strategies": {"bargaining": "random", "negotiation": "boulware"}
-                        },
-                        FLASH: {"strategies": {"bargaining": "boulware", "negotiation": "random"}},
-                    },
-                },
-                "here",
-            ),
-            store,
-        )
+    trade = {"game": "negotiation", "cases": [NEGOTIATION.main], "pairing": [["human", FLASH]]}
+    study = {
+        "name": STUDY,
+        "seed": 1,
+        "instances": 2,
+        "games": [{"game": "bargaining", "cases": cases} | seats, trade],
+        "players": {
+            "human": {"strategies": {"bargaining": "random", "negotiation": "boulware"}},
+            FLASH: {"strategies": {"bargaining": "boulware", "negotiation": "random"}},
+        },
+    }
+    with Store.open(play(tmp_path_factory.mktemp("glee"), study)) as store:
         mark_as_person(store, "human")
         people = People(store, STUDY)
         played = {"state": "finished", "ended": 62.0}
@@ -89,7 +75,7 @@ def mark_as_person(store: Store, label: str) -> None:
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return findings(store, STUDY, "glee", draws=100, options={"printed": "beside"})
+    return report(store, "glee", options={"printed": "beside"})
 
 
 def test_checks_count_participants_and_failures_by_family(results: Findings) -> None:

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from cheaptalk.papers.glee.families import families
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import MatchRecord, Store, transcript
 from cheaptalk.records.imports import Intake, import_matches
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.findings import Findings
+from tests.papers.studies import report, row_of
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "glee"
 pytestmark = pytest.mark.skipif(
@@ -122,7 +122,7 @@ def store(imported: tuple[Store, Intake]) -> Store:
 
 @pytest.fixture(scope="module", params=[False, True], ids=["paper", "code"])
 def results(store: Store, request: pytest.FixtureRequest) -> Findings:
-    return findings(store, "sample", "glee", as_published=request.param)
+    return report(store, "glee", as_published=request.param)
 
 
 def test_every_game_is_imported_and_replays(imported: tuple[Store, Intake]) -> None:
@@ -228,7 +228,7 @@ def test_table_3_includes_people_relative_to_gemini_flash(results: Findings) -> 
     frame = results.tables["self-gain"].frame
     players = dict(frame.select("player", "kind").iter_rows())
     assert players["human"] == "person"
-    reference = frame.row(by_predicate=pl.col("player") == "gemini-1.5-flash", named=True)
+    reference = row_of(results, "self-gain", player="gemini-1.5-flash")
     assert {reference[name] for name in ("bargaining alice", "bargaining bob")} == {0}
     assert "Effects are relative to gemini-1.5-flash." in results.tables["self-gain"].caption
 

@@ -1,19 +1,13 @@
 """GLEE's tables in the paper's form: the recipe's numbers in the paper's rows and columns."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 
 from cheaptalk.records import Store
 from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.glee_study import FLASH, STUDY
-from tests.papers.test_glee import compute_findings
+from tests.papers.studies import report, rows_of
 from tests.reports.marks import across, named
-
-
-def rows_of(glee_results: Findings, table: str) -> list[dict[str, Any]]:
-    return list(glee_results.tables[table].rows)
 
 
 def test_table_2_marks_markets_and_has_one_interval_per_metric(glee_results: Findings) -> None:
@@ -63,7 +57,7 @@ def test_table_3_groups_roles_and_shows_half_intervals(glee_results: Findings) -
 
 def test_players_option_selects_rows_of_table_3(glee_store: Store) -> None:
     for players, shown in (("tough,fair", ["fair", "tough"]), ("llms", None)):
-        results = compute_findings(glee_store, "Players' gains", options={"players": players})
+        results = report(glee_store, "glee", "Players' gains", options={"players": players})
         table = results.tables.get("table-3")
         assert (None if table is None else sorted(table.frame["player"])) == shown
 
@@ -120,7 +114,7 @@ def test_parameter_charts_show_reference_levels_at_zero(glee_results: Findings) 
 
 def test_printed_values_are_added_to_tables(glee_store: Store) -> None:
     parts = ("Effect of the market", "Players' gains", "Collected data")
-    tables = compute_findings(glee_store, *parts, options={"printed": "beside"}).tables
+    tables = report(glee_store, "glee", *parts, options={"printed": "beside"}).tables
     *_, last = tables["table-2b"].rows
     assert (last["efficiency.printed"], last["fairness.printed"]) == (1.7, 0.3)
     gains = {row["player"]: row for row in tables["table-3"].rows}

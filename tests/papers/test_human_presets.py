@@ -115,29 +115,19 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
 def test_quiz_asks_about_briefing() -> None:
     losses = ["0%", "1%", "2%", "3%", "5%", "10%", "20%"]
     prices = ["$25", "$50", "$100", "$200"]
-    worth, price = (
-        briefing(NegotiationBriefing, value=8_000.0),
-        briefing(PersuasionBriefing, price=100.0),
-    )
-    cases: list[tuple[MakeQuiz, Event, str, list[str]]] = [
-        (quizzes.bargaining, BARGAINING, "10%", losses),
-        (quizzes.bargaining, briefing(BargainingBriefing, discount=0.85), "15%", [*losses, "15%"]),
-        (quizzes.negotiation, worth, "$8,000", DOLLARS),
-        (
-            quizzes.negotiation,
-            briefing(NegotiationBriefing, value=8_000.0, rival_value=12_000.0),
-            "$8,000",
-            [*DOLLARS, "$12,000"],
-        ),
-        (
-            quizzes.persuasion,
-            briefing(PersuasionBriefing, price=100.0, high_worth=125.0),
-            "$100",
-            [*prices, "$125"],
-        ),
-        (quizzes.persuasion, price, "$100", prices),
+    bargaining = quizzes.bargaining, BargainingBriefing
+    negotiation = quizzes.negotiation, NegotiationBriefing
+    persuasion = quizzes.persuasion, PersuasionBriefing
+    cases: list[tuple[tuple[MakeQuiz, type[Event]], dict[str, float], str, list[str]]] = [
+        (bargaining, {"discount": 0.9}, "10%", losses),
+        (bargaining, {"discount": 0.85}, "15%", [*losses, "15%"]),
+        (negotiation, {"value": 8_000}, "$8,000", DOLLARS),
+        (negotiation, {"value": 8_000, "rival_value": 12_000}, "$8,000", [*DOLLARS, "$12,000"]),
+        (persuasion, {"price": 100, "high_worth": 125}, "$100", [*prices, "$125"]),
+        (persuasion, {"price": 100}, "$100", prices),
     ]
-    for make, event, correct, options in cases:
+    for (make, kind), known, correct, options in cases:
+        event = briefing(kind, **known)
         game = get_game("bargaining").rules()  # a quiz reads the events, never the game
         item = make(game, "alice", [event], Chance("quiz")("order"))
         assert sorted(item.options) == sorted(options)

@@ -1,13 +1,15 @@
 """The papers' studies with participants in a browser: every page on a narrow screen."""
 
-import os
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from cheaptalk.studies.study import Study
 from cheaptalk.web.posted import Limit
-from tests.papers.people import PRESCREENED, UNDERSTOOD, of_preset, scripted, visiting
+from tests.papers.people import PRESCREENED, UNDERSTOOD, Visitor, of_preset, scripted
+from tests.reports.browser import browser
+from tests.web.served import served_experiment
 
 pytestmark = pytest.mark.browser
 
@@ -30,13 +32,24 @@ def test_participants_complete_study_on_phone(
     answers: dict[str, str],
     steps: set[str],
 ) -> None:
+    async def visit() -> list[Visitor]:
+        async with (
+            served_experiment(tmp_path, study) as site,
+            browser(tmp_path / "profile") as opened,
+        ):
+            visitors = [
+                Visitor(site, f"{study.name}-{number}", await opened.tab(), **answers)
+                for number in range(people)
+            ]
+            visits = (visitor.take_part(games) for visitor in visitors)
+            assert await asyncio.gather(*visits, return_exceptions=True) == [None] * people
+            await asyncio.gather(
+                *(visitor.tab.send("Page.navigate", url="about:blank") for visitor in visitors)
+            )  # closes the pages' event streams
+            return visitors
+
     monkeypatch.setattr(Limit, "allows", lambda limit, participant: True)
-    shots = Path(os.environ.get("SHOTS", tmp_path)) / study.name
-    shots.mkdir(parents=True, exist_ok=True)
-    visitors = visiting(tmp_path, study, people, games, answers, shots)
-    for visitor in visitors:
-        assert visitor.failure is None
+    for visitor in asyncio.run(visit()):
         assert (visitor.page.ending, bool(visitor.page.code)) == ("complete", True)
         assert (visitor.tab.complaints, visitor.wide) == ([], [])
-        assert steps <= {kind.split()[0] for kind in visitor.kinds}
-    assert len(list(shots.glob("*.png"))) == len(visitors[0].kinds)
+        assert steps <= set(visitor.kinds)

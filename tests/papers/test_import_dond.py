@@ -18,9 +18,9 @@ from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
 from cheaptalk.records.imports.importing import Unfit
-from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.rules import CheaptalkError
 from tests.conftest import Command
+from tests.papers.studies import report, row_of
 
 # One book, four hats, one ball; worth 0, 2, 2 to Ada and 4, 1, 2 to Ben.
 ADA, BEN = "1 0 4 2 1 2", "1 4 4 1 1 2"
@@ -215,7 +215,7 @@ def test_recipe_leaves_error_rate_empty(games: Path, store: Store) -> None:
         plain("no agreement", "disagree", began=False, messages=talk),
     )
     import_matches(read_dond([write(games, *AGREED, *lost)]), store, "people")
-    (row,) = findings(store, "people", "self-play", draws=100).tables["errors-aborts"].rows
+    row = row_of(report(store, "self-play"), "errors-aborts")
     assert row["erred"] is None
     assert (row["aborted"], row["aborted.n"]) == (50, 2)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cheaptalk.papers.gama.importer.files import FileName
 from cheaptalk.papers.gama.importer.importer import read_gama
+from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
@@ -66,14 +67,7 @@ def test_every_game_kind_is_imported(games: Path, store: Store) -> None:
     assert (importing.imported, importing.present, importing.skipped) == (8, 0, [])
     records = {record.instance_key: record for record in store.records("gama-import", bodies=True)}
     assert {id_: record.game for id_, record in records.items()} == {
-        "guess/guess_1": "guess_the_average",
-        "bar/bar_1": "el_farol_bar",
-        "dollar/dollar_1": "divide_the_dollar",
-        "goods/goods_1": "public_goods",
-        "diners/diners_1": "diners_dilemma",
-        "auction/auction_1": "sealed_bid_auction",
-        "battle/battle_1": "battle_royale",
-        "pirates/pirates_1": "pirate_game",
+        f"{kind}/{kind}_1": game for kind, game in zip(KINDS, GAMES, strict=True)
     }
     for record in records.values():
         assert record.replay().over

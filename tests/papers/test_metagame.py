@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import ModelCall, Reply
 from cheaptalk.papers.metagame.behaviour import circled
 from cheaptalk.papers.metagame.landscape import providers
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import findings
+from cheaptalk.reports.recipes.findings import Findings
 from cheaptalk.reports.recipes.parts import Drawing
 from cheaptalk.reports.recipes.tables import ReportTable
+from tests.fakes import Canned
+from tests.papers.studies import play, report, row_of
 
 STRATEGIES = ("tough", "soft", "walk", "aspire")
 STUDY: dict[str, Any] = {
@@ -32,36 +33,21 @@ STUDY: dict[str, Any] = {
     "instances": 10,
 }
 SINGLE = STUDY | {"name": "alone", "players": {"soft": STUDY["players"]["soft"]}, "instances": 1}
-OTHER_GAME: dict[str, Any] = {
-    "name": "else",
-    "games": [{"game": "bargaining"}],
-    "players": {"fair": {"strategy": "equal_split"}},
-    "instances": 2,
-}
 
 
 @pytest.fixture(scope="module")
 def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("metagame") / "store.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        for study in (STUDY, SINGLE, OTHER_GAME):
-            ct.run(ct.studies.parse_study(study, "here"), store)
+    path = play(tmp_path_factory.mktemp("metagame"), STUDY)
+    ct.run(ct.studies.parse_study(SINGLE, "here"), path)
     return path
 
 
 @pytest.fixture(scope="module")
-def tables(store_path: Path) -> dict[str, Any]:
-    with ct.Store.open(store_path) as store:
-        return findings(store, "table", "metagame", draws=200, seed=3).tables
+def results(store_path: Path) -> Findings:
+    return report(store_path, "metagame", study="table", draws=200, seed=3)
 
 
-def row(table: Any, **wanted: str) -> dict[str, Any]:
-    chosen = [pl.col(name) == value for name, value in wanted.items()]
-    values: dict[str, Any] = table.frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
-    return values
-
-
-def test_regret_and_mixture_match_bootstrap(store_path: Path, tables: dict[str, Any]) -> None:
+def test_regret_and_mixture_match_bootstrap(store_path: Path, results: Findings) -> None:
     with ct.Store.open(store_path) as store:
         game = ct.equilibrium.EmpiricalGame.of_study(
             store, "table", where=pl.col("game.rounds") == 3
@@ -69,15 +55,17 @@ def test_regret_and_mixture_match_bootstrap(store_path: Path, tables: dict[str, 
     drawn = ct.equilibrium.bootstrap_equilibrium(game, draws=200, seed=3)
     regrets = drawn.against("regret")
     for at, label in enumerate(game.labels):
-        shown = row(tables["BG4-strategies"], strategy=label)
+        shown = row_of(results, "BG4-strategies", strategy=label)
         assert shown["regret"] == pytest.approx(regrets[:, at].mean())
         assert shown["regret.error"] == pytest.approx(regrets[:, at].std(ddof=1))
         assert shown["share"] == pytest.approx(drawn.mixtures[:, at].mean())
 
 
-def test_welfare_tables_show_both_normalisations(tables: dict[str, Any]) -> None:
-    text = row(tables["BG4-welfare-as-normalised-in-the-text"], strategy="walk")
-    alone = row(tables["BG4-welfare-with-maxima-that-exclude-the-outside-options"], strategy="walk")
+def test_welfare_tables_show_both_normalisations(results: Findings) -> None:
+    text = row_of(results, "BG4-welfare-as-normalised-in-the-text", strategy="walk")
+    alone = row_of(
+        results, "BG4-welfare-with-maxima-that-exclude-the-outside-options", strategy="walk"
+    )
     assert text["NW"] == text["NW, undiscounted"]  # walking immediately incurs no discount
     assert text["NW+"] == 0.0
     assert text["EF1"] is None
@@ -85,63 +73,51 @@ def test_welfare_tables_show_both_normalisations(tables: dict[str, Any]) -> None
     assert alone["NW, of allocations"] / text["NW"] == pytest.approx(379.10 / 356.79, rel=3e-3)
 
 
-def test_soft_accepts_all_low_offers_and_tough_none(tables: dict[str, Any]) -> None:
-    of_offers = tables["low-acceptances-bad-offer-accepted"]
+def test_soft_accepts_all_low_offers_and_tough_none(results: Findings) -> None:
     for label, share in (("soft", 100.0), ("tough", 0.0)):
-        assert row(of_offers, player=label)["vs tough"] == share
-        assert row(of_offers, player=label)["vs others"] == share
-        paper = row(tables["table-12"], player=label)
+        offered = row_of(results, "low-acceptances-bad-offer-accepted", player=label)
+        assert offered["vs tough"] == offered["vs others"] == share
+        paper = row_of(results, "table-12", player=label)
         kinds = ("vs tough", "vs others")
         assert [paper[f"{of} {kind}"] for of in ("turn", "game") for kind in kinds] == [share] * 4
     for name in ("bad-acceptance-by-turn", "bad-acceptance"):
-        assert row(tables[f"low-acceptances-{name}"], player="walk")["vs tough"] in (0.0, None)
+        assert row_of(results, f"low-acceptances-{name}", player="walk")["vs tough"] in (0.0, None)
 
 
-def test_paper_tables_show_games_side_by_side_with_best_in_bold(
-    store_path: Path, tables: dict[str, Any]
-) -> None:
-    table = tables["table-5"]
+def test_paper_tables_show_games_with_best_in_bold(results: Findings) -> None:
+    table = results.tables["table-5"]
     assert table.frame["agent"].to_list() == ["aspire", "soft", "tough", "walk"]
     assert table.groups == [("", 1), ("BG4", 5), ("BG6", 5)]
     assert "BG6: \N{GREEK SMALL LETTER GAMMA} = 0.98, R = 5." in table.caption
-    regrets = tables["BG6-strategies"].frame
-    welfare = tables["BG6-welfare-as-normalised-in-the-text"].frame
-    allocated = tables["BG6-welfare-with-maxima-that-exclude-the-outside-options"].frame
-    for agent in table.frame.iter_rows(named=True):
-        of = pl.col("strategy") == agent["agent"]
-        assert agent["BG6 regret"] == regrets.row(by_predicate=of, named=True)["regret"]
-        assert agent["BG6 nw.error"] == welfare.row(by_predicate=of, named=True)["NW.error"]
-        assert agent["BG6 uw"] == allocated.row(by_predicate=of, named=True)["UW, of allocations"]
+    allocated = "welfare-with-maxima-that-exclude-the-outside-options"
+    for agent in table.rows:
+        for key, name, column in (
+            ("regret", "strategies", "regret"),
+            ("nw.error", "welfare-as-normalised-in-the-text", "NW.error"),
+            ("uw", allocated, "UW, of allocations"),
+        ):
+            source = row_of(results, f"BG6-{name}", strategy=agent["agent"])
+            assert agent[f"BG6 {key}"] == source[column]
     for key, best in (("regret", min), ("nw", max), ("nw_plus", max), ("ef1", max)):
         values = table.frame[f"BG6 {key}"].to_list()
         bold = table.frame[f"BG6 {key}.bold"].to_list()
         first = best(value for value in values if value is not None)
         assert bold == [value == first for value in values]
-    assert "table-2" not in tables  # contains only language models
+    assert "table-2" not in results.tables  # contains only language models
 
 
 def test_selected_players_form_separate_game(store_path: Path) -> None:
-    with ct.Store.open(store_path) as store:
-        shown = findings(store, "table", "metagame", draws=100, options={"players": "soft,tough"})
+    shown = report(store_path, "metagame", study="table", options={"players": "soft,tough"})
     table = shown.tables["table-5"].frame
     assert table["agent"].to_list() == ["soft", "tough"]
     assert table["BG4 regret"].min() == 0  # although neither is in the equilibrium of all four
     assert shown.tables["BG4-strategies"].frame.height == 4
 
 
-class Walkers:
-    """Models that walk away."""
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        return Reply(text='{"action": "WALK"}')
-
-
 def test_language_models_form_separate_game_without_baselines(tmp_path: Path) -> None:
     models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
     study = STUDY | {"name": "both", "players": STUDY["players"] | models, "instances": 2}
-    with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study(study, "here"), store, models=Walkers())
-        results = findings(store, "both", "metagame", draws=100)
+    results = report(play(tmp_path, study, Canned(lambda *_: '{"action": "WALK"}')), "metagame")
     assert results.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
     assert results.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
     agents = ["4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"]
@@ -150,9 +126,9 @@ def test_language_models_form_separate_game_without_baselines(tmp_path: Path) ->
     assert results.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
 
 
-def test_table_1_counts_instances_of_pairs(store_path: Path, tables: dict[str, Any]) -> None:
+def test_table_1_counts_instances_of_pairs(results: Findings) -> None:
     """Ten instances of each of the ten pairs of four strategies, including self-pairs."""
-    assert tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
+    assert results.tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
         ("BGS", "BG4", 100, 200),
         ("BGS", "BG6", 100, None),
     ]
@@ -160,9 +136,7 @@ def test_table_1_counts_instances_of_pairs(store_path: Path, tables: dict[str, A
 
 def test_printed_values_are_added_to_paper_tables(store_path: Path) -> None:
     """Walking has a printed UW of 75.0 and NW of 68.0; the paper's agents follow the study's."""
-    with ct.Store.open(store_path) as store:
-        options = {"printed": "beside"}
-        shown = findings(store, "table", "metagame", draws=100, options=options)
+    shown = report(store_path, "metagame", study="table", options={"printed": "beside"})
     table = shown.tables["table-5"]
     assert "BG4 regret.printed" in [column.key for column in table.columns]
     walk = table.frame.row(by_predicate=pl.col("agent") == "walk", named=True)
@@ -170,7 +144,7 @@ def test_printed_values_are_added_to_paper_tables(store_path: Path) -> None:
     assert table.frame["agent"].to_list()[4:6] == ["sonnet-3.7-c-5", "sonnet-3.7-c-6"]
 
 
-def test_behaviour_table_matches_records(store_path: Path, tables: dict[str, Any]) -> None:
+def test_behaviour_table_matches_records(store_path: Path, results: Findings) -> None:
     with ct.Store.open(store_path) as store:
         records = list(store.records("table", bodies=True))
     payoffs, rounds, mistaken = [], [], list[float]()
@@ -182,22 +156,23 @@ def test_behaviour_table_matches_records(store_path: Path, tables: dict[str, Any
         if {record.label("player_1"), record.label("player_2")} == {"tough"}:
             game_spec = ct.get_game("item_bargaining")
             mistaken.append(game_spec.metrics["mistakes"].of(record.result()) or 0.0)
-    shown = row(tables["behaviour"], player="aspire")
+    shown = row_of(results, "behaviour", player="aspire")
     assert shown["own"] == pytest.approx(np.mean(payoffs))
     assert shown["rounds"] == pytest.approx(np.mean(rounds))
     agreed = sum(shown[f"rounds_{how}"] * shown[f"rounds_{how}.n"] for how in ("agreed", "walked"))
     assert agreed == pytest.approx(sum(rounds))
     assert shown["own.n"] == len(payoffs) == 2 * 10 * 8
-    assert row(tables["mistakes"], player="tough")["mistakes"] == pytest.approx(np.mean(mistaken))
-    pairs = tables["behaviour-by-opponent"].frame
+    assert row_of(results, "mistakes", player="tough")["mistakes"] == pytest.approx(
+        np.mean(mistaken)
+    )
+    pairs = results.tables["behaviour-by-opponent"].frame
     assert pairs.height == 16
     for never_negative in ("own_mistakes", "rounds", "utility_given"):
         assert pairs[f"{never_negative}.low"].min() >= 0
 
 
 def test_single_player_has_tables_without_intervals(store_path: Path) -> None:
-    with ct.Store.open(store_path) as store:
-        results = findings(store, "alone", "metagame", draws=100)
+    results = report(store_path, "metagame", study="alone")
     assert results.tables["behaviour"].frame["own.low"].to_list()[0] is not None
     regret = results.tables["BG4-strategies"]
     assert regret.frame["regret"].to_list() == [0.0]
@@ -205,17 +180,7 @@ def test_single_player_has_tables_without_intervals(store_path: Path) -> None:
     assert "uses the strategy tough" in results.tables["low-acceptances-bad-acceptance"].notes[0]
 
 
-def test_other_game_shows_only_played_tables(store_path: Path) -> None:
-    with ct.Store.open(store_path) as store:
-        results = findings(store, "else", "metagame", draws=100)
-    assert list(results.tables) == ["played", "played-by-player"]
-    assert len(results.lacking) == 7
-    assert "run the preset item-bargaining-heuristics" in results.lacking["Behaviour"]
-
-
-def test_provider_tables_group_players_by_owner(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_provider_tables_group_players(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owners = {"tough": "us", "soft": "us", "walk": "them", "aspire": "them"}
     module = import_module("cheaptalk.papers.metagame.landscape")
     monkeypatch.setattr(module, "providers_of_models", lambda _: owners)

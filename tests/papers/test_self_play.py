@@ -19,16 +19,18 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
 from cheaptalk.reports.charts.chart import Line
-from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
-from cheaptalk.web.viewer.viewer import _match_filter
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
+from tests.papers.studies import count_linked, report, row_of, rows_of
+from tests.papers.studies import play as play_study
 from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
 STUDY = "steps"
+Records = list[MatchRecord]
 SPEC: dict[str, Any] = {
     "name": STUDY,
     "seed": 3,
@@ -51,25 +53,19 @@ SPEC: dict[str, Any] = {
 WEIGHTS = {"semi-competitive": 0, "cooperative": 1, "strictly competitive": -1}
 
 
-def play_study(path: Path, spec: Mapping[str, Any]) -> Store:
-    store = Store.open(path, create=True)
-    ct.run(ct.studies.parse_study(spec, "test"), store)
-    return store
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with play_study(tmp_path_factory.mktemp("steps") / "steps.sqlite", SPEC) as store:
+    with Store.open(play_study(tmp_path_factory.mktemp("steps"), SPEC)) as store:
         yield store
 
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return findings(store, STUDY, "self-play", draws=100)
+    return report(store, "self-play")
 
 
 @pytest.fixture(scope="module")
-def records(store: Store) -> list[MatchRecord]:
+def records(store: Store) -> Records:
     return list(store.records(STUDY, bodies=True))
 
 
@@ -102,16 +98,7 @@ def texts(records: Iterable[MatchRecord]) -> list[str]:
     return [action["message"] for action in actions if action.get("message")]
 
 
-def rows_of(results: Findings, table: str, **wanted: Any) -> list[dict[str, Any]]:
-    """Return the rows of a table that have these values."""
-    return [
-        row
-        for row in results.tables[table].rows
-        if all(row[key] == value for key, value in wanted.items())
-    ]
-
-
-def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[MatchRecord]) -> None:
+def test_scores_are_mean_payoffs_by_partner(results: Findings, records: Records) -> None:
     rows = rows_of(results, "scores")
     assert len(rows) == 3 * 7
     assert [row["objective"] for row in rows[::7]] == list(WEIGHTS)
@@ -129,8 +116,8 @@ def test_scores_are_mean_payoffs_by_partner(results: Findings, records: list[Mat
             assert row["theirs"] == pytest.approx(np.mean([payoff(game, other) for game in games]))
 
 
-def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
-    results: Findings, records: list[MatchRecord]
+def test_agreement_and_pareto_shares_are_of_all_matches(
+    results: Findings, records: Records
 ) -> None:
     for row in rows_of(results, "agreements", partner="itself"):
         games = matches_of(records, row, row["player"])
@@ -151,41 +138,29 @@ def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
         assert row["pareto_optimality"] == pytest.approx(100 * np.mean(best))
 
 
-def test_table_2_shows_first_and_last_iteration_with_change(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_table_2_shows_ends_of_training_with_change(results: Findings, records: Records) -> None:
     table = results.tables["before-after"]
     assert [(row["rate"], row["objective"]) for row in table.rows] == [
         (rate, objective) for rate in ("Agreement", "Pareto optimality") for objective in WEIGHTS
     ]
     assert table.caption == "Compared: self-play, iterations 0 and 10."
-    (change,) = rows_of(results, "before-after", rate="Agreement", objective="cooperative")
-    rows = [
-        rows_of(
-            results,
-            "agreements",
-            player=f"gpt-iteration-{at}",
-            objective="cooperative",
-            partner="itself",
-        )[0]
-        for at in (0, 10)
-    ]
+    change = row_of(results, "before-after", rate="Agreement", objective="cooperative")
+    cell = {"objective": "cooperative", "partner": "itself"}
+    rows = [row_of(results, "agreements", player=f"gpt-iteration-{at}", **cell) for at in (0, 10)]
     assert [change["before"], change["after"]] == [row["agreement"] for row in rows]
     assert change["change"] == pytest.approx(change["after"] - change["before"])
     by_instance: dict[str, list[float]] = {}
     for sign, row in zip((-1, 1), rows, strict=True):
         for game in matches_of(records, row, row["player"]):
             by_instance.setdefault(game.instance_key, []).append(sign * 100.0 * agreed(game))
-    moved = np.array(
-        [sum(differences) / 2 for differences in by_instance.values()]
-    )  # two matches per instance and iteration
+    moved = np.array(list(map(sum, by_instance.values()))) / 2  # two matches of each iteration
     varied = moved.std(ddof=1) > 0
     error = pytest.approx(moved.std(ddof=1) / np.sqrt(12)) if varied else None
     assert change["change.error"] == error
 
 
 def test_correlations_include_and_exclude_disagreements(
-    results: Findings, records: list[MatchRecord]
+    results: Findings, records: Records
 ) -> None:
     for row in rows_of(results, "correlations", objective="semi-competitive", partner="itself"):
         iterations, scores, kept = [], [], []
@@ -207,7 +182,7 @@ def test_correlations_include_and_exclude_disagreements(
     assert notes[0].startswith('Strictly competitive, self-play, all matches: "score" is 0.0')
 
 
-def test_inconsistency_is_share_of_moves(results: Findings, records: list[MatchRecord]) -> None:
+def test_inconsistency_is_share_of_moves(results: Findings, records: Records) -> None:
     for row in rows_of(results, "inconsistency"):
         games = matches_of(records, row, row["player"])
         metric = ct.get_game(GAME).metrics["inconsistency"].variant(False)
@@ -220,7 +195,7 @@ def test_inconsistency_is_share_of_moves(results: Findings, records: list[MatchR
         assert row["source"] == "exact check"
 
 
-def test_language_metrics_pool_all_dialogues(results: Findings, records: list[MatchRecord]) -> None:
+def test_language_metrics_pool_all_dialogues(results: Findings, records: Records) -> None:
     for row in rows_of(results, "diversity"):
         messages = texts(matches_of(records, row, row["player"]))
         assert row["vocabulary"] == vocabulary(messages)
@@ -233,9 +208,7 @@ def test_language_metrics_pool_all_dialogues(results: Findings, records: list[Ma
     assert "tokens" not in results.tables["lengths"].frame.columns
 
 
-def test_strict_competition_is_shown_by_opponent(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_strict_competition_is_shown_by_opponent(results: Findings, records: Records) -> None:
     rows = rows_of(results, "competition")
     metric = ct.get_game(GAME).metrics["inverted_proposals"].of
     assert [row["series"] for row in rows[:2]] == ["self-play", "against rival"]
@@ -255,9 +228,7 @@ def test_strict_competition_is_shown_by_opponent(
     assert list(named(agreement)) == ["self-play", "against rival", "rival"]
 
 
-def test_cross_play_is_separate_from_other_players(
-    results: Findings, records: list[MatchRecord]
-) -> None:
+def test_cross_play_is_separate_from_other_players(results: Findings, records: Records) -> None:
     rows = rows_of(results, "cross-play")
     assert len(rows) == 3 * (3 + 2)
     for row in rows:
@@ -286,37 +257,31 @@ def test_rows_link_to_their_matches(results: Findings, store: Store) -> None:
     for name in ("scores", "agreements", "lengths", "inconsistency", "competition"):
         table = results.tables[name]
         for row in table.rows:
-            lead = table.leads(row)
-            assert lead is not None
-            wanted = _match_filter(GAME, dict.fromkeys(PLAYERS, "player"), lead.query)
-            assert ct.records.store.queries.count(store, STUDY, wanted) == 24
+            assert count_linked(store, table.leads(row)) == 24
 
 
 def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Findings) -> None:
-    published = findings(store, STUDY, "self-play", as_published=True, draws=100)
+    published = report(store, "self-play", as_published=True)
     where = {"player": "gpt-iteration-10", "partner": "itself", "objective": "semi-competitive"}
-    (computed,), (released,) = (
-        rows_of(results, "agreements", **where),
-        rows_of(published, "agreements", **where),
-    )
+    computed, released = (row_of(shown, "agreements", **where) for shown in (results, published))
     assert released["agreement"] == computed["agreement"]
     assert released["pareto_optimality"] < computed["pareto_optimality"]
 
 
 def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
     spec = SPEC | {"name": "judged", "instances": 4, "repeats": 1, "games": [{"game": GAME}]}
-    with play_study(tmp_path / "judged.sqlite", spec) as store:
-        lacking = findings(store, "judged", "self-play", draws=100).lacking["Judges"]
+    with Store.open(play_study(tmp_path, spec)) as store:
+        lacking = report(store, "self-play").lacking["Judges"]
         assert "no judge has used the rubric hallucination" in lacking
         ct.judge(store, "judged", judge_of(), models=always("false value"))
-        results = findings(store, "judged", "self-play", draws=100)
+        results = report(store, "self-play")
         agreement = ct.judges.agreements(store, "judged")[0]
         sheet = tmp_path / "sheet.csv"
         ct.judges.write_sheet(store, "judged", judge_of().rubric, sheet, sample=20)
         filled = sheet.read_text(encoding="utf-8").replace(",,\n", ",consistent,\n")
         sheet.write_text(filled.replace(",,\r\n", ",consistent,\r\n"), encoding="utf-8")
         ct.judges.import_labels(store, "judged", judge_of().rubric, sheet, by="hand")
-        by_hand = findings(store, "judged", "self-play", draws=100)
+        by_hand = report(store, "self-play")
     (row,) = rows_of(results, "judges")
     assert row["judge"] == "hallucination by vllm/judge"
     assert row["alike"] == pytest.approx(100 * agreement.precision.part / agreement.items)
@@ -356,7 +321,7 @@ def with_people(number: int) -> Iterator[ForeignGame]:
 def test_people_have_separate_series(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
         import_matches(Collection("mine", "here", with_people(24)), store, "people")
-        results = findings(store, "people", "self-play", draws=100)
+        results = report(store, "self-play")
         records = list(store.records("people", bodies=True))
     rows = rows_of(results, "scores")
     assert [(row["player"], row["series"]) for row in rows] == [
@@ -383,9 +348,8 @@ def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
         game._replace(seats=dict.fromkeys(PLAYERS, ImportedSeat(imported="mine", person=True)))
         for game in with_people(4)
     )
-    with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        import_matches(Collection("mine", "here", games), store, "people")
-        results = findings(store, "people", "self-play", draws=100)
+    import_matches(Collection("mine", "here", games), tmp_path / "people.sqlite", "people")
+    results = report(tmp_path / "people.sqlite", "self-play")
     (row,) = rows_of(results, "scores")
     assert (row["player"], row["partner"], row["own.n"]) == ("human", "itself", 4)
     assert rows_of(results, "diversity")[0]["matches"] == 4
@@ -410,9 +374,7 @@ def test_errors_and_tokens_are_counted_for_models(tmp_path: Path) -> None:
         "pairing": [["m", "m"], ["n", "n"]],
         "instances": 3,
     }
-    with Store.open(tmp_path / "clumsy.sqlite", create=True) as store:
-        ct.run(ct.studies.parse_study(spec, "test"), store, models=Canned(answer))
-        results = findings(store, "clumsy", "self-play", draws=100)
+    results = report(play_study(tmp_path, spec, Canned(answer)), "self-play")
     model, scripted = rows_of(results, "errors-aborts")
     assert model["erred"] == pytest.approx(100 * 2 / 3)
     assert (scripted["erred"], scripted["aborted"]) == (0, 0)
@@ -428,28 +390,20 @@ def test_unreadable_and_silent_dialogues_are_explained(tmp_path: Path) -> None:
         "players": {"m": {"model": "vllm/m"}},
         "pairing": "self",
     }
-    study = ct.studies.parse_study(spec, "test")
-    with Store.open(tmp_path / "idle.sqlite", create=True) as store:
-        ct.run(study, store, models=Canned(lambda *_: json.dumps({"message": "Well..."})))
-        ct.judge(store, "idle", judge_of(), models=always("consistent"))
-        lacking = findings(store, "idle", "self-play", draws=100).lacking["Judges"]
+    idle = play_study(tmp_path, spec, Canned(lambda *_: json.dumps({"message": "Well..."})))
+    ct.judge(idle, "idle", judge_of(), models=always("consistent"))
+    lacking = report(idle, "self-play").lacking["Judges"]
     assert lacking.startswith("the exact check has no verdicts on the judged moves")
-    with Store.open(tmp_path / "mute.sqlite", create=True) as store:
-        ct.run(study, store, models=Canned(lambda *_: REFUSAL))
-        silent = findings(store, "idle", "self-play", draws=100)
+    silent = report(play_study(tmp_path / "mute", spec, Canned(lambda *_: REFUSAL)), "self-play")
     assert silent.lacking["Vocabulary and entropy"] == "the self-play dialogues contain no messages"
     assert [row["aborted"] for row in rows_of(silent, "errors-aborts")] == [100]
 
 
 def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
-    players = {name: {"strategy": name} for name in ("honest", "fair", "greedy")}
-    spec = {
-        "name": "three",
-        "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
-        "players": players,
-    }
-    with play_study(tmp_path / "three.sqlite", spec) as store:
-        table = findings(store, "three", "self-play", draws=100).tables["scores"]
+    players = {name: name for name in ("honest", "fair", "greedy")}
+    games = [{"game": GAME, "fixed": {"objective": "comp"}}]
+    spec = {"name": "three", "games": games, "players": players}
+    table = report(play_study(tmp_path, spec), "self-play").tables["scores"]
     leads = {row["partner"]: table.leads(row) for row in table.rows}
     assert leads["others"] is None
     assert leads["itself"] is not None
@@ -491,25 +445,10 @@ def test_small_studies_show_available_parts(tmp_path: Path) -> None:
     tiny = {"name": "tiny", "games": [{"game": GAME}], "players": {"a": "honest"}}
     for number, (changed, lacking) in enumerate(TINY):
         spec = tiny | {"pairing": "self"} | changed
-        with play_study(tmp_path / f"{number}.sqlite", spec) as store:
-            results = findings(store, "tiny", "self-play", draws=100)
-            write_findings(results, tmp_path / "tiny.html")
+        results = report(play_study(tmp_path / f"{number}", spec), "self-play")
+        write_findings(results, tmp_path / "tiny.html")
         assert set(results.lacking) == lacking | {"Cross-play", "Judges"}
         assert {"scores", "agreements", "errors-aborts"} <= set(results.tables)
         page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
         assert "NaN" not in str(results)
         assert all(reason in page for reason in results.lacking.values())
-
-
-def test_other_game_is_explained(tmp_path: Path) -> None:
-    spec = {
-        "name": "other",
-        "games": [{"game": "bargaining"}],
-        "players": {"a": {"strategy": "linear"}},
-    }
-    with play_study(tmp_path / "other.sqlite", spec) as store:
-        results = findings(store, "other", "self-play", draws=100)
-    assert list(results.tables) == ["played", "played-by-player"]
-    assert set(results.lacking.values()) == {
-        "no match of deal_or_no_deal has finished; run the preset self-play"
-    }

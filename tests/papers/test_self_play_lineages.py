@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.reports.recipes.findings import Findings, findings
-from tests.papers.test_self_play import GAME, play_study, rows_of
+from cheaptalk.reports.recipes.findings import Findings
+from tests.papers.studies import play, report, rows_of
+from tests.papers.test_self_play import GAME
 from tests.reports.marks import named
 
 
@@ -31,8 +32,7 @@ def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             ),
         ],
     }
-    with play_study(tmp_path_factory.mktemp("lineages") / "two.sqlite", spec) as store:
-        return findings(store, "two", "self-play")
+    return report(play(tmp_path_factory.mktemp("lineages"), spec), "self-play")
 
 
 def test_strict_competition_has_chart_per_opponent(lineages: Findings) -> None:
@@ -65,8 +65,7 @@ def test_lineages_have_separate_lines_and_uneven_counts_are_noted(tmp_path: Path
         {"game": GAME, "pairing": [["a-iteration-0"] * 2], "fixed": {"turns": 40}},
     ]
     spec = {"name": "two", "games": games, "players": players, "instances": 3}
-    with play_study(tmp_path / "two.sqlite", spec) as store:
-        results = findings(store, "two", "self-play", draws=100)
+    results = report(play(tmp_path, spec), "self-play")
     drawn = named(results.charts["scores-figure"].panels[0])
     assert list(drawn) == ["a, self-play", "b, self-play"]
     assert [row["lineage"] for row in results.tables["before-after"].rows] == ["a", "b"] * 2

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.records import Status, Store
-from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.records import Store
+from cheaptalk.reports.recipes.findings import Findings
+from tests.papers.studies import play, report
 from tests.participants import People
 from tests.reports.marks import boxes
 
@@ -21,56 +22,33 @@ CENTS_PER_POINT = {0.0: 20, 1.0: 10}
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Three participants with two, two and one dialogues with scripts, and one who leaves."""
-    with Store.open(tmp_path_factory.mktemp("people") / "s.sqlite", create=True) as store:
-        ct.run(
-            ct.Study(
-                name=STUDY,
-                seed=3,
-                games=[{"game": "deal_or_no_deal", "grid": {"objective": ["self", "coop"]}}],
-                players={"human": {"strategy": "honest"}, "model": {"strategy": "fair"}},
-                pairing=[["human", "model"]],
-                instances=3,
-            ),
-            store,
-        )
-        people = People(store, STUDY)
-        matches = list(store.records(STUDY))
-        for number, group in enumerate((matches[:2], matches[2:4], matches[4:5])):
-            plays: list[dict[str, Any]] = []
-            for match in group:
-                assert match.status is Status.FINISHED
-                assert match.payoffs is not None
-                score = match.payoffs["player_1"]
-                cents = 10 + round(CENTS_PER_POINT[match.parameters["objective"]] * score)
-                plays.append(
-                    {
-                        "game": "deal_or_no_deal",
-                        "state": "finished",
-                        "match_id": match.id,
-                        "seat": "player_1",
-                        "payoff": score,
-                        "cents": cents,
-                    }
-                )
-            if number == 2:
-                plays.append(
-                    {
-                        "game": "deal_or_no_deal",
-                        "state": "partner_left",
-                        "cents": 25,
-                        "match_id": matches[5].id,
-                        "seat": "player_1",
-                    }
-                )
-            pay = {f"game_{at}": play["cents"] for at, play in enumerate(plays)}
-            people.come("end", "complete", [], plays, base=100, **pay)
+    study = {
+        "name": STUDY,
+        "seed": 3,
+        "instances": 3,
+        "games": [{"game": "deal_or_no_deal", "grid": {"objective": ["self", "coop"]}}],
+        "players": {"human": {"strategy": "honest"}, "model": {"strategy": "fair"}},
+        "pairing": [["human", "model"]],
+    }
+    game: dict[str, Any] = {"game": "deal_or_no_deal", "seat": "player_1"}
+    with Store.open(play(tmp_path_factory.mktemp("people"), study)) as store:
+        people, plays = People(store, STUDY), []
+        for match in store.records(STUDY):
+            score = (match.payoffs or {})["player_1"]
+            cents = 10 + round(CENTS_PER_POINT[match.parameters["objective"]] * score)
+            result = {"state": "finished", "payoff": score, "cents": cents}
+            plays.append(game | {"match_id": match.id} | result)
+        plays[5] |= {"state": "partner_left", "payoff": None, "cents": 25}
+        for played in (plays[:2], plays[2:4], plays[4:]):
+            pay = {f"game_{at}": play["cents"] for at, play in enumerate(played)}
+            people.come("end", "complete", [], played, base=100, **pay)
         people.come("lobby", "timed_out", [], [{"game": "deal_or_no_deal", "state": "timed_out"}])
         yield store
 
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return findings(store, STUDY, "self-play", draws=100, options={"printed": "beside"})
+    return report(store, "self-play", options={"printed": "beside"})
 
 
 def earnings(store: Store) -> list[list[int]]:
@@ -126,15 +104,7 @@ def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findin
 
 
 def test_study_without_people_omits_pay_part(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.sqlite", create=True) as store:
-        ct.run(
-            ct.Study(
-                name=STUDY,
-                games=[{"game": "deal_or_no_deal"}],
-                players={"one": "fair"},
-                pairing="self",
-            ),
-            store,
-        )
-        results = findings(store, STUDY, "self-play", draws=100)
+    players = {"one": "fair"}
+    study = {"name": STUDY, "games": [{"game": "deal_or_no_deal"}], "players": players}
+    results = report(play(tmp_path, study, pairing="self"), "self-play")
     assert "Participants and pay" not in [part.part.title for part in results.parts]

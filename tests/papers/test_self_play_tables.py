@@ -14,9 +14,9 @@ from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
-from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, play
+from tests.papers.studies import report
 
 OBJECTIVES = {"semi-competitive": 0.0, "cooperative": 1.0, "strictly competitive": -1.0}
 
@@ -49,7 +49,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def compute_tables(store: Store, **options: str) -> dict[str, ReportTable]:
-    return findings(store, "trained", "self-play", draws=100, options=options).tables
+    return report(store, "self-play", options=options).tables
 
 
 def test_table_2_has_paper_columns_and_computed_values(store: Store) -> None:

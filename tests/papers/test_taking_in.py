@@ -115,9 +115,7 @@ def test_treatment_is_part_of_player_label() -> None:
 # The command
 
 
-def test_command_reports_imported_and_skipped_games(
-    cheaptalk: Command, games: Path, tmp_path: Path
-) -> None:
+def test_command_reports_imported_and_skipped(cheaptalk: Command, games: Path) -> None:
     write_all(games)
     done = cheaptalk("store", "import", "glee", str(games), "--json")
     assert done.status == 0, done.err
@@ -176,9 +174,7 @@ def write_greeting(games: Path, name: str) -> None:
     write(games, name, bargaining(), OFFERS, rows)
 
 
-def test_names_are_redacted_unless_kept_with_a_warning(
-    cheaptalk: Command, games: Path, store: Store
-) -> None:
+def test_names_are_redacted_unless_kept(cheaptalk: Command, games: Path, store: Store) -> None:
     write_greeting(games, "Zelda")
     quiet = cheaptalk("store", "import", "glee", str(games))
     assert "1 name redacted" in quiet.out

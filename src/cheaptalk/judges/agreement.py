@@ -30,6 +30,7 @@ ENOUGH = 10
 VerdictTables = NDArray[np.int64]
 """Counts by instance, reference verdict (rows) and judge's verdict (columns)."""
 Cells = NDArray[np.bool_]
+"""A mask that selects cells of such a table."""
 TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 """A function that returns a number for each table; NaN if undefined."""
 CHECK = "exact check"
@@ -199,7 +200,7 @@ def _compare(
     reference_finds, judge_finds = np.meshgrid(is_find, is_find, indexing="ij")
     all_cells = np.full_like(judge_finds, True)
     weighted = rubric.scale is not None
-    weights = _weights(labels, squared=weighted)
+    weighted_kappa = partial(kappa, weights=_weights(labels, squared=weighted))
     share = partial(_share, tables, seed=seed)
     items, table = sum(map(len, judged.values())), tables.sum(axis=0)
     return Agreement(
@@ -211,7 +212,7 @@ def _compare(
         len(matches),
         items - int(table.sum()),
         weighted,
-        interval(tables, partial(kappa, weights=weights), partial(_count, cells=all_cells), seed),
+        interval(tables, weighted_kappa, seed),
         share(np.eye(len(labels), dtype=bool), all_cells),
         share(reference_finds & judge_finds, judge_finds),
         share(reference_finds & judge_finds, reference_finds),
@@ -221,25 +222,17 @@ def _compare(
 
 def _share(tables: VerdictTables, numerator: Cells, denominator: Cells, *, seed: int) -> Share:
     """Return the ratio of the item counts in two sets of table cells, with a bootstrap interval."""
-    count_numerator, count_denominator = (
-        partial(_count, cells=cells) for cells in (numerator, denominator)
-    )
 
     def value(resamples: NDArray[Any]) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return count_numerator(resamples) / count_denominator(resamples)
+            return _totals(resamples * numerator) / _totals(resamples * denominator)
 
-    table = tables.sum(axis=0)
-    return Share(
-        int(table[numerator].sum()),
-        int(table[denominator].sum()),
-        interval(tables, value, count_denominator, seed),
-    )
+    part, whole = (int((tables * cells).sum()) for cells in (numerator, denominator))
+    return Share(part, whole, interval(tables * denominator, value, seed))
 
 
-def _count(tables: NDArray[Any], cells: Cells) -> NDArray[np.float64]:
-    counts: NDArray[np.float64] = tables[:, cells].sum(axis=1, dtype=float)
-    return counts
+def _totals(tables: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(tables.sum(axis=(1, 2), dtype=float))
 
 
 def _weights(labels: Sequence[object], *, squared: bool) -> NDArray[np.float64]:
@@ -262,9 +255,7 @@ def kappa(tables: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.floa
     return value
 
 
-def interval(
-    tables: NDArray[Any], statistic: TableStatistic, counts: TableStatistic, seed: int
-) -> Interval:
+def interval(tables: NDArray[Any], statistic: TableStatistic, seed: int) -> Interval:
     """Return a statistic of the summed tables, with its 95 % bootstrap interval.
 
     The bootstrap draws 2,000 samples of instances, because verdicts on the same instance are
@@ -274,22 +265,19 @@ def interval(
     samples have the same value.
 
     Args:
-        tables: shape (instances, labels, labels).
+        tables: counts of the relevant items, shape (instances, labels, labels).
         statistic: the statistic of each table.
-        counts: the number of relevant items of each table.
         seed: seed of the bootstrap.
     """
     value = float(statistic(tables.sum(axis=0)[None])[0])
-    instances = int(np.count_nonzero(counts(tables)))
+    instances = int(np.count_nonzero(_totals(tables)))
     if np.isnan(value):
         return Interval(None, None, None, instances)
-    if instances < ENOUGH:
-        return Interval(value, None, None, instances)
-    samples = _resampled(tables, statistic, np.random.default_rng(seed))
-    low, high = percentiles(samples)
-    if high - low < 1e-12:
-        return Interval(value, None, None, instances)
-    return Interval(value, float(low), float(high), instances)
+    if instances >= ENOUGH:
+        low, high = percentiles(_resampled(tables, statistic, np.random.default_rng(seed)))
+        if high - low >= 1e-12:
+            return Interval(value, float(low), float(high), instances)
+    return Interval(value, None, None, instances)
 
 
 def _resampled(
@@ -357,17 +345,12 @@ def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliabilit
         groups[rubric.name, tuple(rubric.labels)][key] = rubric
     instances, results = instances_of(store, study), []
     for (name, labels), judges in groups.items():
-        if len(judges) < 2:
-            continue
         verdicts = [valid_verdicts(store, study, key) for key in judges]
         tables, items = coincidences_by_instance(verdicts, labels, instances)
-        if not items:
-            continue
         scale = next(iter(judges.values())).scale
         metrics: tuple[Metric, ...] = ("nominal",) if scale is None else ("interval", "ordinal")
-        for metric in metrics:
-            statistic = partial(krippendorff_alpha, metric=metric)
-            alpha = interval(tables, statistic, _ratings, seed)
+        for metric in metrics if items else ():
+            alpha = interval(tables, partial(krippendorff_alpha, metric=metric), seed)
             ratings = round(float(tables.sum()))
             results.append(Reliability(name, tuple(judges), metric, items, ratings, alpha))
     return results
@@ -435,7 +418,3 @@ def krippendorff_alpha(tables: NDArray[Any], metric: Metric) -> NDArray[np.float
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha: NDArray[np.float64] = 1 - (totals.sum(axis=1) - 1) * observed / expected
     return np.where(expected > 0, alpha, np.nan)
-
-
-def _ratings(tables: NDArray[Any]) -> NDArray[np.float64]:
-    return np.asarray(tables.sum(axis=(1, 2), dtype=float))

@@ -9,7 +9,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.judgements import VERDICT_KINDS, judge_cost, judged_items
+from cheaptalk.records.judgements import judge_cost, judged_items
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
 from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, reasoning_assumed
@@ -89,15 +89,11 @@ def estimate_judging(
     read = evenly(ids, READ)
     before = invalid = items = prompt_characters = 0
     for subject in subjects(store, study, by.rubric, read):
-        for item in subject.items():
-            kind = kinds.get((subject.id, item.name))
-            if kind in VERDICT_KINDS:
-                before += 1
-            elif kind is not None and not again:
-                invalid += 1
-            else:
-                items += 1
-                prompt_characters += characters(by.call(by.messages(item)))
+        pending, judged, invalid_kinds = subject.by_verdict(kinds, again=again)
+        before += judged
+        invalid += invalid_kinds.total()
+        items += len(pending)
+        prompt_characters += sum(characters(by.call(by.messages(item))) for item in pending)
     share = len(ids) / len(read)
     items, prompt_characters = round(items * share), round(prompt_characters * share)
     low, high = (Load(items, prompt_characters, answered=items * length) for length in VERDICT)

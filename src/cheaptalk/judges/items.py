@@ -1,6 +1,7 @@
 """Items for judges: moves, seats, matches or survey answers, as readable text."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -8,8 +9,9 @@ import polars as pl
 
 from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges.rubrics import Rubric
+from cheaptalk.players import Kind
 from cheaptalk.records import Line, MatchRecord, Store, text_of, transcript
-from cheaptalk.records.judgements import answers_id
+from cheaptalk.records.judgements import VERDICT_KINDS, answers_id
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.styles.writing import escaped
@@ -65,10 +67,10 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
     return [Item("match", 0, "", _quoted(lines), "the whole match")] if spoken else []
 
 
-def answer_item(name: str, seat: str, question: str, text: str) -> Item:
+def answer_item(name: str, question: str, text: str) -> Item:
     """Return a free-text survey answer, with its question, as an item to judge."""
     seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(escaped(text))}"
-    return Item(name, 0, seat, seen, "the person's answer")
+    return Item(name, 0, name, seen, "the person's answer")
 
 
 def _move(lines: Iterable[Line], request: int, seat: str) -> Item:
@@ -152,7 +154,7 @@ def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]
     items_by_person: dict[str, list[Item]] = {}
     for row in responses.filter(pl.col("participant").is_in(list(eligible))).iter_rows(named=True):
         items = [
-            answer_item(name, name, capital(name), row[name])
+            answer_item(name, capital(name), row[name])
             for name in texts
             if row[name] is not None and row[name].strip()
         ]
@@ -171,6 +173,25 @@ class Subject(NamedTuple):
 
     id: str
     items: Callable[[], list[Item]]
+
+    def by_verdict(
+        self, kinds: Mapping[tuple[str, str], Kind], *, again: bool
+    ) -> tuple[list[Item], int, Counter[Kind]]:
+        """Return the items to judge, and the numbers of valid and of invalid earlier verdicts.
+
+        ``kinds`` are those of earlier verdicts, by subject and item. If ``again``, items with an
+        invalid verdict are judged again.
+        """
+        pending, judged, invalid = [], 0, Counter[Kind]()
+        for item in self.items():
+            kind = kinds.get((self.id, item.name))
+            if kind in VERDICT_KINDS:
+                judged += 1
+            elif kind is None or again:
+                pending.append(item)
+            else:
+                invalid[kind] += 1
+        return pending, judged, invalid
 
 
 def subjects(

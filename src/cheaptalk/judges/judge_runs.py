@@ -169,7 +169,7 @@ def judge(
     known_prices = _prices(by, budget, models, prices)
     with open_cache(cache) as call_cache, store.writing():
         register_judge(store, by.digest, by.written)
-        run = _JudgingRun(store, study, by, ids, progress, stop or Event(), again=again)
+        run = _JudgingRun(store, study, by, ids, progress, stop or Event(), again)
         spent = judge_cost(store, by.digest, study)
         budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
         opened = open_dispatcher(
@@ -199,30 +199,22 @@ def _prices(by: Judge, budget: Cap, models: Models | None, prices: Prices | None
     return known_prices
 
 
+@dataclass
 class _JudgingRun:
-    def __init__(
-        self,
-        store: Store,
-        study: str,
-        by: Judge,
-        ids: Sequence[str],
-        report: Callable[[Judging], None],
-        stop: Event,
-        *,
-        again: bool,
-    ) -> None:
-        self.stop = stop
-        self.store = store
-        self.study = study
-        self.study_id = store.study_id(study)
-        self.by = by
-        self.chosen = ids
-        self.report = report
-        self.again = again
-        self.state = Judging(len(ids), unresolved=mark_unresolved(store))
-        self.control = Control(store.backend.mailbox, study, self.matches)
-        self.dispatcher: Dispatcher | None = None
-        self.known = judged_items(store, study, by.digest)
+    store: Store
+    study: str
+    by: Judge
+    ids: Sequence[str]
+    report: Callable[[Judging], None]
+    stop: Event
+    again: bool
+    dispatcher: Dispatcher | None = None
+
+    def __post_init__(self) -> None:
+        self.study_id = self.store.study_id(self.study)
+        self.state = Judging(len(self.ids), unresolved=mark_unresolved(self.store))
+        self.control = Control(self.store.backend.mailbox, self.study, self.matches)
+        self.known = judged_items(self.store, self.study, self.by.digest)
 
     def matches(self) -> MatchCounts:
         return MatchCounts(self.state.matches, self.state.done, self.state.failed, verb="judged")
@@ -232,12 +224,12 @@ class _JudgingRun:
     ) -> None:
         async with opened as dispatcher, self.control.minding(dispatcher, self.report_state):
             self.dispatcher = dispatcher
-            items = subjects(self.store, self.study, self.by.rubric, self.chosen)
+            items = subjects(self.store, self.study, self.by.rubric, self.ids)
             await dispatcher.work_on(items, partial(self.judge_subject, dispatcher=dispatcher))
         self.state.halted, self.state.short = dispatcher.halted, budget_tracker.short
         self.state.uncountable = budget_tracker.uncountable
         self.state.spent = budget_tracker.spent
-        if not self.state.kinds and self.state.done == len(self.chosen):
+        if not self.state.kinds and self.state.done == len(self.ids):
             counts = self.state.before, self.state.invalid_before
             self.state.nothing = why_nothing(self.by.rubric, *counts)
         if dispatcher.halted == INTERRUPTED:
@@ -254,7 +246,10 @@ class _JudgingRun:
         try:
             caller = Caller(ledger_id(self.by.digest, subject.id), dispatcher, subject.id)
             is_complete = True
-            for item in self.pending(subject):
+            pending, judged, invalid = subject.by_verdict(self.known, again=self.again)
+            state.before += judged
+            state.kinds_before += invalid
+            for item in pending:
                 is_complete &= await self.judge_item(subject, item, caller, dispatcher)
             state.done += is_complete
             state.failed += not is_complete
@@ -264,18 +259,6 @@ class _JudgingRun:
             state.problems[str(mismatch)] += 1
             state.failed += 1
         self.report(state)
-
-    def pending(self, subject: Subject) -> list[Item]:
-        items = []
-        for item in subject.items():
-            kind = self.known.get((subject.id, item.name))
-            if kind in VERDICT_KINDS:
-                self.state.before += 1
-            elif kind is None or self.again:
-                items.append(item)
-            else:
-                self.state.kinds_before[kind] += 1
-        return items
 
     async def judge_item(
         self, subject: Subject, item: Item, caller: Caller, dispatcher: Dispatcher
@@ -352,8 +335,7 @@ def code_answers(
     """
     known_prices = _prices(by, budget, models, prices)
     items = {
-        digest(question, text): answer_item("answer", "judge", question, text)
-        for text in answers.values()
+        digest(question, text): answer_item("judge", question, text) for text in answers.values()
     }
     with store.writing():
         mark_unresolved(store)

@@ -23,6 +23,7 @@ from cheaptalk.styles import IllegalMove, Unparsable
 from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
+"""Default number of attempts per item."""
 SETTINGS = ("model", "tries", "deadline", "refusals", *ModelSettings.model_fields)
 CUT_OFF = "the reply was cut off before its answer"
 BRIEFING = """\

@@ -17,7 +17,8 @@ from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.judges.verdicts import label
 from cheaptalk.players import Kind
-from cheaptalk.records import Store, digest, digest_key
+from cheaptalk.records import Store, digest
+from cheaptalk.records.identity import written_judge_digest
 from cheaptalk.records.judgements import (
     Judgement,
     instances_of,
@@ -118,8 +119,11 @@ def import_labels(
             unknown = suggest(row["verdict"], rubric.labels)
             raise CheaptalkError(f"{path}, row {number}: {rubric.name} has no verdict {unknown}")
     _check_exist(store, study, rubric, path, filled)
-    written = hand_judge(rubric, by)
-    key = digest("judge", digest_key(written))
+    written = {
+        "rubric": rubric.model_dump(mode="json", exclude_none=True),
+        "model": {"model": by, "person": True},
+    }
+    key = written_judge_digest(written)
     before = {
         (judgement.match_id, judgement.item): label(judgement.verdict or {})
         for judgement in _judgements(store, study, rubric)
@@ -133,16 +137,13 @@ def import_labels(
             )
     new_rows = [row for _, row in filled if (row["match_id"], row["item"]) not in before]
     with store.writing():
-        _store(store, study, key, written, new_rows)
+        register_judge(store, key, written)
+        study_id = store.study_id(study)
+        with store.transaction() as connection:
+            for row in new_rows:
+                judgement = _judgement(key, row, scored=rubric.scale is not None)
+                write_judgement(connection, study_id, judgement, [])
     return Labels(len(new_rows), len(filled) - len(new_rows), len(rows) - len(filled))
-
-
-def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
-    """Define an annotator as a judge, in JSON-compatible form."""
-    return {
-        "rubric": rubric.model_dump(mode="json", exclude_none=True),
-        "model": {"model": by, "person": True},
-    }
 
 
 def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[tuple[str, str]]:
@@ -211,20 +212,8 @@ def _check_exist(
             )
 
 
-def _store(
-    store: Store,
-    study: str,
-    key: str,
-    written: Mapping[str, Any],
-    rows: Sequence[Mapping[str, str]],
-) -> None:
-    register_judge(store, key, written)
-    study_id = store.study_id(study)
-    scored = "scale" in written["rubric"]
-    with store.transaction() as connection:
-        for row in rows:
-            match, item, verdict = row["match_id"], row["item"], row["verdict"]
-            answer: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
-            answer |= {"reason": row.get("reason", "")}
-            judgement = Judgement(match, key, item, Kind.OK, answer, [], time.time())
-            write_judgement(connection, study_id, judgement, [])
+def _judgement(judge: str, row: Mapping[str, str], *, scored: bool) -> Judgement:
+    verdict = row["verdict"]
+    answer: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
+    answer |= {"reason": row.get("reason", "")}
+    return Judgement(row["match_id"], judge, row["item"], Kind.OK, answer, [], time.time())

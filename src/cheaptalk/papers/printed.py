@@ -113,19 +113,14 @@ def selected_labels(evidence: Evidence, labels: Sequence[str]) -> list[str]:
     if option is None:
         return list(labels)
     if option == LLMS:
-        models = evidence.once(_models)
-        return [label for label in labels if label in models]
+        recorded = specs_of(evidence.store, evidence.study)
+        specs = evidence.players or {label: versions[0] for label, versions in recorded.items()}
+        return [label for label in labels if specs.get(label, {}).get("model")]
     selected = [label.strip() for label in option.split(",")]
     for label in selected:
         if label not in labels:
             raise CheaptalkError(f"option {PLAYERS}: no player {suggest(label, list(labels))}")
     return [label for label in labels if label in selected]
-
-
-def _models(evidence: Evidence) -> set[str]:
-    recorded = specs_of(evidence.store, evidence.study)
-    specs = evidence.players or {label: versions[0] for label, versions in recorded.items()}
-    return {label for label, spec in specs.items() if spec.get("model")}
 
 
 def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:

@@ -12,7 +12,7 @@ from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.papers.printed import paper_table, position, selected_labels
-from cheaptalk.records import MatchRecord, line_up
+from cheaptalk.records import line_up
 from cheaptalk.records.descriptions import query_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -33,6 +33,7 @@ POPULATIONS = {
 }
 """The paper's names of populations, in the paper's order, by label in roster and preset."""
 BETWEEN = " / "
+"""The separator between labels in the name of a population."""
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
 """The columns that describe the match of a row in every frame."""
 MOVE = {"match_id": pl.String, "turn": pl.Int64, "player": pl.String}
@@ -166,7 +167,7 @@ def _turns_and_decisions(
     judged: list[tuple[Any, ...]] = []
     for record in evidence.records([GAME]):
         if record.id in matches:
-            outcome = outcome_of(record)
+            outcome = Trading.model_validate(record.outcome)
             rows = zip(outcome.turns, proposed(outcome), surplus_by_turn(outcome), strict=True)
             for number, (turn, proposal, surplus) in enumerate(rows, 1):
                 label, offer = record.label(turn.proposer), turn.proposal
@@ -178,11 +179,6 @@ def _turns_and_decisions(
                 judged.append((record.id, decision.turn, label, decision.part, decision.regret))
     turn_frame = pl.DataFrame(turns, schema=TURN, orient="row")
     return turn_frame, pl.DataFrame(judged, schema=DECISION, orient="row")
-
-
-def outcome_of(record: MatchRecord) -> Trading:
-    """Return the outcome of a finished game."""
-    return Trading.model_validate(record.outcome)
 
 
 def _population(labels: Sequence[str | None]) -> str:

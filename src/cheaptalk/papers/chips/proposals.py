@@ -11,7 +11,7 @@ from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Shown
-from cheaptalk.reports.recipes.tables import ERROR, ReportTable
+from cheaptalk.reports.recipes.tables import ERROR
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics.columns import with_matching
 
@@ -20,6 +20,7 @@ BINS = 40
 STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Possible bar widths in dollars; the narrowest that fits is used."""
 OCTAVE = 4
+"""The number of bars per doubling of a ratio."""
 TAIL = 0.005
 """The minimum share of proposals in the outermost bar on each side."""
 GAIN, RATIO = pl.col("gain"), pl.col("ratio")
@@ -34,7 +35,7 @@ KINDS = {
 
 
 class BarScale(NamedTuple):
-    """The bars of a histogram, from index ``low`` to ``high``.
+    """The bars of a histogram, from index ``low`` to ``high``; ``width`` is in units of the axis.
 
     If ``centred``, an index marks the middle of a bar, and otherwise the left end.
     """
@@ -44,10 +45,10 @@ class BarScale(NamedTuple):
     width: float
     centred: bool
 
-    @property
-    def middles(self) -> list[float]:
-        shift = 0.0 if self.centred else 0.5
-        return [(index + shift) * self.width for index in range(self.low, self.high + 1)]
+    def ends(self, index: int) -> tuple[float, float]:
+        """Return the left and the right end of a bar."""
+        start = index - 0.5 * self.centred
+        return start * self.width, (start + 1) * self.width
 
 
 def table_5(evidence: Evidence) -> Iterator[Shown]:
@@ -80,19 +81,16 @@ def table_5(evidence: Evidence) -> Iterator[Shown]:
     yield first
     if players := shown(evidence, data.players):
         rows = paper_rows(frame, players, "player")
-        yield _table_5(evidence, rows.sort(*data.order("variant"), maintain_order=True))
+        numbers = (
+            column
+            for key in ("gain", "ratio")
+            for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
+        )
+        variant = pl.col("variant").str.replace_all(" colours", "-chip", literal=True)
+        outcome = pl.col("outcome").str.to_titlecase()
+        rows = rows.sort(*data.order("variant"), maintain_order=True)
+        yield table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
     yield last
-
-
-def _table_5(evidence: Evidence, rows: pl.DataFrame) -> ReportTable:
-    numbers = (
-        column
-        for key in ("gain", "ratio")
-        for column in (key, pl.col(f"{key}_sd").alias(f"{key}{ERROR}"), f"{key}_median")
-    )
-    variant = pl.col("variant").str.replace_all(" colours", "-chip", literal=True)
-    outcome = pl.col("outcome").str.to_titlecase()
-    return table(evidence, "table-5", rows.select(variant, "player", outcome, *numbers))
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
@@ -184,19 +182,14 @@ def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bo
     outcome, sign = ("accepted", -1) if accepted else ("rejected", 1)
     boxes = []
     for index, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():
-        middle = scale.middles[index - scale.low]
-        ends = (middle - scale.width / 2, middle + scale.width / 2)
         text = f"{share:.1%} {outcome}, {counted(n, 'proposal')}\n{_within(scale, index)}"
-        boxes.append(Box(ends, (row, row + sign * height), text))
+        boxes.append(Box(scale.ends(index), (row, row + sign * height), text))
     return Boxes(boxes, outcome, 0 if accepted else 1)
 
 
 def _within(scale: BarScale, index: int) -> str:
-    ends = [(index + side - (0.5 if scale.centred else 0)) * scale.width for side in (0, 1)]
-    if scale.centred:
-        low, high = (_terms(2.0**end) for end in ends)
-    else:
-        low, high = (f"${end:.2f}" for end in ends)
+    write = (lambda end: _terms(2.0**end)) if scale.centred else "${:.2f}".format
+    low, high = map(write, scale.ends(index))
     if index == scale.low:
         return f"up to {high}"
     return f"over {low}" if index == scale.high else f"{low} to {high}"

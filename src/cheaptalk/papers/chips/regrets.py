@@ -15,7 +15,7 @@ from cheaptalk.games.chip_trading.regret import (
     stocks_held,
 )
 from cheaptalk.games.chip_trading.rules import Stock, Trading, chips, worth
-from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of, table
+from cheaptalk.papers.chips.games import GAME, Games, games, table
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import read_matches
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points, Tone
@@ -128,7 +128,7 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Shown]:
     """
     data = evidence.once(games)
     record, reason = _select_game(evidence, data)
-    outcome, size = outcome_of(record), record.parameters["chips"]
+    outcome, size = Trading.model_validate(record.outcome), record.parameters["chips"]
     judged = list(decisions(outcome, size, unforced_proposals=evidence.as_published))
     paths = {seat: player_path(outcome, size, seat, judged) for seat in outcome.worths}
     titles = [f"{plain(seat).capitalize()}: {record.label(seat)}" for seat in paths]

@@ -4,23 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from cheaptalk.papers.gama import scores
 from cheaptalk.papers.gama.paper_tables import MODELS, RUNS, in_paper_order, numbered_table, shown
 from cheaptalk.papers.gama.rounds import mean_text
-from cheaptalk.papers.gama.scores import (
-    GAMES,
-    OVERALL,
-    TITLES,
-    by_run,
-    default_players,
-    default_runs,
-    lead,
-    mean_scores,
-    ranked,
-    scored,
-    table,
-    treated,
-    varied,
-)
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import Row, dots
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -58,25 +44,25 @@ def leaderboard(evidence: Evidence) -> Iterator[Shown]:
     the rank in 95 % of bootstrap draws of instances. With five instances per game, these ranges are
     slightly too narrow.
     """
-    runs = default_runs(default_players(scored(evidence)))
-    means = mean_scores(runs)
+    runs = scores.default_runs(scores.default_players(scores.scored(evidence)))
+    means = scores.mean_scores(runs)
     wide = side_by_side(means, "score", "game")
-    if OVERALL not in wide.columns:
-        wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
-    ranks, leads = ranked(runs, evidence.draws, evidence.seed)
+    if scores.OVERALL not in wide.columns:
+        wide = wide.with_columns(pl.lit(None, pl.Float64).alias(scores.OVERALL))
+    ranks, leads = scores.ranked(runs, evidence.draws, evidence.seed)
     wide = with_matching(wide, ranks, "player")
-    if f"{OVERALL}.low" in wide.columns:
-        wide = with_ranges(wide, OVERALL)
+    if f"{scores.OVERALL}.low" in wide.columns:
+        wide = with_ranges(wide, scores.OVERALL)
     wide = wide.sort("rank", "player", nulls_last=True)
-    games = [game for game in GAMES if game in set(means["game"])]
+    games = [game for game in scores.GAMES if game in set(means["game"])]
     order = wide["player"].to_list()
     yield _first(wide, leads)
     yield Charts(
         "leaderboard",
         "Scores with their intervals",
         [
-            _dots(TITLES[game], means.filter(game=game).to_dicts(), order)
-            for game in [OVERALL, *games]
+            _dots(scores.TITLES[game], means.filter(game=game).to_dicts(), order)
+            for game in [scores.OVERALL, *games]
             if game in set(means["game"])
         ],
         "One dot per player, with the best overall player on top. 100 is the best possible score "
@@ -85,10 +71,12 @@ def leaderboard(evidence: Evidence) -> Iterator[Shown]:
         "unobserved variation.",
     )
     columns = {
-        "games": {game: GAMES[game] for game in games},
+        "games": {game: scores.GAMES[game] for game in games},
         "ranks": RANKS if wide["sure"].count() else (),
     }
-    yield table(evidence, "leaderboard", wide, columns=columns, notes=_notes(evidence, runs, wide))
+    yield scores.table(
+        evidence, "leaderboard", wide, columns=columns, notes=_notes(evidence, runs, wide)
+    )
     yield from _table_1(evidence, means, order)
 
 
@@ -110,7 +98,7 @@ def _table_1(
         pl.col("score.spread").alias(f"score{ERROR}"),
     )
     wide = in_paper_order(side_by_side(selected, "score", "player"))
-    yield table(evidence, "table-1", wide, columns={"models": headers})
+    yield scores.table(evidence, "table-1", wide, columns={"models": headers})
 
 
 def _dots(title: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
@@ -124,35 +112,38 @@ def _dots(title: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
 
 def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:
     """Yield notes on differences from the paper, such as missing games or other settings."""
-    present = [game for game in GAMES if game in set(runs["game"])]
-    if absent := [GAMES[game] for game in GAMES if game not in present]:
+    present = [game for game in scores.GAMES if game in set(runs["game"])]
+    if absent := [scores.GAMES[game] for game in scores.GAMES if game not in present]:
         yield f"The overall score is the mean of the games played. Missing: {', '.join(absent)}."
-    if partial := wide.filter(pl.col(OVERALL).is_null())["player"].to_list():
+    if partial := wide.filter(pl.col(scores.OVERALL).is_null())["player"].to_list():
         yield f"Not ranked, because they did not play every game: {', '.join(partial)}."
     for game in present:
-        own = runs.filter(pl.col("game") == game)
+        own, title = runs.filter(pl.col("game") == game), scores.GAMES[game]
         if not own["standard"].any():
-            yield f"{GAMES[game]}: all {own['configuration'].n_unique()} settings count equally."
-    if separate := set(evidence.once(treated)) - set(runs["player"]):
+            yield f"{title}: all {own['configuration'].n_unique()} settings count equally."
+    if separate := set(evidence.once(scores.treated)) - set(runs["player"]):
         yield f"Recorded experiments have separate tables: {counted(len(separate), 'player')}."
-    settings = {game: varied(evidence.scored(game)) for game in present}
+    settings = {game: scores.varied(evidence.scored(game)) for game in present}
     for game, values_by_setting in settings.items():
         selected = set(runs.filter(pl.col("game") == game)["configuration"])
         if len(values_by_setting) > len(selected) == 1:
             values = values_by_setting[selected.pop()].items()
-            yield f"{GAMES[game]}: with {readable({plain(name): value for name, value in values})}."
+            setting = readable({plain(name): value for name, value in values})
+            yield f"{scores.GAMES[game]}: with {setting}."
 
 
 def _first(wide: pl.DataFrame, leads: Sequence[Margin]) -> Answer:
-    ranked = wide.drop_nulls(OVERALL)
+    ranked = wide.drop_nulls(scores.OVERALL)
     if ranked.is_empty():
         return Answer("No player has played all games, so that there is no overall ranking.")
     first, *others = ranked.rows(named=True)
     if not others:
-        scored = f"{fixed(first[OVERALL], 1)} of 100{estimate(first, OVERALL).within(1)}"
+        scored = (
+            f"{fixed(first[scores.OVERALL], 1)} of 100{estimate(first, scores.OVERALL).within(1)}"
+        )
         return Answer(f"{first['player']} has {scored}; no other player has played all games.")
-    standing = f"with {fixed(first[OVERALL], 1)} of 100"
-    return first_answer(ranked, OVERALL, leads, standing, 1)
+    standing = f"with {fixed(first[scores.OVERALL], 1)} of 100"
+    return first_answer(ranked, scores.OVERALL, leads, standing, 1)
 
 
 def runs_apart(evidence: Evidence) -> Iterator[Shown]:
@@ -161,32 +152,32 @@ def runs_apart(evidence: Evidence) -> Iterator[Shown]:
     A run is one instance and repeat of each game; the overall score of a run is the mean over
     games. The spread is the sample standard deviation over runs, which the paper prints after ±.
     """
-    runs = default_runs(default_players(scored(evidence)))
-    means = mean_scores(runs)
+    runs = scores.default_runs(scores.default_players(scores.scored(evidence)))
+    means = scores.mean_scores(runs)
     numbers = [f"run {number}" for number in sorted(runs["run"].unique())]
-    single = by_run(runs)
+    single = scores.by_run(runs)
     wide = single.with_columns(pl.format("run {}", "run").alias("run")).pivot(
         "run", index=["player", "game"], values="score"
     )
     frame = (
         with_matching(means, wide, ["player", "game"])
-        .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
+        .with_columns(pl.col("game").replace_strict(scores.TITLES).alias("title"))
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )
     note = (
         f"The first {MAX_RUN_COLUMNS} of {len(numbers)} runs; the exported files contain all runs."
     )
-    yield table(
+    yield scores.table(
         evidence,
         "scores-by-run",
         frame,
         columns={"runs": {name: name.capitalize() for name in numbers[:MAX_RUN_COLUMNS]}},
         notes=[note] * (len(numbers) > MAX_RUN_COLUMNS),
-        leads=lambda row: lead(runs, row["game"], row["player"]),
+        leads=lambda row: scores.lead(runs, row["game"], row["player"]),
     )
     yield from _tables_of_runs(evidence, means, single)
     panels = []
-    for game in TITLES:
+    for game in scores.TITLES:
         played = single.filter(game=game)
         layers = []
         for index, player in enumerate(played["player"].unique().sort()):
@@ -196,7 +187,7 @@ def runs_apart(evidence: Evidence) -> Iterator[Shown]:
             ]
             layers.append(Line(marks, player, index, DASHES[index // SERIES % len(DASHES)]))
         if layers:
-            panels.append(Chart(TITLES[game], UNIT, layers, Axis("run", integer=True)))
+            panels.append(Chart(scores.TITLES[game], UNIT, layers, Axis("run", integer=True)))
     yield Charts("runs", "Scores by run", panels, "One line per player.")
 
 
@@ -204,11 +195,11 @@ def _tables_of_runs(
     evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame
 ) -> Iterator[ReportTable]:
     """Yield Tables 4, 10, 14 and 18: each player's scores by game and run, with mean and spread."""
-    ranked = means.filter(game=OVERALL)["player"].to_list()
+    ranked = means.filter(game=scores.OVERALL)["player"].to_list()
     for label, model in shown(evidence, ranked).items():
-        scores = by_run.filter(player=label)
-        numbers = sorted(scores["run"].unique())[:RUNS]
-        wide = scores.filter(pl.col("run").is_in(numbers)).select(
+        played = by_run.filter(player=label)
+        numbers = sorted(played["run"].unique())[:RUNS]
+        wide = played.filter(pl.col("run").is_in(numbers)).select(
             "game", pl.format("run {}", "run").alias("run"), "score"
         )
         average = {"average": "score", f"average{ERROR}": "score.spread"}

@@ -26,6 +26,7 @@ NO_MIXED = (
 )
 VALUES = ("payoff", "above", "score")
 MAX_PANELS = 24
+"""The maximum number of plotted line-ups per game."""
 BY = ["lineup", "player"]
 ROLE = "player"
 PAYOFF, ABOVE = (("payoff.least", "payoff.most"), ("above.least", "above.most"))
@@ -92,10 +93,6 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
         .agg(pl.col("payoff", "above").mean(), pl.len().alias("filled"))
         .with_columns(others=pl.col("filled").sum().over("match_id") - pl.col("filled"))
     )
-    return _bounded(by_player, game)
-
-
-def _bounded(by_player: pl.DataFrame, game: str) -> pl.DataFrame:
     with_own, (minimum, maximum) = with_mean_bounds(by_player, game, ROLE, "filled")
     with_own = with_own.rename({minimum: PAYOFF[0], maximum: PAYOFF[1]})
     with_others, _ = with_mean_bounds(with_own, game, ROLE, "others")
@@ -135,8 +132,15 @@ def against(evidence: Evidence) -> Iterator[Shown]:
     independent means. In the figures, solid lines are a player's means by round in the group, and
     dotted lines are means among copies. The gap shows how a player reacts to others.
     """
-    chosen = {game: _choices(evidence, game) for game in CHOICES}
-    frames = {game: frame for game, frame in chosen.items() if not frame.is_empty()}
+    frames = {}
+    for game in evidence.played(list(CHOICES)):
+        seats = every_seat(evidence, game).select("match_id", "lineup", "mixed")
+        seats = seats.unique("match_id", maintain_order=True)
+        frame = choices(evidence, game).join(
+            seats, on="match_id", validate="m:1", maintain_order="left"
+        )
+        if frame["mixed"].any():
+            frames[game] = frame.join(frame.filter("mixed"), on="configuration", how="semi")
     if not frames:
         raise NoData(f"in the six simultaneous games, {NO_MIXED}")
     rows = pl.concat([_rows(game, frame) for game, frame in frames.items()])
@@ -156,16 +160,6 @@ def against(evidence: Evidence) -> Iterator[Shown]:
         title = f"{GAMES[game]}: {series.name} by round"
         caption = f"{series.meaning}{cut} Unit: {series.unit}."
         yield Charts(f"against-{game.replace('_', '-')}", title, panels[:MAX_PANELS], caption)
-
-
-def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
-    frame = choices(evidence, game)
-    if frame.is_empty():
-        return frame
-    seats = every_seat(evidence, game).select("match_id", "lineup", "mixed")
-    seats = seats.unique("match_id", maintain_order=True)
-    frame = frame.join(seats, on="match_id", validate="m:1", maintain_order="left")
-    return frame.join(frame.filter("mixed"), on="configuration", how="semi")
 
 
 def _rows(game: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -7,29 +7,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.papers.gama import paper_tables, scores
 from cheaptalk.papers.gama.leaderboard import UNIT
-from cheaptalk.papers.gama.paper_tables import (
-    FIRST_TABLES,
-    in_paper_order,
-    numbered_table,
-    paper_model,
-    shown,
-)
-from cheaptalk.papers.gama.paper_tables import GAMES as PAPER_GAMES
 from cheaptalk.papers.gama.rounds import mean_line
-from cheaptalk.papers.gama.scores import (
-    GAMES,
-    OVERALL,
-    TITLES,
-    VARIANTS,
-    by_run,
-    default_runs,
-    entries,
-    mean_scores,
-    scored,
-    table,
-    varied,
-)
 from cheaptalk.papers.printed import Columns
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Lead, Line
 from cheaptalk.reports.charts.kinds import Row
@@ -69,14 +49,28 @@ class SettingFamily(NamedTuple):
     def title(self) -> str:
         if self.game is None:
             return capital(self.setting)
-        game, setting = (GAMES.get(self.game, capital(self.game)), self.setting.rpartition(".")[2])
-        return f"{game}, {plain(setting)}"
+        game = scores.GAMES.get(self.game, capital(self.game))
+        return f"{game}, {plain(self.setting.rpartition('.')[2])}"
 
     @property
     def game(self) -> str | None:
         """The game that the setting affects; None if it affects several games."""
         first, _, rest = self.setting.partition(".")
         return rest.partition(".")[0] if first == "strategies" else None
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The readable values by the names of their columns."""
+        return {f"{self.setting} {value}": value for value in self.values.values()}
+
+    @property
+    def table_name(self) -> str:
+        return anchor(f"{self.setting}-{self.name}").lower()
+
+    def matches(self, runs: pl.DataFrame) -> pl.DataFrame:
+        """Return the players' matches, only of :attr:`game` if the setting affects one game."""
+        matches = runs.filter(pl.col("player").is_in(list(self.values)))
+        return matches.filter(game=self.game) if self.game else matches
 
 
 def temperatures(evidence: Evidence) -> Iterator[Shown]:
@@ -114,7 +108,7 @@ def others(evidence: Evidence) -> Iterator[Shown]:
     Mean and spread (a sample standard deviation) are over values, with equal weights. Confidence
     intervals are those of the leaderboard.
     """
-    settings = {family.setting for family in families(entries(evidence))}
+    settings = {family.setting for family in families(scores.entries(evidence))}
     further = sorted(settings - {TEMPERATURE, VERSION, REASONING})
     yield from _shown(evidence, further, "any other setting", "history: {last: 5}")
 
@@ -122,18 +116,17 @@ def others(evidence: Evidence) -> Iterator[Shown]:
 def _shown(
     evidence: Evidence, settings: Sequence[str], difference: str, example: str
 ) -> Iterator[Shown]:
-    """Yield a table per family of players that differ in a setting, and a figure per setting."""
-    runs = default_runs(scored(evidence))
-    default = {} if evidence.players else PAPER
+    """Yield tables per family of players that differ in a setting, and a figure per setting."""
+    runs = scores.default_runs(scores.scored(evidence))
     present = set(runs["player"])
     results = []
-    for family in families(entries(evidence)):
+    for family in families(scores.entries(evidence)):
         values = {label: value for label, value in family.values.items() if label in present}
         if family.setting in settings and len(values) > 1:
             played = family._replace(values=values)
-            means = mean_scores(matches := _family_runs(runs, played))
+            means = scores.mean_scores(matches := played.matches(runs))
             if matches["game"].n_unique() == 1:
-                means = means.filter(pl.col("game") != OVERALL)
+                means = means.filter(pl.col("game") != scores.OVERALL)
             results.append((played, means))
     if not results:
         raise NoData(
@@ -141,17 +134,8 @@ def _shown(
             f"example with {example}"
         )
     for family, means in results:
-        standard = default.get(family.setting)
-        shown = _table(evidence, family, means, standard)
-        yield shown
-        if family.setting in FIRST_TABLES:
-            keys = {f"{family.setting} {value}": value for value in family.values.values()}
-            frame, same = shown.frame, f"{family.setting} {standard}"
-            if (untreated := f"{family.setting} {UNTREATED}") in keys and same in keys:
-                del keys[untreated]
-                frame = frame.with_columns(pl.coalesce(same, untreated).alias(same))
-            yield _treatments(evidence, family.setting, family.name, frame, keys)
-        yield from _tests(family, runs, evidence)
+        yield from _tables(evidence, family, means)
+        yield from _tests(evidence, family, runs)
     for setting in dict.fromkeys(family.setting for family, _ in results):
         group = [result for result in results if result[0].setting == setting]
         yield Charts(
@@ -159,12 +143,55 @@ def _shown(
             f"Scores by {group[0][0].title}",
             [
                 _panel(game, group)
-                for game in TITLES
+                for game in scores.TITLES
                 if any(game in set(means["game"]) for _, means in group)
             ],
             "Whiskers are 95 % confidence intervals."
             + " One line per group of players." * (len(group) > 1),
         )
+
+
+def _tables(
+    evidence: Evidence, family: SettingFamily, means: pl.DataFrame
+) -> Iterator[ReportTable]:
+    """Yield scores by setting value, and one of Tables 5 to 7 if the paper has it.
+
+    Mean and spread are over values; players without the setting count as the paper's default.
+    """
+    keys = family.keys
+    named = dict(zip(family.values, keys, strict=True))
+    renamed = means.with_columns(
+        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(scores.TITLES)
+    )
+    frame = merged = side_by_side(renamed, "score", "player")
+    default = None if evidence.players else PAPER.get(family.setting)
+    standard, untreated = (f"{family.setting} {value}" for value in (default, UNTREATED))
+    if standard in keys and untreated in keys:
+        merged = frame.with_columns(pl.coalesce(standard, untreated).alias(standard))
+        del keys[untreated]
+    merged = with_statistics(merged, list(keys), "mean", "spread")
+    yield scores.table(
+        evidence,
+        "family",
+        frame.hstack(merged.select("mean", "spread")),
+        name=family.table_name,
+        columns={"values": family.keys},
+        facts={"family": family.title, "player": family.name},
+    )
+    if family.setting in paper_tables.FIRST_TABLES:
+        yield _treatments(evidence, family.setting, family.name, merged, keys)
+
+
+def with_statistics(
+    frame: pl.DataFrame, columns: Sequence[str], mean: str, spread: str
+) -> pl.DataFrame:
+    """Add the mean and sample standard deviation over columns; null if a value is missing."""
+    complete = pl.all_horizontal(pl.col(columns).is_not_null())
+    cells = pl.concat_list(columns).list
+    return frame.with_columns(
+        pl.when(complete).then(cells.mean()).alias(mean),
+        pl.when(complete).then(cells.std()).alias(spread),
+    )
 
 
 def _treatments(
@@ -175,19 +202,17 @@ def _treatments(
     As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
     All players have the model ``name``; ``values`` are headings by column.
     """
-    reasoning = setting == "reasoning strategy"
-    rows = frame if setting != "prompt version" else frame.filter(pl.col("game") != OVERALL)
-    rows = in_paper_order(
-        rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"})
-    )
+    rows = frame if setting != VERSION else frame.filter(pl.col("game") != scores.OVERALL)
+    rows = rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"})
+    rows, model = paper_tables.in_paper_order(rows), paper_tables.paper_model(name)
     titles = {key: _treatment_title(setting, value) for key, value in values.items()}
     columns: dict[str, Columns] = {"values": titles}
-    if reasoning:
-        columns["average"] = ()
-    spread = "" if reasoning else "In parentheses, the sample standard deviation over the columns. "
+    spread = "In parentheses, the sample standard deviation over the columns. "
+    if setting == REASONING:
+        columns["average"], spread = (), ""
     facts = {"setting": setting, "spread": spread}
-    return numbered_table(
-        evidence, setting, paper_model(name), name, rows, columns=columns, facts=facts
+    return paper_tables.numbered_table(
+        evidence, setting, model, name, rows, columns=columns, facts=facts
     )
 
 
@@ -199,60 +224,29 @@ def _treatment_title(setting: str, value: str) -> str:
     >>> _treatment_title("reasoning strategy", "CoT step by step")
     'CoT'
     """
-    if setting == "temperature" and re.fullmatch(r"[\d.]+", value):
+    if setting == TEMPERATURE and re.fullmatch(r"[\d.]+", value):
         return fixed(float(value), 1)
-    if setting == "prompt version" and re.fullmatch(r"v\d+", value):
+    if setting == VERSION and re.fullmatch(r"v\d+", value):
         return value.upper() + " (Default)" * (value == "v1")
     return "CoT" if value == "CoT step by step" else value[:1].upper() + value[1:]
 
 
-def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """A family's matches; if a setting affects only one game, only matches of that game."""
-    matches = runs.filter(pl.col("player").is_in(list(family.values)))
-    return matches.filter(pl.col("game") == family.game) if family.game else matches
-
-
-def _name(family: SettingFamily) -> str:
-    return anchor(f"{family.setting}-{family.name}").lower()
-
-
-def _table(
-    evidence: Evidence, family: SettingFamily, means: pl.DataFrame, default: str | None
-) -> ReportTable:
-    """A table of scores by setting value; default settings count as ``default``."""
-    keys = {f"{family.setting} {value}": value for value in family.values.values()}
-    named = dict(zip(family.values, keys, strict=True))
-    renamed = means.with_columns(
-        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
+def _tests(evidence: Evidence, family: SettingFamily, runs: pl.DataFrame) -> Iterator[ReportTable]:
+    single = scores.by_run(family.matches(runs)).filter(
+        pl.col("game") == (family.game or scores.OVERALL)
     )
-    frame = side_by_side(renamed, "score", "player")
-    columns = {value: pl.col(key) for key, value in keys.items()}
-    if default in columns and UNTREATED in columns:
-        columns[default] = pl.coalesce(columns[default], columns.pop(UNTREATED))
-    cells = pl.concat_list(list(columns.values())).list
-    complete = pl.all_horizontal(column.is_not_null() for column in columns.values())
-    frame = frame.with_columns(
-        mean=pl.when(complete).then(cells.mean()), spread=pl.when(complete).then(cells.std())
-    )
-    facts = {"family": family.title, "player": family.name}
-    return table(
-        evidence, "family", frame, name=_name(family), columns={"values": keys}, facts=facts
-    )
-
-
-def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
-    single = by_run(_family_runs(runs, family))
-    selected = single.filter(pl.col("game") == (family.game or OVERALL))
-    counts = selected["player"].value_counts()["count"]
+    counts = single["player"].value_counts()["count"]
     if len(counts) < 2 or counts.min() == 1:
         return
-    named = selected.with_columns(pl.col("player").replace_strict(family.values))
+    named = single.with_columns(pl.col("player").replace_strict(family.values))
     draws, seed = evidence.draws, evidence.seed
     tests = pairwise_tests(
         named, "score", "player", paired=False, cluster=["run"], draws=draws, seed=seed
     )
-    facts, name = {"family": family.title, "player": family.name}, f"{_name(family)}-tests"
-    yield table(evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes)
+    facts, name = {"family": family.title, "player": family.name}, f"{family.table_name}-tests"
+    yield scores.table(
+        evidence, "family-tests", tests.frame, name=name, facts=facts, notes=tests.notes
+    )
 
 
 def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
@@ -263,7 +257,7 @@ def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> 
         shown = [rows[label] | {"value": value} for label, value in values if label in rows]
         layers.append(_marked_line(family.name, shown, index, "value"))
     names = dict.fromkeys(value for family, _ in results for value in family.values.values())
-    return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(names)))
+    return Chart(scores.TITLES[game], UNIT, layers, Axis(names=tuple(names)))
 
 
 def _marked_line(name: str, rows: Sequence[Row], index: int, x: str) -> Line:
@@ -340,11 +334,9 @@ def settings(evidence: Evidence) -> Iterator[Shown]:
     deviation) over settings with equal weights. The figures show the same values. Imported bar
     games count only with the feedback that the paper scores.
     """
-    runs = scored(evidence) if evidence.players else _several(evidence)
+    runs = scores.scored(evidence) if evidence.players else _several(evidence)
     several = [
-        game
-        for game in GAMES
-        if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1
+        game for game in scores.GAMES if runs.filter(game=game)["configuration"].n_unique() > 1
     ]
     if not several:
         raise NoData(
@@ -362,14 +354,14 @@ def settings(evidence: Evidence) -> Iterator[Shown]:
             _marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
             for index, player in enumerate(players)
         ]
-        panels.append(Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order))))
+        panels.append(Chart(scores.GAMES[game], UNIT, layers, Axis(names=tuple(order))))
     yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % confidence intervals.")
 
 
 def _several(evidence: Evidence) -> pl.DataFrame:
     """The matches of players who played a game with several settings."""
-    runs = scored(evidence)
-    for game, name in VARIANTS.items():
+    runs = scores.scored(evidence)
+    for game, name in scores.VARIANTS.items():
         if evidence.played([game]):
             default = getattr(get_game(game).rules(), name)
             configurations = parameters_in(evidence.scored(game))
@@ -380,10 +372,10 @@ def _several(evidence: Evidence) -> pl.DataFrame:
 
 def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.DataFrame:
     matches = runs.filter(pl.col("game") == game)
-    values = varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
+    values = scores.varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
     order = sorted(values, key=lambda key: [_sortable(value) for value in values[key].values()])
     parts = [
-        mean_scores(matches.filter(pl.col("configuration") == key))
+        scores.mean_scores(matches.filter(pl.col("configuration") == key))
         .filter(game=game)
         .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(values[key])))
         for key in order
@@ -425,27 +417,19 @@ def _settings_table(evidence: Evidence, game: str, means: pl.DataFrame) -> Repor
         frame.select(pl.lit(title).alias("setting"), *(statistic(key) for key in keys.values()))
         for title, statistic in (("mean over settings", pl.mean), ("spread over settings", pl.std))
     ]
-    return table(
+    return scores.table(
         evidence,
         "settings",
         pl.concat([frame, *last], how="diagonal"),
         name=f"settings-{anchor(game.replace('_', '-'))}",
         columns={"players": {key: player for player, key in keys.items()}},
-        facts={"game": GAMES[game]},
+        facts={"game": scores.GAMES[game]},
         leads=lambda row: (
             Lead(game, {"configuration": row["configuration"], "status": "finished"})
             if row["configuration"]
             else None
         ),
     )
-
-
-def _percent(value: Any) -> str:
-    return f"{100 * value:.0f}%"
-
-
-def _rates(values: Sequence[float]) -> str:
-    return f"[{100 * values[0]:.0f},{100 * values[-1]:.0f}]"
 
 
 class PaperSetting(NamedTuple):
@@ -459,14 +443,16 @@ class PaperSetting(NamedTuple):
 DISHES = ("cheap_price", "cheap_utility", "costly_price", "costly_utility")
 SETTINGS = {
     "guess_the_average": PaperSetting("R", ("ratio",), str),
-    "el_farol_bar": PaperSetting("R", ("capacity",), _percent),
+    "el_farol_bar": PaperSetting("R", ("capacity",), lambda value: f"{100 * value:.0f}%"),
     "divide_the_dollar": PaperSetting("G", ("golds",), readable),
     "public_goods": PaperSetting("R", ("factor",), lambda value: fixed(value, 1)),
     "diners_dilemma": PaperSetting(
         "(Pl, Ul, Ph, Uh)", DISHES, lambda *values: f"({','.join(map(readable, values))})"
     ),
     "sealed_bid_auction": PaperSetting("Range", ("high",), lambda value: f"(0,{value}]"),
-    "battle_royale": PaperSetting("Range", ("hit_rates",), _rates),
+    "battle_royale": PaperSetting(
+        "Range", ("hit_rates",), lambda rates: f"[{100 * rates[0]:.0f},{100 * rates[-1]:.0f}]"
+    ),
     "pirate_game": PaperSetting("G", ("gold",), readable),
 }
 
@@ -479,7 +465,7 @@ def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
     """
     setting = SETTINGS[game]
     titles = _setting_titles(evidence, game)
-    players = shown(evidence, means["player"].unique(maintain_order=True).to_list())
+    players = paper_tables.shown(evidence, means["player"].unique(maintain_order=True).to_list())
     selected = means.filter(
         pl.col("configuration").is_in(list(titles)), pl.col("player").is_in(list(players))
     )
@@ -496,19 +482,13 @@ def _table_8(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
         "score",
     )
     wide = side_by_side(cells, "score", "key")
-    values = pl.concat_list(list(columns.values())).list
-    complete = pl.all_horizontal(pl.col(key).is_not_null() for key in columns.values())
-    frame = wide.with_columns(
-        pl.when(complete).then(values.mean()).alias("average"),
-        pl.when(complete).then(values.std()).alias(f"average{ERROR}"),
-    )
-    yield table(
+    yield scores.table(
         evidence,
         "table-8",
-        frame,
+        with_statistics(wide, list(columns.values()), "average", f"average{ERROR}"),
         name=f"table-8-{anchor(game.replace('_', '-'))}",
         columns={"settings": {key: title for title, key in columns.items()}},
-        facts={"game": PAPER_GAMES[game], "symbol": setting.symbol},
+        facts={"game": paper_tables.GAMES[game], "symbol": setting.symbol},
     )
 
 

@@ -75,10 +75,8 @@ def series_of(game: str) -> Series:
 
 
 def choices(evidence: Evidence, game: str) -> pl.DataFrame:
-    """Return players' choices, one row per match, round and seat; empty if there are none."""
-    frame = evidence.once(by_round).get(game)
-    if frame is None or game not in evidence.played([game]):
-        return pl.DataFrame(schema={"match_id": pl.String, "choice": pl.Float64})
+    """Return players' choices in a game that was played, one row per match, round and seat."""
+    frame = evidence.once(by_round)[game]
     return frame.drop_nulls("seat").rename({CHOICES[game]: "choice"}).drop_nulls("choice")
 
 
@@ -114,7 +112,7 @@ def rounds(evidence: Evidence) -> Iterator[Shown]:
         game: choices(evidence, game).join(
             variants, on="match_id", validate="m:1", maintain_order="left"
         )
-        for game in CHOICES
+        for game in evidence.played(list(CHOICES))
     }
     frames = {game: frame for game, frame in joined.items() if not frame.is_empty()}
     if not frames:
@@ -210,7 +208,10 @@ def mean_line(
     prefix: str = "round ",
     whiskers: bool = False,
 ) -> Line:
-    """Return a line through the means of ``value`` by ``x``, with intervals if ``whiskers``."""
+    """Return a line through the means of ``value`` by ``x``, with intervals if ``whiskers``.
+
+    ``index`` is that of the line's colour; ``prefix`` precedes the value of ``x`` in hover texts.
+    """
     marks = [
         Mark(
             row[x],

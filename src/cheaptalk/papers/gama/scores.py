@@ -75,9 +75,7 @@ def treated(evidence: Evidence) -> list[str]:
 
 def _imported(evidence: Evidence) -> dict[str, dict[str, Any]]:
     """The imported players' settings by label; empty if the matches were not imported."""
-    if evidence.players:
-        return {}
-    specs = specs_of(evidence.store, evidence.study)
+    specs = {} if evidence.players else specs_of(evidence.store, evidence.study)
     return {label: spec for label, (spec, *_) in specs.items()}
 
 
@@ -212,32 +210,28 @@ def mean_scores(runs: pl.DataFrame) -> pl.DataFrame:
     number of games, with Welch-Satterthwaite degrees of freedom. The overall spread is over
     complete runs.
     """
-    by, deviation = ["player", "game"], pl.col("score").std().alias("score.spread")
-    spread = _by_run(runs).group_by(by, maintain_order=True).agg(deviation)
+    by, count = ["player", "game"], runs["game"].n_unique()
     bounds = {game: {"score": get_game(game).metrics["score"].bounds} for game in GAMES}
-    averages = pl.concat(
+    games = pl.concat(
         means(part, ["score"], by, bounds=bounds[str(game)], strata=STRATA)
         for (game,), part in runs.group_by("game", maintain_order=True)
     )
-    games = with_matching(averages, spread, by)
-    single = by_run(runs).filter(game=OVERALL).group_by("player", maintain_order=True)
-    complete = over_games(games, "score").filter(pl.col("games") == runs["game"].n_unique())
-    overall = with_matching(complete, single.agg(deviation), "player").with_columns(
-        pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100)
+    overall = over_games(games, "score").filter(games=count).drop("games")
+    limits = pl.col("score.low", "score.high").clip(0, 100)
+    overall = overall.with_columns(limits, game=pl.lit(OVERALL))
+    spread = (
+        by_run(runs)
+        .group_by(by, maintain_order=True)
+        .agg(pl.col("score").std().alias("score.spread"))
     )
-    overall = overall.drop("games")
-    combined = pl.concat([games, overall], how="diagonal")
+    combined = with_matching(pl.concat([games, overall], how="diagonal"), spread, by)
     return combined.sort("player", position("game", TITLES))
 
 
 def by_run(runs: pl.DataFrame) -> pl.DataFrame:
     """Return the scores by player, game and run, and the overall scores of complete runs."""
-    single, score = _by_run(runs), pl.col("score")
-    complete = single.filter(pl.len().over("player", "run") == runs["game"].n_unique())
-    overall = complete.group_by("player", "run", maintain_order=True).agg(score.mean())
-    overall = overall.with_columns(game=pl.lit(OVERALL))
+    run, score = ["player", "run"], pl.col("score").mean()
+    single = runs.group_by("player", "game", "run", maintain_order=True).agg(score)
+    complete = single.filter(pl.len().over(run) == runs["game"].n_unique())
+    overall = complete.group_by(run, maintain_order=True).agg(score, game=pl.lit(OVERALL))
     return pl.concat([single, overall.select(single.columns)])
-
-
-def _by_run(runs: pl.DataFrame) -> pl.DataFrame:
-    return runs.group_by("player", "game", "run", maintain_order=True).agg(pl.col("score").mean())

@@ -42,7 +42,7 @@ def battles(evidence: Evidence) -> Iterator[Shown]:
     t).
     """
     runs = _single_player_matches(evidence, BATTLE)
-    yield _means(evidence, runs, BATTLE, "battles", "End of battles", ENDS)
+    yield _means(evidence, runs, BATTLE, "End of battles", ENDS)
     frame = evidence.once(by_round)[BATTLE]
     panels = [_battle(label, frame.filter(match_id=match)) for label, match in _samples(runs)]
     yield Charts("battles", "One battle per player", panels)
@@ -58,7 +58,7 @@ def pirates(evidence: Evidence) -> Iterator[Shown]:
     confidence intervals clustered by instance (CR1, Student's t).
     """
     runs = _single_player_matches(evidence, PIRATES)
-    yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
+    yield _means(evidence, runs, PIRATES, "Plans and votes", BALLOTS)
     gold = evidence.scored(PIRATES).select("match_id", gold="game.gold")
     known = with_matching(runs.select("match_id", who="player"), gold, "match_id")
     frame = evidence.once(by_round)[PIRATES].join(
@@ -94,29 +94,23 @@ def _samples(runs: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _means(
-    evidence: Evidence,
-    runs: pl.DataFrame,
-    game: str,
-    name: str,
-    title: str,
-    values: tuple[str, ...],
+    evidence: Evidence, runs: pl.DataFrame, game: str, title: str, values: tuple[str, ...]
 ) -> ReportTable:
     metrics = {value: get_game(game).metrics[value] for value in values}
     frame = evidence.scored(game).join(
         runs.select("match_id", who="player"), on="match_id", validate="1:1", maintain_order="left"
     )
     bounds = {name: metric.bounds for name, metric in metrics.items()}
-    averages = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
-    columns = [
-        Header(value, value.replace("_", " ").capitalize(), metric.unit, 2, metric.meaning)
+    headers = [
+        Header(value, plain(value).capitalize(), metric.unit, 2, metric.meaning)
         for value, metric in metrics.items()
     ]
     return table(
         evidence,
         "metrics",
-        averages,
-        name=name,
-        columns={"metrics": columns},
+        means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who"),
+        name={BATTLE: "battles", PIRATES: "pirates"}[game],
+        columns={"metrics": headers},
         facts={"title": title},
         leads=lambda row: lead(runs, game, row["who"]),
     )
@@ -191,9 +185,9 @@ def _sample_ballots(
     for label, match in _samples(runs):
         ballots = frame_by_round.filter(match_id=match).group_by("round", maintain_order=True)
         for (number, *_), ballot in ballots:
-            whole = ballot.filter(pl.col("seat").is_null()).row(0, named=True)
-            numbers = {name: whole[name] for name in ("plan_distance", "vote_accuracy")}
-            voted = {"who": label, "ballot": number, **numbers}
+            results = ballot.filter(pl.col("seat").is_null())
+            voted = {"who": label, "ballot": number}
+            voted |= results.select("plan_distance", "vote_accuracy").row(0, named=True)
             for row in ballot.drop_nulls("seat").iter_rows(named=True):
                 pirate, sign = row["seat"].rpartition("_")[2], "✓" if row["accepted"] else "✗"
                 voted[f"pirate {pirate}"] = f"{row['coins']:.0f}\u00a0{sign}"
@@ -217,15 +211,13 @@ def _voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]
     Pirates who have been thrown overboard have a dash. Voyages are random, so cells can't be
     compared with the printed values.
     """
-    pirates = {
-        name: name.removeprefix("pirate ") for name in ballots.columns if name.startswith("pirate ")
-    }
+    pirates = [name for name in ballots.columns if name.startswith("pirate ")]
+    columns = {"pirates": {name: name.removeprefix("pirate ") for name in pirates}}
+    frame = ballots.with_columns(
+        pl.format("Round {}", "ballot").alias("ballot"),
+        pl.col(pirates).str.replace("\u00a0", "").fill_null("-"),
+    )
     players = ballots["who"].unique(maintain_order=True).to_list()
     for label, model in shown(evidence, players).items():
-        frame = ballots.filter(who=label).select(
-            pl.format("Round {}", "ballot").alias("ballot"),
-            pl.col(list(pirates)).str.replace("\u00a0", "").fill_null("-"),
-            "plan_distance",
-            "vote_accuracy",
-        )
-        yield numbered_table(evidence, "voyage", model, label, frame, columns={"pirates": pirates})
+        rows = frame.filter(who=label).select("ballot", *pirates, "plan_distance", "vote_accuracy")
+        yield numbered_table(evidence, "voyage", model, label, rows, columns=columns)

@@ -1,6 +1,5 @@
 """Anchoring: the correlation of Alice's first offer with her gain (section 4)."""
 
-import json
 from collections.abc import Iterator
 from math import atanh, tanh
 from typing import Any
@@ -17,6 +16,7 @@ from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
+from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import t_limits
 from cheaptalk.text import capital
 
@@ -74,14 +74,13 @@ def anchoring(evidence: Evidence) -> Iterator[Shown]:
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
     """Return one row per match: the players' kinds, Alice's first ``offer`` and her ``gain``."""
-    first = evidence.moves.drop_nulls("first").select("match_id", "first")
-    moves, labels = {id_: json.loads(move) for id_, move in first.iter_rows()}, evidence.once(kinds)
-    parts = []
+    moves = evidence.moves.drop_nulls("first").select("match_id", "first")
+    parts, labels = [], evidence.once(kinds)
     for family in evidence.once(families):
         if family.game in OFFERS:
             field, offer = OFFERS[family.game]
-            offers = [moves.get(match, {}).get(field) for match in family.frame["match_id"]]
-            offered = family.frame.with_columns(pl.Series("first", offers, dtype=pl.Float64))
+            first = FIRST.str.json_path_match(f"$.{field}").cast(pl.Float64)
+            offered = with_matching(family.frame, moves, "match_id").with_columns(first)
             parts.append(
                 offered.drop_nulls("first").select(
                     pl.lit(family.game).alias("game"),

@@ -1,5 +1,6 @@
 """Configurations played by people, compared with GLEE's human study (appendix E.2, Table 7)."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -77,12 +78,8 @@ def by_configuration(evidence: Evidence) -> pl.DataFrame:
         configurations = parameters_in(scored) if not scored.is_empty() else {}
         keys = {digest: _key(game, parameters) for digest, parameters in configurations.items()}
         for role in [seat for seat in places_in(scored) if seat in ROLES]:
-            counts = scored.filter(pl.col(f"player_{role}").is_in(labels)).group_by(
-                "configuration", maintain_order=True
-            )
-            tally: dict[Key, int] = {}
-            for digest, number in counts.len().iter_rows():
-                tally[keys[digest]] = tally.get(keys[digest], 0) + number
+            played = scored.filter(pl.col(f"player_{role}").is_in(labels))
+            tally = Counter(map(keys.__getitem__, played["configuration"]))
             for key, number in sorted(tally.items()):
                 entry = plan.get(key)
                 is_planned = entry is not None and entry.roles[[*ROLES].index(role)]

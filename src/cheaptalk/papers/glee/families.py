@@ -42,15 +42,12 @@ NAMES = "names"
 MAX_LINKED = 600
 
 
-def kind_of(spec: Mapping[str, object]) -> str:
-    """Return whether a player's settings are those of a person, a model or a script."""
-    return next((kind for kind in (PERSON, MODEL) if spec.get(kind)), SCRIPT)
-
-
 def kinds(evidence: Evidence) -> dict[str, str]:
-    """Return the kind of each player by label."""
-    players = specs_of(evidence.store, evidence.study)
-    return {label: kind_of(specs[0]) for label, specs in players.items()}
+    """Return whether each player is a person, a model or a script, by label."""
+    return {
+        label: next((kind for kind in (PERSON, MODEL) if spec.get(kind)), SCRIPT)
+        for label, (spec, *_) in specs_of(evidence.store, evidence.study).items()
+    }
 
 
 def people(evidence: Evidence) -> frozenset[str]:

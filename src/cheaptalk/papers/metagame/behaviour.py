@@ -22,7 +22,6 @@ from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, get_game
 from cheaptalk.statistics import STRATA
-from cheaptalk.statistics.limits import Bounds
 
 table = partial(paper_table, "metagame")
 AGENTS = pl.read_csv(Path(__file__).parent / "printed" / "table-5.csv")["agent"].to_list()
@@ -79,13 +78,6 @@ def seats(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _bounds() -> dict[str, Bounds]:
-    metrics = get_game(GAME).metrics
-    own = {name: metrics[f"{name}_{FIRST}"].bounds for name in OWN}
-    shared = {name: metrics[name].bounds for name in SHARED}
-    return own | shared | dict.fromkeys(("rounds_agreed", "rounds_walked"), shared["rounds"])
-
-
 def _leads(row: Mapping[str, Any]) -> Lead:
     return Lead(GAME, {"player": row["player"], "status": "finished"})
 
@@ -97,8 +89,10 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
     offer gives away is the value of these items to the proposer. A match between copies of a
     strategy counts twice, once per seat.
     """
-    frame = seats(evidence)
-    bounds = _bounds()
+    frame, metrics = seats(evidence), get_game(GAME).metrics
+    bounds = {name: metrics[f"{name}_{FIRST}"].bounds for name in OWN}
+    bounds |= {name: metrics[name].bounds for name in SHARED}
+    bounds |= dict.fromkeys(("rounds_agreed", "rounds_walked"), bounds["rounds"])
     against = "Behaviour of a strategy against each opponent, in both seats."
     for name, title, by, caption in (
         ("behaviour", "By strategy", ["player"], ""),

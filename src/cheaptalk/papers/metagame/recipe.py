@@ -1,12 +1,6 @@
 """Recipe for the meta-game of item bargaining: equilibria, and the behaviour of strategies."""
 
-from cheaptalk.papers.metagame.behaviour import (
-    false_holdings,
-    low_acceptances,
-    manner,
-    opposition,
-    self_play,
-)
+from cheaptalk.papers.metagame import behaviour
 from cheaptalk.papers.metagame.landscape import landscape, providers
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
@@ -21,11 +15,11 @@ RECIPE: Recipe = Recipe(
         PLAYED,
         RecipePart("Strategic landscape", "Figures 1 and 4 to 21, Tables 1 to 5 and 15", landscape),
         RecipePart("Providers", "Figure 2, Tables 13 and 14", providers),
-        RecipePart("Behaviour", "section 6.3", manner),
-        RecipePart("Low acceptances", "Table 12", low_acceptances),
-        RecipePart("False holdings", "section 6.4", false_holdings),
-        RecipePart("Mistakes in self-play", "Figure 3", self_play),
-        RecipePart("Opposition of interests", "Figures 22 and 23", opposition),
+        RecipePart("Behaviour", "section 6.3", behaviour.manner),
+        RecipePart("Low acceptances", "Table 12", behaviour.low_acceptances),
+        RecipePart("False holdings", "section 6.4", behaviour.false_holdings),
+        RecipePart("Mistakes in self-play", "Figure 3", behaviour.self_play),
+        RecipePart("Opposition of interests", "Figures 22 and 23", behaviour.opposition),
     ),
     options=OPTIONS,
     games=("item_bargaining",),

@@ -13,16 +13,7 @@ import polars as pl
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_metrics, entropy_name
 from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.printed import Columns
-from cheaptalk.papers.self_play.stages import (
-    CELL,
-    PERCENT,
-    ShownNumber,
-    Sides,
-    cells,
-    leads,
-    ordered,
-    table,
-)
+from cheaptalk.papers.self_play import stages
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
@@ -53,19 +44,24 @@ def lengths(evidence: Evidence) -> Iterator[Shown]:
     ``--recipe-option merges=FILE``, and otherwise pieces, a lower bound of the tokens. 95 %
     confidence intervals are clustered by instance.
     """
-    sides = evidence.once(Sides)
-    copies = with_matching(sides.copies, dialogue_tokens(evidence), "match_id")
+    sides = evidence.once(stages.Sides)
+    file = evidence.options.get(MERGES)
+    merges = None if file is None else read_merges(Path(file))
+    tokens = list(token_counts(evidence.once(dialogues), merges).items())
+    schema = {"match_id": pl.String, "gpt2": pl.Float64}
+    counts = pl.DataFrame(tokens, schema, orient="row")
+    copies = with_matching(sides.copies, counts, "match_id")
     missing: dict[str, Columns] = {name: () for name in LENGTHS if copies[name].is_null().all()}
     names = [name for name in LENGTHS if name not in missing]
-    frame = cells(sides, copies, names, dict.fromkeys(names, COUNTED))
-    exact = MERGES in evidence.options
-    facts = {"unit": "tokens", "about": TOKENS} if exact else {"unit": "pieces", "about": PIECES}
-    shown = table(
-        evidence, "lengths", frame, columns=missing, facts=facts, leads=leads(sides.copies)
+    frame = stages.cells(sides, copies, names, dict.fromkeys(names, COUNTED))
+    unit, about = ("pieces", PIECES) if merges is None else ("tokens", TOKENS)
+    facts = {"unit": unit, "about": about}
+    shown = stages.table(
+        evidence, "lengths", frame, columns=missing, facts=facts, leads=stages.leads(sides.copies)
     )
     for column in shown.columns:
         if column.key in names:
-            number = ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
+            number = stages.ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
             title = f"{column.title} {column.unit}"
             yield sides.figure(f"{column.key}-figure", title, frame, number)
     yield shown
@@ -87,29 +83,29 @@ def diversity(evidence: Evidence) -> Iterator[Shown]:
     95 % confidence intervals come from the jackknife over instances (Efron and Tibshirani 1993,
     chapter 11).
     """
-    sides = evidence.once(Sides)
-    frame = ordered(sides, _measured(evidence, sides))
+    sides = evidence.once(stages.Sides)
+    frame = stages.ordered(sides, _measured(evidence, sides))
     entropies = [
         Header(entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"n-grams of {counted(n, 'word')}.")
         for n in NGRAMS
     ]
-    words = ShownNumber(VOCABULARY, "distinct words", 0, "word")
+    words = stages.ShownNumber(VOCABULARY, "distinct words", 0, "word")
     yield sides.figure("vocabulary-figure", "Vocabulary", frame, words)
-    bits = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
+    bits = stages.ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
     series = _side_by_side(sides, frame)
     yield sides.figure("entropy-figure", "Entropy of n-grams", series, bits)
-    yield table(
+    yield stages.table(
         evidence,
         "diversity",
         frame,
         columns={"entropies": entropies},
         notes=_uneven(frame),
-        leads=leads(sides.copies),
+        leads=stages.leads(sides.copies),
     )
 
 
-def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
-    cell = [*CELL, "partner"]
+def _measured(evidence: Evidence, sides: stages.Sides) -> pl.DataFrame:
+    cell = [*stages.CELL, "partner"]
     copies = sides.copies.select("match_id", *INSTANCES, *cell)
     turns = evidence.once(dialogues)
     words = [
@@ -131,7 +127,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     return wide
 
 
-def _side_by_side(sides: Sides, frame: pl.DataFrame) -> pl.DataFrame:
+def _side_by_side(sides: stages.Sides, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the entropies of words, word pairs and triples as series, by iteration or player."""
     rows = frame.drop_nulls("iteration") if sides.staged else frame
     several = rows["lineage"].n_unique() > 1 and sides.staged
@@ -176,21 +172,21 @@ def inconsistency(evidence: Evidence) -> Iterator[Shown]:
     the exact check is a ratio of sums, with an interval by linearisation (Cochran 1977, section
     6.3).
     """
-    sides = evidence.once(Sides)
+    sides = evidence.once(stages.Sides)
     verdicts = pl.concat([_exact(sides.copies), *_judged(evidence, sides.copies)])
-    frame = cells(sides, verdicts, ["found"], {"found": PERCENT}, by="source")
-    counts = verdicts.group_by(*CELL, "source", maintain_order=True).agg(
+    frame = stages.cells(sides, verdicts, ["found"], {"found": stages.PERCENT}, by="source")
+    counts = verdicts.group_by(*stages.CELL, "source", maintain_order=True).agg(
         pl.col("moves").sum().cast(pl.Int64)
     )
-    frame = with_matching(frame, counts, [*CELL, "source"]).with_columns(
+    frame = with_matching(frame, counts, [*stages.CELL, "source"]).with_columns(
         pl.col("moves").alias("found" + COUNT)
     )
-    number = ShownNumber("found", "inconsistent, % of moves", unit="move")
+    number = stages.ShownNumber("found", "inconsistent, % of moves", unit="move")
     title = "Inconsistent messages and proposals"
     yield sides.figure("inconsistency-figure", title, frame, number)
     same = sides.copies.with_columns(source=pl.lit(EXACT))
-    to_matches = leads(same, by="source")
-    yield table(
+    to_matches = stages.leads(same, by="source")
+    yield stages.table(
         evidence, "inconsistency", frame, leads=lambda row: to_matches({**row, "source": EXACT})
     )
 
@@ -202,7 +198,7 @@ def _exact(copies: pl.DataFrame) -> pl.DataFrame:
     rate = faulty.sum() / moves.sum()
     value = 100 * (rate + (faulty - rate * moves) / moves.mean())
     return copies.drop_nulls("inconsistency").select(
-        *CELL, *INSTANCES, source=pl.lit(EXACT), found=value.over(CELL), moves=moves
+        *stages.CELL, *INSTANCES, source=pl.lit(EXACT), found=value.over(stages.CELL), moves=moves
     )
 
 
@@ -217,7 +213,7 @@ def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
             copies, on="match_id", maintain_order="left", validate="m:1"
         )
         found, source = pl.col("score") * 100, pl.lit(section.name)
-        yield judged.select(*CELL, *INSTANCES, source=source, found=found, moves=pl.lit(1.0))
+        yield judged.select(*stages.CELL, *INSTANCES, source=source, found=found, moves=pl.lit(1.0))
 
 
 def _sections(evidence: Evidence) -> list[JudgeSection]:
@@ -233,7 +229,7 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
     intervals are bootstrapped over instances, and undefined with fewer than ten instances or
     without differences between instances.
     """
-    evidence.once(Sides)
+    evidence.once(stages.Sides)
     sections = evidence.once(_sections)
     pairs = [(section, agreement) for section in sections for agreement in section.agreements]
     if not any(agreement.items for _, agreement in pairs):
@@ -247,9 +243,9 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
             f"{study} --rubric {RUBRIC} --model MODEL, and label a sample with {by_hand}"
         )
     rows = [_row(*pair) for pair in pairs if pair[1].items]
-    yield table(evidence, "judges", pl.DataFrame(rows, infer_schema_length=None))
+    yield stages.table(evidence, "judges", pl.DataFrame(rows, infer_schema_length=None))
     verdicts = [line for pair in pairs for line in _verdicts(*pair)]
-    yield table(evidence, "verdicts", pl.DataFrame(verdicts))
+    yield stages.table(evidence, "verdicts", pl.DataFrame(verdicts))
 
 
 def _row(section: JudgeSection, agreement: Agreement) -> dict[str, Any]:
@@ -350,12 +346,3 @@ def token_counts(
         match: sum(count * sizes[piece] for piece, count in pieces.items())
         for match, pieces in pieces_by_match.items()
     }
-
-
-def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
-    """Return the number of GPT-2 tokens in the dialogue of each match."""
-    file = evidence.options.get(MERGES)
-    merges = None if file is None else read_merges(Path(file))
-    counts = token_counts(evidence.once(dialogues), merges)
-    schema = {"match_id": pl.String, "gpt2": pl.Float64}
-    return pl.DataFrame(list(counts.items()), schema, orient="row")

@@ -1,23 +1,8 @@
 """Recipe for language model self-play on Deal or No Deal, by iteration."""
 
 from cheaptalk.papers.printed import OPTIONS
-from cheaptalk.papers.self_play.language import (
-    MERGES,
-    diversity,
-    inconsistency,
-    judges,
-    lengths,
-)
+from cheaptalk.papers.self_play import language, scores
 from cheaptalk.papers.self_play.people import people_and_pay
-from cheaptalk.papers.self_play.scores import (
-    agreements,
-    before_and_after,
-    competition,
-    cross_play,
-    faults,
-    rises,
-    scores,
-)
 from cheaptalk.papers.self_play.stages import METRICS, SHARES
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
@@ -29,22 +14,22 @@ RECIPE: Recipe = Recipe(
     "Efficacy of Language Model Self-Play in Non-Zero-Sum Games (Liao, Tomlin and Klein 2024)",
     (
         PLAYED,
-        RecipePart("Scores", "Figure 2, left", scores),
-        RecipePart("Inconsistent messages", "Figure 2, right", inconsistency),
-        RecipePart("Agreements", "Table 2, by iteration", agreements),
-        RecipePart("Before and after", "Table 2", before_and_after),
-        RecipePart("Correlation of score and iteration", "section 5", rises),
-        RecipePart("Errors and aborts", "Figure 9", faults),
-        RecipePart("Length", "Figure 7, left", lengths),
-        RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity),
-        RecipePart("Strict competition", "Figures 5 and 6", competition),
-        RecipePart("Cross-play", "section 4", cross_play),
-        RecipePart("Judges", "footnote 1", judges),
+        RecipePart("Scores", "Figure 2, left", scores.scores),
+        RecipePart("Inconsistent messages", "Figure 2, right", language.inconsistency),
+        RecipePart("Agreements", "Table 2, by iteration", scores.agreements),
+        RecipePart("Before and after", "Table 2", scores.before_and_after),
+        RecipePart("Correlation of score and iteration", "section 5", scores.rises),
+        RecipePart("Errors and aborts", "Figure 9", scores.faults),
+        RecipePart("Length", "Figure 7, left", language.lengths),
+        RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", language.diversity),
+        RecipePart("Strict competition", "Figures 5 and 6", scores.competition),
+        RecipePart("Cross-play", "section 4", scores.cross_play),
+        RecipePart("Judges", "footnote 1", language.judges),
         RecipePart(
             "Participants and pay", "appendix C, Figure 4", people_and_pay, fits=with_people
         ),
     ),
     metrics=(*METRICS, *SHARES),
-    options=OPTIONS | {MERGES: "the path of GPT-2's merges.txt, for exact token counts"},
+    options=OPTIONS | {language.MERGES: "the path of GPT-2's merges.txt, for exact token counts"},
     games=("deal_or_no_deal",),
 )

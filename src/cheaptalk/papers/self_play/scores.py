@@ -9,25 +9,7 @@ import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
 from cheaptalk.papers.printed import Columns, position, selected_labels
-from cheaptalk.papers.self_play.stages import (
-    GAME,
-    ITSELF,
-    OBJECTIVES,
-    ONE_ITERATION,
-    OTHERS,
-    OWN,
-    PEOPLE,
-    PERCENT,
-    THEIRS,
-    WITH,
-    ShownNumber,
-    Sides,
-    cells,
-    leads,
-    ordered,
-    panels,
-    table,
-)
+from cheaptalk.papers.self_play import stages
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell
 from cheaptalk.reports.charts.kinds import cells as heat_map
@@ -45,13 +27,13 @@ RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
 INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULTS = ("erred", "aborted")
-PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
+PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": stages.OWN, "theirs": stages.THEIRS}
 GROUP = ("weight", "objective", "lineage", "partner")
 
 
-def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
+def _first_answer(sides: stages.Sides, frame: pl.DataFrame, number: stages.ShownNumber) -> Answer:
     """The report's first sentence: how self-play scores changed, or the highest score."""
-    rows = frame.filter(partner=ITSELF).drop_nulls(number.key)
+    rows = frame.filter(partner=stages.ITSELF).drop_nulls(number.key)
     play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
     if sides.staged and (changes := _changes(sides, rows, number)):
         return Answer(f"{play}, {changes}.")
@@ -66,7 +48,7 @@ def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Ans
     return Answer(f"{play}, {'; '.join(best)}.")
 
 
-def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
+def _changes(sides: stages.Sides, cells: pl.DataFrame, number: stages.ShownNumber) -> str:
     """How scores changed from the first to the last iteration; empty without changes."""
     changes, fewest = [], FEW_INSTANCES
     for names, part in cells.group_by("objective", "lineage", maintain_order=True):
@@ -81,16 +63,16 @@ def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
             fewest = min(fewest, margin.instances)
     if not changes:
         return ""
-    stages = cells["iteration"].drop_nulls().to_list()
+    iterations = cells["iteration"].drop_nulls().to_list()
     few = f" (based on {counted(fewest, 'instance')})" if fewest < FEW_INSTANCES else ""
     return (
-        f"from iteration {min(stages)} to {max(stages)}, scores change as follows (95 % "
+        f"from iteration {min(iterations)} to {max(iterations)}, scores change as follows (95 % "
         f"intervals): {'; '.join(changes)}{few}"
     )
 
 
 def _change(
-    first: dict[str, Any], last: dict[str, Any], margin: Margin, number: ShownNumber
+    first: dict[str, Any], last: dict[str, Any], margin: Margin, number: stages.ShownNumber
 ) -> str:
     decimals = number.decimals
     ends = [fixed(row[number.key], decimals) for row in (first, last)]
@@ -110,16 +92,16 @@ def scores(evidence: Evidence) -> Iterator[Shown]:
     copies. In other matches, the partner's score is shown separately. 95 % confidence intervals are
     clustered by instance.
     """
-    sides = evidence.once(Sides)
-    frame = cells(sides, sides.frame, ["own", "theirs"], PAYOFF_BOUNDS)
+    sides = evidence.once(stages.Sides)
+    frame = stages.cells(sides, sides.frame, ["own", "theirs"], PAYOFF_BOUNDS)
     frame = frame.with_columns(
-        pl.when(pl.col("partner") != ITSELF).then(pl.col(name)).alias(name)
+        pl.when(pl.col("partner") != stages.ITSELF).then(pl.col(name)).alias(name)
         for name in frame.columns
         if name.startswith("theirs")
     )
-    number = ShownNumber("own", "mean score, points", 2)
+    number = stages.ShownNumber("own", "mean score, points", 2)
     yield _first_answer(sides, frame, number)
-    with_others = frame.filter(partner=OTHERS).drop_nulls(number.key)
+    with_others = frame.filter(partner=stages.OTHERS).drop_nulls(number.key)
     caption = "Whiskers are 95 % confidence intervals clustered by instance."
     if sides.staged:
         caption += " Dashed lines are players that are not iterations."
@@ -127,7 +109,7 @@ def scores(evidence: Evidence) -> Iterator[Shown]:
             caption += f" With other players, {changes}."
     title = "Score by iteration" if sides.staged else "Score by player"
     yield sides.figure("scores-figure", title, frame, number, caption)
-    yield table(evidence, "scores", frame, leads=leads(sides.frame))
+    yield stages.table(evidence, "scores", frame, leads=stages.leads(sides.frame))
 
 
 def agreements(evidence: Evidence) -> Iterator[Shown]:
@@ -137,13 +119,13 @@ def agreements(evidence: Evidence) -> Iterator[Shown]:
     division gives one player more and the other player at least as much. 95 % confidence intervals
     are clustered by instance.
     """
-    sides = evidence.once(Sides)
+    sides = evidence.once(stages.Sides)
     rates = list(RATES)
-    frame = cells(sides, sides.frame, rates, dict.fromkeys(rates, PERCENT))
+    frame = stages.cells(sides, sides.frame, rates, dict.fromkeys(rates, stages.PERCENT))
     for key, title in RATES.items():
-        number = ShownNumber(key, f"{title}, % of matches")
+        number = stages.ShownNumber(key, f"{title}, % of matches")
         yield sides.figure(f"{key}-figure", title, frame, number)
-    yield table(evidence, "agreements", frame, leads=leads(sides.frame))
+    yield stages.table(evidence, "agreements", frame, leads=stages.leads(sides.frame))
 
 
 def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
@@ -152,15 +134,15 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     The change is the share of the last iteration minus that of the first iteration. 95 % confidence
     intervals are clustered by instance; the interval of the change accounts for shared instances.
     """
-    sides = evidence.once(Sides)
+    sides = evidence.once(stages.Sides)
     cell = ["lineage", "weight", "partner"]
     iteration = pl.col("iteration")
     ends = sides.frame.drop_nulls("iteration").filter(
-        pl.col("partner").is_in([ITSELF, PEOPLE]), iteration.n_unique().over(cell) > 1
+        pl.col("partner").is_in([stages.ITSELF, stages.PEOPLE]), iteration.n_unique().over(cell) > 1
     )
     if ends.is_empty():
-        raise NoData(f"in self-play or with people, {ONE_ITERATION}")
-    order = [position("weight", OBJECTIVES), "weight", position("partner", WITH)]
+        raise NoData(f"in self-play or with people, {stages.ONE_ITERATION}")
+    order = [position("weight", stages.OBJECTIVES), "weight", position("partner", stages.WITH)]
     ends = (
         ends.sort(order, maintain_order=True)
         .with_columns(
@@ -174,18 +156,20 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     long = pl.concat([_ends(ends, key, title) for key, title in RATES.items()])
     wide = side_by_side(long, "share", "end")
     spans = [
-        f"{WITH[str(partner)]}, iterations {min(numbers)} and {max(numbers)}"
+        f"{stages.WITH[str(partner)]}, iterations {min(numbers)} and {max(numbers)}"
         for (partner,), part in ends.group_by("partner", maintain_order=True)
         for numbers in [part["iteration"]]
     ]
     columns: dict[str, Columns] = {} if wide["lineage"].n_unique() > 1 else {"lineage": ()}
-    yield table(evidence, "before-after", wide, columns=columns, facts={"spans": "; ".join(spans)})
+    yield stages.table(
+        evidence, "before-after", wide, columns=columns, facts={"spans": "; ".join(spans)}
+    )
     yield from _rate_table(evidence, ends, long.filter(pl.col("end") != ENDS[2]))
 
 
 PRINTED_RATES = {"Agreement": "Agreement", "Pareto optimality": "Pareto-Optimality"}
 PRINTED_OBJECTIVES = {"semi-competitive": "Semi-Competitive", "cooperative": "Cooperative"}
-PRINTED_PLAY = {WITH[ITSELF]: "Self-Play", WITH[PEOPLE]: "Human"}
+PRINTED_PLAY = {stages.WITH[stages.ITSELF]: "Self-Play", stages.WITH[stages.PEOPLE]: "Human"}
 
 
 def _rate_table(
@@ -217,17 +201,17 @@ def _rate_table(
     for key, (rate, objective, play) in keys.items():
         name, group = f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}", PRINTED_RATES[rate]
         headers.append(Header(key, name, "", 1, "% of matches", group, spread=False))
-    yield table(evidence, "table-2", wide.drop("lineage"), columns={"rates": headers})
+    yield stages.table(evidence, "table-2", wide.drop("lineage"), columns={"rates": headers})
 
 
 def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
     cell = ["rate", "objective", "series", "lineage"]
-    play = pl.col("partner").replace(list(WITH), list(WITH.values()))
+    play = pl.col("partner").replace(list(stages.WITH), list(stages.WITH.values()))
     ends = ends.drop_nulls(key).with_columns(rate=pl.lit(title), series=play, share=pl.col(key))
     pairs = ends.filter(pl.col("end").n_unique().over(cell) == 2)
-    levels = means(ends, ["share"], [*cell, "end"], bounds={"share": PERCENT})
+    levels = means(ends, ["share"], [*cell, "end"], bounds={"share": stages.PERCENT})
     changes = means(_influence(pairs, cell), ["share"], [*cell, "end"])
-    within = pl.col("share.low", "share.high").clip(-PERCENT[1], PERCENT[1])
+    within = pl.col("share.low", "share.high").clip(-stages.PERCENT[1], stages.PERCENT[1])
     return pl.concat([levels, changes.with_columns(within)])
 
 
@@ -253,12 +237,12 @@ def faults(evidence: Evidence) -> Iterator[Shown]:
     Scripted negotiators make no such errors. Figures without errors are omitted. 95 % confidence
     intervals are clustered by instance.
     """
-    sides = evidence.once(Sides)
-    frame = cells(sides, sides.frame, FAULTS, dict.fromkeys(FAULTS, PERCENT))
-    shown = table(evidence, "errors-aborts", frame, leads=leads(sides.frame))
+    sides = evidence.once(stages.Sides)
+    frame = stages.cells(sides, sides.frame, FAULTS, dict.fromkeys(FAULTS, stages.PERCENT))
+    shown = stages.table(evidence, "errors-aborts", frame, leads=stages.leads(sides.frame))
     for column in shown.columns:
         if column.key in FAULTS and frame[column.key].sum():
-            number = ShownNumber(column.key, f"{column.title.lower()}, {column.unit}")
+            number = stages.ShownNumber(column.key, f"{column.title.lower()}, {column.unit}")
             yield sides.figure(f"{column.key}-figure", column.title, frame, number)
     yield shown
 
@@ -271,11 +255,11 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
     agreements improve. The score is the mean of both copies in self-play, and the player's own
     score otherwise. 95 % confidence intervals are bootstrap percentiles over instances.
     """
-    sides = evidence.once(Sides)
+    sides = evidence.once(stages.Sides)
     frame = sides.frame.drop_nulls("iteration").with_columns(score=pl.col("own"))
     frame = frame.filter(pl.col("iteration").n_unique().over(GROUP) > 1)
     if frame.is_empty():
-        raise NoData(ONE_ITERATION)
+        raise NoData(stages.ONE_ITERATION)
     notes: list[str] = []
     rows = [
         dict(zip(GROUP, key, strict=True)) | _correlations(part, evidence, notes)
@@ -286,8 +270,8 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
         pl.lit("").alias("player"),
         pl.col("^(all|agreed)(\\.low|\\.high)?$").cast(pl.Float64),
     )
-    frame = ordered(sides, fitted).drop("iteration", "player")
-    yield table(evidence, "correlations", frame, notes=notes)
+    frame = stages.ordered(sides, fitted).drop("iteration", "player")
+    yield stages.table(evidence, "correlations", frame, notes=notes)
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
@@ -301,31 +285,34 @@ def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> d
             fit = correlation(values, "iteration", "score", draws=draws, seed=evidence.seed)
         except StatisticsError as error:
             matches = "all matches" if key == "all" else "agreements"
-            play = WITH[part["partner"][0]]
+            play = stages.WITH[part["partner"][0]]
             notes.append(f"{capital(part['objective'][0])}, {play}, {matches}: {error}.")
         else:
             result |= {key: fit.estimate, key + LOW: fit.low, key + HIGH: fit.high}
     return result
 
 
-SCORED = ShownNumber("own", "mean score, points", 2)
+SCORED = stages.ShownNumber("own", "mean score, points", 2)
 FIGURES = (
     ("competition-score-figure", "Score against others", SCORED),
-    ("competition-agreement-figure", "Agreements", ShownNumber("agreement", "% of matches")),
-    ("inverted-figure", "Inverted proposals", ShownNumber(INVERTED, "% of proposals")),
+    ("competition-agreement-figure", "Agreements", stages.ShownNumber("agreement", "% of matches")),
+    ("inverted-figure", "Inverted proposals", stages.ShownNumber(INVERTED, "% of proposals")),
 )
 
 
 def _competition_charts(
-    name: str, title: str, frame: pl.DataFrame, number: ShownNumber, sides: Sides
+    name: str, title: str, frame: pl.DataFrame, number: stages.ShownNumber, sides: stages.Sides
 ) -> Iterator[Charts]:
     """Yield a chart or, for several lineages, charts with a line per lineage."""
     several = sides.staged and frame.drop_nulls("iteration")["lineage"].n_unique() > 1
     if several:
         frame = frame.with_columns(
-            series="lineage", against=pl.col("against").replace(ITSELF, WITH[ITSELF])
+            series="lineage",
+            against=pl.col("against").replace(stages.ITSELF, stages.WITH[stages.ITSELF]),
         )
-    charts = panels(frame, number, staged=sides.staged, by="against" if several else "objective")
+    charts = stages.panels(
+        frame, number, staged=sides.staged, by="against" if several else "objective"
+    )
     if charts:
         if not several:
             charts = [replace(chart, title="") for chart in charts]
@@ -341,22 +328,22 @@ def competition(evidence: Evidence) -> Iterator[Shown]:
     agree with inverted proposals, but other players don't. 95 % confidence intervals are clustered
     by instance.
     """
-    sides = evidence.once(Sides)
+    sides = evidence.once(stages.Sides)
     frame = sides.frame.filter(pl.col("weight") == WEIGHTS["comp"])
     if frame.is_empty():
         raise NoData(
             "no match with the strictly competitive objective has finished; add objective: comp"
         )
-    against = pl.when(pl.col("partner") != ITSELF).then(pl.format("against {}", "opponent"))
-    frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
-    bounds = PAYOFF_BOUNDS | {"agreement": PERCENT, INVERTED: PERCENT}
-    averages = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
-    others = averages.filter(pl.col("against") != ITSELF)
+    against = pl.when(pl.col("partner") != stages.ITSELF).then(pl.format("against {}", "opponent"))
+    frame = frame.with_columns(against=against.otherwise(pl.lit(stages.ITSELF)))
+    bounds = PAYOFF_BOUNDS | {"agreement": stages.PERCENT, INVERTED: stages.PERCENT}
+    averages = stages.cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
+    others = averages.filter(pl.col("against") != stages.ITSELF)
     for name, title, number in FIGURES:
         if number.key != INVERTED or averages[INVERTED].sum():
             part = others if number == SCORED else averages
             yield from _competition_charts(name, title, part, number, sides)
-    yield table(evidence, "competition", averages, leads=leads(frame, "against"))
+    yield stages.table(evidence, "competition", averages, leads=stages.leads(frame, "against"))
 
 
 MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met", "opponent")
@@ -369,12 +356,12 @@ def cross_play(evidence: Evidence) -> Iterator[Shown]:
     with a lineage of another seed. The score is that of the row's player, with 0 for matches
     without an agreement. 95 % confidence intervals are clustered by instance.
     """
-    sides = evidence.once(Sides)
+    sides = evidence.once(stages.Sides)
     if sides.kin.is_empty():
         raise NoData("no two iterations met; add pairings such as [iteration-0, iteration-5]")
-    limits: dict[str, Bounds | BoundsColumns] = {"own": OWN, "agreement": PERCENT}
+    limits: dict[str, Bounds | BoundsColumns] = {"own": stages.OWN, "agreement": stages.PERCENT}
     frame = means(sides.kin, ["own", "agreement"], MET, bounds=limits)
-    frame = ordered(sides, frame.with_columns(partner=pl.lit("")))
+    frame = stages.ordered(sides, frame.with_columns(partner=pl.lit("")))
     frame = frame.sort("weight", "lineage", "iteration", "family", "met", maintain_order=True)
     panels = []
     within = frame.filter(pl.col("family") == pl.col("lineage")).filter(
@@ -385,7 +372,7 @@ def cross_play(evidence: Evidence) -> Iterator[Shown]:
         panels.append(_map(title, part))
     if panels:
         yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
-    yield table(evidence, "cross-play", frame, leads=_cross_lead)
+    yield stages.table(evidence, "cross-play", frame, leads=_cross_lead)
 
 
 def _map(title: str, frame: pl.DataFrame) -> Chart:
@@ -409,4 +396,4 @@ def _map(title: str, frame: pl.DataFrame) -> Chart:
 
 def _cross_lead(row: Mapping[str, Any]) -> Lead:
     query = {"status": "finished", "player": row["player"]}
-    return Lead(GAME, query | {"player_player": row["opponent"]})
+    return Lead(stages.GAME, query | {"player_player": row["opponent"]})

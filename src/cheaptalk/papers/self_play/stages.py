@@ -1,7 +1,7 @@
 """Iterations, people and other players in a study of self-play: mean results, and charts."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -142,11 +142,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     stages = [(label, *stage_of(label)) for label in labels]
     schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
     staged = pl.DataFrame(stages, schema=schema, orient="row")
-    met = staged.select(
-        pl.col("player").alias("opponent"),
-        pl.col("lineage").alias("family"),
-        pl.col("iteration").alias("met"),
-    )
+    met = staged.select(opponent="player", family="lineage", met="iteration")
     frame = with_matching(with_matching(frame, staged, "player", "m:1"), met, "opponent", "m:1")
     names = list(map(objective_name, weights))
     named = frame.with_columns(
@@ -269,27 +265,22 @@ def panels(
 
 
 def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
-    iterations = frame["iteration"].drop_nulls().unique().sort().to_list()
+    """Draw a line for each series; series without iterations are horizontal lines."""
+    iterations = frame["iteration"].drop_nulls().to_list()
     reach = (min(iterations, default=0) - 0.5, max(iterations, default=0) + 0.5)
-    lines = list(_lines(frame, number, reach))
-    return Chart(title, "", lines, Axis("iteration", ends=reach, integer=True), number.axis, 220)
-
-
-def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float]) -> Iterator[Line]:
-    """Yield a line for each series; series without iterations are horizontal lines."""
-    groups = frame.group_by("series", maintain_order=True)
-    for index, ((series,), part) in enumerate(groups):
-        rows = list(part.sort("iteration").iter_rows(named=True))
-        if rows[0]["iteration"] is None:
-            text, value = _hover_text(rows[0], number), rows[0][number.key]
-            marks = [Mark(end, value, text, size=1) for end in reach]
-            yield Line(marks, str(series), "soft", DASHES[1])
+    lines, key = [], number.key
+    for index, ((series,), part) in enumerate(frame.group_by("series", maintain_order=True)):
+        rows = [(row, _hover_text(row, number)) for row in part.sort("iteration").to_dicts()]
+        if rows[0][0]["iteration"] is None:
+            row, text = rows[0]
+            marks = [Mark(end, row[key], text, size=1) for end in reach]
+            lines.append(Line(marks, str(series), "soft", DASHES[1]))
         else:
-            key, marks = number.key, []
-            for row in rows:
-                text, limits = _hover_text(row, number), ends(row, number.key)
-                marks.append(Mark(row["iteration"], row[key], text, y_ends=limits))
-            yield Line(marks, str(series), index)
+            marks = [
+                Mark(row["iteration"], row[key], text, y_ends=ends(row, key)) for row, text in rows
+            ]
+            lines.append(Line(marks, str(series), index))
+    return Chart(title, "", lines, Axis("iteration", ends=reach, integer=True), number.axis, 220)
 
 
 def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:

@@ -29,6 +29,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from cheaptalk.papers.gama.importer import games
 from cheaptalk.papers.gama.importer.files import (
     ALIASES,
     PERSON,
@@ -37,16 +38,6 @@ from cheaptalk.papers.gama.importer.files import (
     Treatment,
     exact_model,
     is_special,
-)
-from cheaptalk.papers.gama.importer.games import (
-    Auction,
-    Bar,
-    Battle,
-    Diners,
-    Dollar,
-    Goods,
-    Guess,
-    Pirates,
 )
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, walk
@@ -66,14 +57,14 @@ AnyFile: TypeAlias = GamaFile[Any, Any, Any]
 
 SYSTEM = "gama"
 FILES: dict[str, type[AnyFile]] = {
-    "guessing_game": Guess,
-    "bar_game": Bar,
-    "divide_dollar": Dollar,
-    "public_goods": Goods,
-    "diner_dilemma": Diners,
-    "sealed_bid_auction": Auction,
-    "battle_royale": Battle,
-    "pirate_game": Pirates,
+    "guessing_game": games.Guess,
+    "bar_game": games.Bar,
+    "divide_dollar": games.Dollar,
+    "public_goods": games.Goods,
+    "diner_dilemma": games.Diners,
+    "sealed_bid_auction": games.Auction,
+    "battle_royale": games.Battle,
+    "pirate_game": games.Pirates,
 }
 VERSIONED = re.compile(r"_v\d.*", re.DOTALL)
 
