@@ -6,7 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, field_validator
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
+from cheaptalk.rules import RulesError
 from cheaptalk.rules.steps import no_objection
 
 Colour = Annotated[
@@ -26,7 +27,11 @@ class Proposal(ct.Action):
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:
-        """Return the proposer's gain in cents, given its value of a chip of each colour."""
+        """Return the proposer's gain from the trade in cents.
+
+        Args:
+            worths: the value of a chip of each colour to the proposer, in cents.
+        """
         return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
 
     @property
@@ -324,12 +329,12 @@ class ChipTrading(ct.Game):
         """Return the values of all colours; raise an error if instance and game do not match."""
         values, private = instance.values.values(), set(self.colours[1:])
         if sorted(instance.order) != sorted(self.seats) or set(instance.values) != set(self.seats):
-            raise ct.RulesError("the instance and the game have different players")
+            raise RulesError("the instance and the game have different players")
         if any(
             set(by_colour) != private or not {*by_colour.values()} <= {*self.values}
             for by_colour in values
         ):
-            raise ct.RulesError("the instance and the game have different colours or values")
+            raise RulesError("the instance and the game have different colours or values")
         common = {self.colours[0]: self.common_value}
         return {
             seat: {colour: (common | instance.values[seat])[colour] for colour in self.colours}
