@@ -396,7 +396,7 @@ def test_no_strategy_beats_best_response() -> None:
                         quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1)
                     )
                     me = Table(GAME, instance, "1").request("player_1").briefing
-                    responder = best_response.Responder(me, S[rival], best_response.rival_hands(me))
+                    responder = best_response.Responder(me, S[rival], best_response.possible_hands(me, me.quantities))
                     plan = responder.plan(1, None, range(len(responder.hands)))
                     assert best == pytest.approx(plan.value)
                 others: list[Decide] = [
@@ -434,7 +434,7 @@ def test_offers_of_rival_reveal_its_hand() -> None:
 def test_hands_are_enumerated_only_in_small_pools() -> None:
     table = Table(GAME, GAME.draw_instance(Chance("1")), "1")
     me = table.request("player_1").briefing
-    all_hands = list(best_response.rival_hands(me))
+    all_hands = list(best_response.possible_hands(me, me.quantities))
     assert list(best_response.candidate_hands(me, 5, Chance("1")("hands"))) == all_hands
     assert sum(hand.weight for hand in all_hands) == pytest.approx(1)
     assert {(hand.values, hand.outside) for hand in all_hands} == set(hands_of(1))

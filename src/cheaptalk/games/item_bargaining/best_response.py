@@ -15,6 +15,7 @@ from cheaptalk.games.item_bargaining.rules import (
     SECOND,
     Briefing,
     Bundle,
+    ItemBargaining,
     Move,
     OfferMade,
     Opening,
@@ -42,11 +43,11 @@ class Plan(NamedTuple):
     move: Literal["accept", "walk"] | Bundle
 
 
-def rival_hands(me: Briefing) -> Iterator[Hand]:
-    """Yield all hands that the rival can have, with their probabilities."""
-    chance = me.highest_value ** -len(me.quantities)
-    for values in product(range(1, me.highest_value + 1), repeat=len(me.quantities)):
-        options = range(me.least_outside, worth(me.quantities, values) - me.below_total + 1)
+def possible_hands(limits: Briefing | ItemBargaining, quantities: Bundle) -> Iterator[Hand]:
+    """Yield all hands that a player can have, with their probabilities."""
+    chance = limits.highest_value ** -len(quantities)
+    for values in product(range(1, limits.highest_value + 1), repeat=len(quantities)):
+        options = range(limits.least_outside, worth(quantities, values) - limits.below_total + 1)
         for outside in options:
             yield Hand(values, outside, chance / len(options))
 
@@ -56,7 +57,7 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
     mean = sum(me.quantities) * (me.highest_value + 1) / 2
     total = float(me.highest_value) ** len(me.quantities)
     if total * (mean - me.below_total - me.least_outside + 1) <= SMALL:
-        yield from rival_hands(me)
+        yield from possible_hands(me, me.quantities)
         return
     for _ in range(count):
         values = tuple([draw.integer(1, me.highest_value) for _ in me.quantities])
@@ -67,7 +68,10 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
 class Responder:
     """A search for the best move against a rival whose hand is one of several candidates.
 
-    In the rival's strategy (``policy``), only the opening may be random.
+    Args:
+        me: the player's briefing.
+        policy: the rival's strategy; only its opening may be random.
+        hands: the rival's possible hands.
     """
 
     def __init__(self, me: Briefing, policy: Decide, hands: Iterable[Hand]) -> None:
@@ -150,7 +154,11 @@ class Responder:
         return move
 
     def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
-        """Return the hands that fit the rival's offers (:func:`offers_seen`), or else all."""
+        """Return the hands that are consistent with the rival's offers, or all hands if none is.
+
+        Args:
+            offers: rounds, current offers, and the rival's offers, as from :func:`offers_seen`.
+        """
         hands = all_hands = list(range(len(self.hands)))
         for number, table, offer in offers:
             hands = [hand for hand in hands if self.reply(hand, number, table).offer == offer]
