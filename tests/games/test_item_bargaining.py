@@ -11,16 +11,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import cheaptalk as ct
 from cheaptalk.games.item_bargaining import SPEC, best_response, rules, strategies
-from cheaptalk.rules import (
-    Chance,
-    Decide,
-    DecisionRequest,
-    IllegalAction,
-    Moment,
-    Table,
-    play,
-)
+from cheaptalk.rules import Decide
 from cheaptalk.styles import style
 from tests.games.tables import table_after
 
@@ -35,16 +28,16 @@ def offer(*units: int) -> dict[str, Any]:
     return {"action": "COUNTEROFFER", "offer": units}
 
 
-def replay(*moves: dict[str, Any], instance: rules.Pool = POOL, **parameters: Any) -> Table:
+def replay(*moves: dict[str, Any], instance: rules.Pool = POOL, **parameters: Any) -> ct.Table:
     return table_after(rules.ItemBargaining(**parameters), *moves, instance=instance)
 
 
-def settlement(table: Table) -> rules.Settlement:
+def settlement(table: ct.Table) -> rules.Settlement:
     assert isinstance(table.outcome, rules.Settlement)
     return table.outcome
 
 
-def payoffs(table: Table) -> dict[str, float]:
+def payoffs(table: ct.Table) -> dict[str, float]:
     return table.game.payoffs(table.outcome)
 
 
@@ -124,7 +117,7 @@ def test_illegal_moves_are_rejected() -> None:
     for moves, wrong, reason in cases:
         table = replay(*moves)
         (ask,) = table.pending.values()
-        with pytest.raises(IllegalAction, match=reason):
+        with pytest.raises(ct.IllegalAction, match=reason):
             table.answer(ask.actor, rules.Move.model_validate(wrong))
 
 
@@ -158,7 +151,7 @@ def test_presets_match_appendix_a() -> None:
 def hands(count: int = 400, **parameters: Any) -> list[tuple[int, int]]:
     """Return pairs of a player's outside option and the total worth of all items to it."""
     game = rules.ItemBargaining(**parameters)
-    instances = [game.draw_instance(Chance(str(number))) for number in range(count)]
+    instances = [game.draw_instance(ct.Chance(str(number))) for number in range(count)]
     return [
         (outside, rules.worth(instance.quantities, values))
         for instance in instances
@@ -187,7 +180,7 @@ def test_quantities_are_poisson_with_configured_zeros() -> None:
             {"quantities": {"kinds": 5, "mean": 4, "zeros": zeros}}
         )
         sizes = [
-            size for n in range(1_000) for size in game.draw_instance(Chance(str(n))).quantities
+            size for n in range(1_000) for size in game.draw_instance(ct.Chance(str(n))).quantities
         ]
         assert min(sizes) == least
         assert sum(sizes) / len(sizes) == pytest.approx(mean, abs=5 * 2 / math.sqrt(5_000))
@@ -205,7 +198,7 @@ def test_poisson_inverts_distribution_function(mean: float, place: float) -> Non
 @given(st.integers(0, 500))
 def test_circle_5_bundle_is_always_feasible(seed: int) -> None:
     game = rules.ItemBargaining.model_validate(rules.PRESETS["BGL"])
-    table = Table(game, game.draw_instance(Chance(str(seed))), "1")
+    table = ct.Table(game, game.draw_instance(ct.Chance(str(seed))), "1")
     me: Any = table.heard["player_2"][0].event
     words = style("item_bargaining", "circle_5").tell(me, game, "player_2")
     (phrase,) = re.findall(r"keeping (.*?) and of", words)
@@ -224,7 +217,7 @@ def test_empty_offer_field_is_ignored() -> None:
             rules.Move.model_validate({"action": action, "offer": [0, 0, 0]})
     with pytest.raises(ValidationError, match='a counteroffer needs an "offer"'):
         rules.Move.model_validate({"action": "COUNTEROFFER"})
-    with pytest.raises(IllegalAction, match="the offer must have 3 numbers"):
+    with pytest.raises(ct.IllegalAction, match="the offer must have 3 numbers"):
         replay(offer())
 
 
@@ -233,7 +226,7 @@ S = SPEC.strategies
 
 def new_request(
     *moves: dict[str, Any], instance: rules.Pool = POOL, **parameters: Any
-) -> DecisionRequest:
+) -> ct.DecisionRequest:
     table = table_after(rules.ItemBargaining(**parameters), *moves, instance=instance)
     (ask,) = table.pending.values()
     return table.request(ask.actor)
@@ -241,7 +234,9 @@ def new_request(
 
 def test_soft_opens_with_uniformly_drawn_bundle() -> None:
     game = rules.ItemBargaining(quantities=(2, 1))
-    tables = [Table(game, game.draw_instance(Chance("1")), str(seed)) for seed in range(1_200)]
+    tables = [
+        ct.Table(game, game.draw_instance(ct.Chance("1")), str(seed)) for seed in range(1_200)
+    ]
     bundles = [S["soft"](table.request("player_1")) for table in tables]
     counts = {
         bundle: bundles.count(strategies.give(bundle)) for bundle in product(range(3), range(2))
@@ -334,7 +329,7 @@ def test_aspire_accepts_and_demands_its_target() -> None:
     5 %; in round 3 it is its outside option of 60."""
     late = [offer(1, 0, 0)] * 4
     poor = POOL.model_copy(update={"outside": (180, 240)})
-    cases: list[tuple[DecisionRequest, dict[str, Any], rules.Move | None]] = [
+    cases: list[tuple[ct.DecisionRequest, dict[str, Any], rules.Move | None]] = [
         (new_request(), {}, strategies.give((1, 2, 0))),
         (new_request(offer(4, 2, 0)), {}, None),  # rules.worth 120
         (new_request(offer(4, 2, 1)), {}, strategies.ACCEPT),  # 125
@@ -376,7 +371,7 @@ def mean_payoff(me: Decide, rival: Decide, seat: int, hand: tuple[tuple[int, ...
             quantities=(2, 1), values=(both[0][0], both[1][0]), outside=(both[0][1], both[1][1])
         )
         players = {f"player_{seat + 1}": me, f"player_{2 - seat}": rival}
-        table = play(GAME, instance, "1", players)
+        table = ct.play(GAME, instance, "1", players)
         chance = 1 / 9 / rules.worth((2, 1), values)
         total += chance * table.game.payoffs(table.outcome)[f"player_{seat + 1}"]
     return total
@@ -395,8 +390,10 @@ def test_no_strategy_beats_best_response() -> None:
                     instance = rules.Pool(
                         quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1)
                     )
-                    me = Table(GAME, instance, "1").request("player_1").briefing
-                    responder = best_response.Responder(me, S[rival], best_response.possible_hands(me, me.quantities))
+                    me = ct.Table(GAME, instance, "1").request("player_1").briefing
+                    responder = best_response.Responder(
+                        me, S[rival], best_response.possible_hands(me, me.quantities)
+                    )
                     plan = responder.plan(1, None, range(len(responder.hands)))
                     assert best == pytest.approx(plan.value)
                 others: list[Decide] = [
@@ -419,7 +416,7 @@ def test_best_response_to_soft_asks_for_everything_or_takes_better_final_option(
 
 def test_offers_of_rival_reveal_its_hand() -> None:
     request = new_request(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), instance=POOL)
-    seen = list(best_response.offers_seen([*request.heard, Moment(request.event)]))
+    seen = list(best_response.offers_seen([*request.heard, ct.Moment(request.event)]))
     assert seen == [(1, None, (1, 0, 0)), (2, (0, 1, 0), (2, 0, 1))]
     me = request.briefing
     responder = best_response.Responder(
@@ -432,13 +429,13 @@ def test_offers_of_rival_reveal_its_hand() -> None:
 
 
 def test_hands_are_enumerated_only_in_small_pools() -> None:
-    table = Table(GAME, GAME.draw_instance(Chance("1")), "1")
+    table = ct.Table(GAME, GAME.draw_instance(ct.Chance("1")), "1")
     me = table.request("player_1").briefing
     all_hands = list(best_response.possible_hands(me, me.quantities))
-    assert list(best_response.candidate_hands(me, 5, Chance("1")("hands"))) == all_hands
+    assert list(best_response.candidate_hands(me, 5, ct.Chance("1")("hands"))) == all_hands
     assert sum(hand.weight for hand in all_hands) == pytest.approx(1)
     assert {(hand.values, hand.outside) for hand in all_hands} == set(hands_of(1))
     large = new_request().briefing
-    sampled = list(best_response.candidate_hands(large, 5, Chance("1")("hands")))
+    sampled = list(best_response.candidate_hands(large, 5, ct.Chance("1")("hands")))
     assert len(sampled) == 5
     assert all(1 <= hand.outside <= rules.worth((7, 4, 1), hand.values) for hand in sampled)

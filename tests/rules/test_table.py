@@ -6,22 +6,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, model_validator
 
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    DecisionRequest,
-    Given,
-    IllegalAction,
-    Moment,
-    Play,
-    Result,
-    RulesError,
-    Step,
-    Table,
-    Tell,
-    play,
-)
+import cheaptalk as ct
+from cheaptalk.rules import RulesError, Step
 from cheaptalk.rules import table as table_module
 from cheaptalk.rules.actions import listed
 from tests.toys import (
@@ -39,32 +25,32 @@ from tests.toys import (
 INSTANCE = Cards(left=1, right=2)
 
 
-def make_table(**parameters: Any) -> Table:
-    return Table(Guessing.model_validate({"talk": False, **parameters}), INSTANCE, "seed")
+def make_table(**parameters: Any) -> ct.Table:
+    return ct.Table(Guessing.model_validate({"talk": False, **parameters}), INSTANCE, "seed")
 
 
-def make_scripted_table(*steps: Step, received: list[Any] | None = None) -> Table:
+def make_scripted_table(*steps: Step, received: list[Any] | None = None) -> ct.Table:
     """Return a table whose rules take these steps, note what they receive, and end."""
 
     class Scripted(Guessing):
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+        def play(self, instance: Cards, chance: ct.Chance) -> ct.Play[Any]:
             for step in steps:
                 answers = yield step
                 if received is not None:
                     received.append(answers)
             return Score(left=0, right=0)
 
-    return Table(Scripted(), INSTANCE, "seed")
+    return ct.Table(Scripted(), INSTANCE, "seed")
 
 
 def test_rules_receive_answers_and_actors_receive_events() -> None:
     received: list[Any] = []
-    ask, asks = Ask("left", Guess, GuessNow(1)), (Ask("left", Guess, GuessNow(2)),)
-    tells = Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2))
+    ask, asks = ct.Ask("left", Guess, GuessNow(1)), (ct.Ask("left", Guess, GuessNow(2)),)
+    tells = ct.Tell("left", Reveal(1)), ct.Tell(("left", "right"), Reveal(2))
     table = make_scripted_table(*tells, ask, asks, received=received)
     assert table.heard == {
-        "left": [Moment(Reveal(1)), Moment(Reveal(2))],
-        "right": [Moment(Reveal(2))],
+        "left": [ct.Moment(Reveal(1)), ct.Moment(Reveal(2))],
+        "right": [ct.Moment(Reveal(2))],
     }
     table.answer("left", Guess(number=1))
     table.answer("left", Guess(number=2))
@@ -89,9 +75,9 @@ def test_complete_match() -> None:
     request = table.request("left")
     assert (request.actor, request.event) == ("left", GuessNow(1))
     assert request.briefing == YourCard(1, 2)
-    assert list(request.heard) == [Moment(YourCard(1, 2))]
+    assert list(request.heard) == [ct.Moment(YourCard(1, 2))]
     assert request.ask.action is Guess
-    assert table.heard["right"] == [Moment(YourCard(2, 2))]
+    assert table.heard["right"] == [ct.Moment(YourCard(2, 2))]
     for number in (3, 5):
         for seat in table.pending:  # answers make a new mapping
             table.answer(seat, Guess(number=number if seat == "right" else 3))
@@ -99,14 +85,14 @@ def test_complete_match() -> None:
     assert table.outcome == Score(left=2, right=1)
     assert not table.forfeited
     assert table.requests == 2
-    assert table.given[1] == Given(0, "right", Guess(number=3))
+    assert table.given[1] == ct.Given(0, "right", Guess(number=3))
     assert table.heard["left"] == [
-        Moment(YourCard(1, 2)),
-        Moment(GuessNow(1), Guess(number=3)),
-        Moment(Guesses(1, (("left", 3, ""), ("right", 3, "")))),
-        Moment(GuessNow(2), Guess(number=3)),
-        Moment(Guesses(2, (("left", 3, ""), ("right", 5, "")))),
-        Moment(Reveal(3)),
+        ct.Moment(YourCard(1, 2)),
+        ct.Moment(GuessNow(1), Guess(number=3)),
+        ct.Moment(Guesses(1, (("left", 3, ""), ("right", 3, "")))),
+        ct.Moment(GuessNow(2), Guess(number=3)),
+        ct.Moment(Guesses(2, (("left", 3, ""), ("right", 5, "")))),
+        ct.Moment(Reveal(3)),
     ]
 
 
@@ -119,7 +105,7 @@ def test_illegal_action_is_rejected_without_effect() -> None:
     ]
     for action, error in cases:
         table = make_table()
-        with pytest.raises(IllegalAction, match=f"^{error}$"):
+        with pytest.raises(ct.IllegalAction, match=f"^{error}$"):
             table.answer("left", action)
         assert table.given == []
         assert list(table.pending) == ["left", "right"]
@@ -137,7 +123,7 @@ def test_only_open_requests_can_be_answered() -> None:
             use("middle")
     with pytest.raises(ValueError, match='"left" has no open request'):
         table.answer("left", Guess(number=3))
-    assert table.given == [Given(0, "left", Guess(number=3))]
+    assert table.given == [ct.Given(0, "left", Guess(number=3))]
 
 
 def test_forfeit_ends_match_by_default() -> None:
@@ -148,15 +134,15 @@ def test_forfeit_ends_match_by_default() -> None:
     assert table.over
     assert table.outcome is None
     assert table.forfeited == {"left"}
-    assert table.given == [Given(0, "left", None), Given(0, "right", Guess(number=3))]
-    assert table.heard["left"][-1] == Moment(GuessNow(1), None)
+    assert table.given == [ct.Given(0, "left", None), ct.Given(0, "right", Guess(number=3))]
+    assert table.heard["left"][-1] == ct.Moment(GuessNow(1), None)
 
 
 def test_lenient_rules_continue_after_forfeit() -> None:
     table = make_table(lenient=True)
     table.forfeit("left")
     table.answer("right", Guess(number=3))
-    assert table.heard["left"][-1] == Moment(Guesses(1, (("right", 3, ""),)))
+    assert table.heard["left"][-1] == ct.Moment(Guesses(1, (("right", 3, ""),)))
     for seat in ("left", "right"):
         table.forfeit(seat)
     assert table.over
@@ -167,15 +153,21 @@ def test_lenient_rules_continue_after_forfeit() -> None:
 def test_invalid_steps_raise_rules_error() -> None:
     cases: list[tuple[Any, str]] = [
         (
-            (Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))),
+            (ct.Ask("left", Guess, GuessNow(1)), ct.Ask("left", Guess, GuessNow(2))),
             "two simultaneous requests to one actor",
         ),
         ((), "an empty tuple"),
         (GuessNow(1), r"yields GuessNow\(round=1\); yield ct.Tell\(actor, event\), ct.Ask"),
-        ((Tell("left", Reveal(1)), Tell("right", Reveal(1))), "or a tuple of asks"),
-        (Ask("middle", Guess, GuessNow(1)), r'asks "middle" \(GuessNow\).*actors are left, right'),
-        (Tell("middle", Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
-        (Tell(("left", "middle"), Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
+        ((ct.Tell("left", Reveal(1)), ct.Tell("right", Reveal(1))), "or a tuple of asks"),
+        (
+            ct.Ask("middle", Guess, GuessNow(1)),
+            r'asks "middle" \(GuessNow\).*actors are left, right',
+        ),
+        (ct.Tell("middle", Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
+        (
+            ct.Tell(("left", "middle"), Reveal(1)),
+            r'tells "middle" \(Reveal\), which is not an actor',
+        ),
     ]
     for step, error in cases:
         with pytest.raises(RulesError, match=rf"^guessing: play\(\) of \w+: .*{error}"):
@@ -193,8 +185,8 @@ def endless(step: Step) -> Iterator[Step]:
     [
         (lambda: Score(left=0, right=0), r"play\(\) returns .*; it must yield"),
         (lambda: (yield from ()), "the game returns null, but outcome_type is Score; return an"),
-        (lambda: endless(Tell("left", Reveal(1))), "yields 100,001 events without a request"),
-        (lambda: endless(Ask("left", Guess, GuessNow(1))), "makes more than 3 requests; end it"),
+        (lambda: endless(ct.Tell("left", Reveal(1))), "yields 100,001 events without a request"),
+        (lambda: endless(ct.Ask("left", Guess, GuessNow(1))), "makes more than 3 requests; end it"),
     ],
 )
 def test_rules_without_outcome_raise_error(
@@ -203,15 +195,15 @@ def test_rules_without_outcome_raise_error(
     monkeypatch.setattr(table_module, "MAX_REQUESTS", 3)
 
     class Faulty(Guessing):
-        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
-            played: Play[Any] = rules()
+        def play(self, instance: Cards, chance: ct.Chance) -> ct.Play[Any]:
+            played: ct.Play[Any] = rules()
             return played
 
     with pytest.raises(RulesError, match=error):
-        play(Faulty(), Cards(left=0, right=0), "seed", {"left": guess, "right": guess})
+        ct.play(Faulty(), Cards(left=0, right=0), "seed", {"left": guess, "right": guess})
 
 
-def guess(request: DecisionRequest) -> Action:
+def guess(request: ct.DecisionRequest) -> ct.Action:
     return Guess(number=9)
 
 
@@ -240,7 +232,7 @@ def test_clone_has_same_history_and_is_independent() -> None:
             other.clone(number)
 
 
-class Choice(Action):
+class Choice(ct.Action):
     """Few values of every kind."""
 
     sure: bool
@@ -254,7 +246,7 @@ class Choice(Action):
         return self
 
 
-class Pair(Action):
+class Pair(ct.Action):
     """Too many to list."""
 
     first: Annotated[int, Field(ge=0, le=999)]
@@ -271,7 +263,7 @@ def test_legal_actions_are_listed_if_finite() -> None:
 
 def test_result_requires_outcome() -> None:
     table = make_scripted_table()
-    assert table.result() == Result(table.game, INSTANCE, Score(left=0, right=0))
+    assert table.result() == ct.Result(table.game, INSTANCE, Score(left=0, right=0))
     with pytest.raises(ValueError, match="the match has no outcome: asks left, right"):
         make_table().result()
     assert [*table.result().given()] == table.given
