@@ -17,7 +17,7 @@ from cheaptalk.games.sealed_bid_auction.rules import (
 )
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
-from tests.games.tables import play_out, table_of
+from tests.games.tables import metric, play_out, result_of
 
 GAMA = SealedBidAuction(draws="gama")
 
@@ -31,13 +31,7 @@ def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> SealedBidAu
 
 
 def result(game: SealedBidAuction, instance: Valuations, *bids: tuple[int, ...]) -> Result:
-    table = table_of(game, *bids, instance=instance)
-    assert table.outcome is not None
-    return Result.of(game, instance, table.outcome)
-
-
-def metric(name: str, result: Result, published: bool = False) -> float | None:
-    return SPEC.metrics[name].variant(published)(result)
+    return result_of(game, *bids, instance=instance)
 
 
 def gama_score(strategy: str, published: bool = False, **settings: Any) -> float | None:
@@ -47,8 +41,8 @@ def gama_score(strategy: str, published: bool = False, **settings: Any) -> float
 
 
 def test_highest_bid_wins_and_pays_first_or_second_price() -> None:
-    cases: list[tuple[Any, int]] = [("first", 70), ("second", 60)]
-    for price, paid in cases:
+    prices: list[tuple[Any, int]] = [("first", 70), ("second", 60)]
+    for price, paid in prices:
         game = auction(price=price)
         match = result(game, hands((100, 90, 80)), (60, 70, 10))
         assert match.outcome == Bids(
@@ -150,20 +144,23 @@ def test_scores_of_fixed_bids_with_gama_bench_valuations() -> None:
 def test_published_score_has_floor() -> None:
     match = result(auction(limits=False), hands((0, 100, 50)), (5, 40, 100))
     assert metric("score", match) == pytest.approx(100 * (0 + 0.6 - 1) / 3)
-    assert metric("score", match, published=True) == pytest.approx(100 * 0.6 / 3)
+    assert metric("score", match, as_published=True) == pytest.approx(100 * 0.6 / 3)
     second = result(auction(price="second"), hands((0, 0, 0)), (0, 0, 0))
-    assert metric("score", second) is metric("score", second, published=True) is None
+    assert metric("score", second) is metric("score", second, as_published=True) is None
     assert metric("bid_share", second) is None
 
 
 def test_other_metrics() -> None:
     game = auction(3, 2, limits=False, price="second")
     match = result(game, hands((0, 100, 50), (10, 30, 20)), (5, 40, 100), (10, 30, 20))
-    assert metric("overbids", match) == pytest.approx(2 / 6)
-    assert metric("efficiency", match) == 0.5
-    assert metric("revenue", match) == (40 + 20) / 2
-    assert metric("gain", match) == (10 + 10) / 2
-    assert metric("bid_share", match) == pytest.approx((0.4 + 2 + 1 + 1 + 1) / 5)
+    expected = {
+        "overbids": 2 / 6,
+        "efficiency": 0.5,
+        "revenue": (40 + 20) / 2,
+        "gain": (10 + 10) / 2,
+        "bid_share": (0.4 + 2 + 1 + 1 + 1) / 5,
+    }
+    assert {name: metric(name, match) for name in expected} == pytest.approx(expected)
 
 
 def test_fixed_bids_cycle_and_are_limited_to_legal_bids() -> None:
