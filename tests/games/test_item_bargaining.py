@@ -32,58 +32,46 @@ def replay(*moves: dict[str, Any], instance: rules.Pool = POOL, **parameters: An
     return table_after(rules.ItemBargaining(**parameters), *moves, instance=instance)
 
 
-def settlement(table: ct.Table) -> rules.Settlement:
-    assert isinstance(table.outcome, rules.Settlement)
-    return table.outcome
-
-
-def payoffs(table: ct.Table) -> dict[str, float]:
-    return table.game.payoffs(table.outcome)
-
-
 def test_players_take_turns_within_round() -> None:
-    table = replay()
-    assert table.request("player_1").event == rules.Opening(1, 3)
-    table = replay(offer(1, 0, 0))
-    assert table.request("player_2").event == rules.OfferMade(
-        1, 3, "player_1", (1, 0, 0), (6, 4, 1), False
-    )
-    table = replay(offer(1, 0, 0), offer(0, 2, 1))
-    assert table.request("player_1").event == rules.OfferMade(
-        2, 3, "player_2", (0, 2, 1), (7, 2, 0), False
-    )
+    assert replay().request("player_1").event == rules.Opening(1, 3)
+    event = replay(offer(1, 0, 0)).request("player_2").event
+    assert event == rules.OfferMade(1, 3, "player_1", (1, 0, 0), (6, 4, 1), False)
+    event = replay(offer(1, 0, 0), offer(0, 2, 1)).request("player_1").event
+    assert event == rules.OfferMade(2, 3, "player_2", (0, 2, 1), (7, 2, 0), False)
 
 
-def test_accepted_offer_divides_items() -> None:
-    table = replay(offer(0, 4, 0), ACCEPT)
+def test_matches_end_by_acceptance_walking_away_or_the_last_round() -> None:
+    one = offer(1, 0, 0)
     bundles = ((7, 0, 1), (0, 4, 0))
-    assert settlement(table) == rules.Settlement(
-        ended="accept", round=1, by="player_2", bundles=bundles, worth=(100, 200)
-    )
-    assert payoffs(table) == {"player_1": 100, "player_2": 200}
-    other = replay(offer(1, 0, 0), offer(7, 0, 1), ACCEPT)
-    assert settlement(other).bundles == bundles
-    assert (settlement(other).round, settlement(other).by) == (2, "player_1")
-    assert payoffs(other) == pytest.approx({"player_1": 98, "player_2": 196})
-
-
-def test_walking_away_pays_discounted_outside_options() -> None:
-    table = replay(WALK)
-    assert settlement(table) == rules.Settlement(
-        ended="walk", round=1, by="player_1", worth=(100, 60)
-    )
-    assert payoffs(table) == {"player_1": 100, "player_2": 60}
-    late = replay(offer(1, 0, 0), offer(1, 0, 0), offer(1, 0, 0), WALK, discount=0.9)
-    assert (settlement(late).round, settlement(late).by) == (2, "player_2")
-    assert payoffs(late) == pytest.approx({"player_1": 90, "player_2": 54})
-
-
-def test_counteroffer_as_last_answer_ends_negotiation() -> None:
-    table = replay(*[offer(1, 0, 0)] * 6, discount=0.98)
-    assert settlement(table) == rules.Settlement(
-        ended="rounds", round=3, by="player_2", worth=(100, 60)
-    )
-    assert payoffs(table) == pytest.approx({"player_1": 96.04, "player_2": 57.624})
+    outside = (100, 60)
+    cases: list[tuple[list[Any], dict[str, Any], tuple[float, float]]] = [
+        (
+            [offer(0, 4, 0), ACCEPT],
+            {"ended": "accept", "round": 1, "by": "player_2", "worth": (100, 200)},
+            (100, 200),
+        ),
+        (
+            [one, offer(7, 0, 1), ACCEPT],
+            {"ended": "accept", "round": 2, "by": "player_1", "worth": (100, 200)},
+            (98, 196),
+        ),
+        ([WALK], {"ended": "walk", "round": 1, "by": "player_1", "worth": outside}, outside),
+        (
+            [one, one, one, WALK],
+            {"ended": "walk", "round": 2, "by": "player_2", "worth": outside},
+            (98, 58.8),
+        ),
+        (
+            [one] * 6,
+            {"ended": "rounds", "round": 3, "by": "player_2", "worth": outside},
+            (96.04, 57.624),
+        ),
+    ]
+    for moves, fields, paid in cases:
+        table = replay(*moves, discount=0.98)
+        divided = {"bundles": bundles} if fields["ended"] == "accept" else {}
+        assert table.outcome == rules.Settlement(**fields, **divided)
+        assert tuple(table.game.payoffs(table.outcome).values()) == pytest.approx(paid)
 
 
 def test_section_6_4_discounted_payoffs_of_round_3() -> None:
@@ -94,16 +82,11 @@ def test_section_6_4_discounted_payoffs_of_round_3() -> None:
 
 
 def test_invalid_answer_counts_as_walking_away() -> None:
-    cases: list[list[Any]] = [[], [offer(1, 0, 0)]]
-    for moves in cases:
-        table = replay(*moves)
-        (ask,) = table.pending.values()
-        table.forfeit(ask.actor)
+    for table, seat in ((replay(), "player_1"), (replay(offer(1, 0, 0)), "player_2")):
+        table.forfeit(seat)
         assert not table.forfeited
-        assert settlement(table) == rules.Settlement(
-            ended="invalid", round=1, by=ask.actor, worth=(100, 60)
-        )
-        assert table.given[-1].action is None
+        ended = rules.Settlement(ended="invalid", round=1, by=seat, worth=(100, 60))
+        assert table.outcome == ended
 
 
 def test_illegal_moves_are_rejected() -> None:
@@ -126,16 +109,13 @@ def test_values_must_be_complete() -> None:
         rules.Pool.model_validate(POOL.model_dump() | {"values": ((1, 2, 3), (1, 2))})
 
 
-def test_defaults_are_bg5() -> None:
-    assert rules.ItemBargaining() == rules.ItemBargaining.model_validate(rules.PRESETS["BG5"])
-
-
 def test_presets_match_appendix_a() -> None:
     """Table 1 of the paper: class, discount and rounds of the six games."""
     games = {
         name: rules.ItemBargaining.model_validate(preset) for name, preset in rules.PRESETS.items()
     }
     large = rules.Drawn(kinds=5, mean=4, zeros="kept")
+    assert games["BG5"] == rules.ItemBargaining()
     assert {key: (game.quantities, game.discount, game.rounds) for key, game in games.items()} == {
         "BG1": (large, 0.9, 3),
         "BG2": (large, 0.98, 3),
@@ -224,10 +204,8 @@ def test_empty_offer_field_is_ignored() -> None:
 S = SPEC.strategies
 
 
-def new_request(
-    *moves: dict[str, Any], instance: rules.Pool = POOL, **parameters: Any
-) -> ct.DecisionRequest:
-    table = table_after(rules.ItemBargaining(**parameters), *moves, instance=instance)
+def new_request(*moves: dict[str, Any], **settings: Any) -> ct.DecisionRequest:
+    table = replay(*moves, **settings)
     (ask,) = table.pending.values()
     return table.request(ask.actor)
 
@@ -271,9 +249,9 @@ def test_targets_of_appendix_l() -> None:
 
 
 def test_aspiration_increases_with_discount() -> None:
+    families: tuple[strategies.Family, ...] = ("polynomial", "exponential")
     for discount, first in ((0.92, 0.15), (0.93, 0.25), (0.96, 0.25), (0.97, 0.4)):
-        cases: list[Any] = ["polynomial", "exponential"]
-        for family in cases:
+        for family in families:
             assert strategies.aspired(discount, 5, 1, family) == pytest.approx(first)
             assert strategies.aspired(discount, 5, 5, family) == 0
             assert strategies.aspired(discount, 1, 1, family) == 0

@@ -20,7 +20,7 @@ from cheaptalk.games.item_bargaining.metrics import (
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, Pool, rest, walked, worth
 from cheaptalk.rules import Chance, CheaptalkError, Result, play
 from tests.games.extremes import EXTREMES, extreme_payoffs
-from tests.games.tables import table_after
+from tests.games.tables import metric, table_after
 
 POOL = Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(90, 60)
@@ -39,11 +39,7 @@ def result_of(*moves: dict[str, Any], instance: Pool = POOL, game: ItemBargainin
     if not table.over:
         (ask,) = table.pending.values()
         table.forfeit(ask.actor)
-    return Result(table.game, table.instance, table.outcome, lambda: table.given)
-
-
-def metric(name: str, result: Result, as_published: bool = False) -> float | None:
-    return SPEC.metrics[name].variant(as_published)(result)
+    return table.result()
 
 
 AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
@@ -69,41 +65,38 @@ def test_welfare_of_agreement() -> None:
         assert metric(name, AGREED) == pytest.approx(value)
 
 
-def test_advantages_over_outside_option_in_three_variants() -> None:
-    """Player 1 gets (7, 0, 1), worth 100, in round 2; player 2 gets 200. Outside: 70 and 60."""
-    instance = POOL.model_copy(update={"outside": (70, 60)})
-    result = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT, instance=instance)
-    assert metric("nash_welfare_plus", result) == pytest.approx(math.sqrt((90 - 70) * (180 - 60)))
-    assert metric("nash_welfare_plus_discounted", result) == pytest.approx(
-        0.9 * math.sqrt(30 * 140)
-    )
-    assert metric("nash_welfare_plus_undiscounted", result) == pytest.approx(math.sqrt(30 * 140))
-    assert metric("nash_welfare_plus", result, True) == pytest.approx(0.9 * math.sqrt(30 * 140))
+def test_welfare_in_other_cases() -> None:
+    """Player 1 gets (7, 0, 1), worth 100, in round 2, and player 2 gets 200; outside: 70 and 60.
 
-
-def test_outside_options_can_be_the_maximum() -> None:
-    instance = POOL.model_copy(update={"outside": (180, 240)})
-    result = result_of(WALK, instance=instance)
-    assert metric("utilitarian_of_maximum", result) == 1
-    assert metric("utilitarian_of_allocated", result) == pytest.approx(420 / 300)
-    assert metric("utilitarian_of_maximum", result, True) == pytest.approx(420 / 300)
-    assert metric("nash_of_maximum", result) == 1
-    assert metric("nash_of_allocated", result) == pytest.approx(math.sqrt(180 * 240 / 100 / 200))
-    assert metric("nash_plus_of_maximum", result) is None
-    assert metric("opposition", result) == 0
-
-
-def test_opposition_is_distance_from_joint_ideal() -> None:
-    """Two items are of equal worth to both players: both lack half, or one lacks everything."""
+    In ``walked``, the outside options are the maximum. In ``even``, two items are of equal worth to
+    both players: both lack half, or one lacks everything.
+    """
+    moves = [offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT]
+    agreed = result_of(*moves, instance=POOL.model_copy(update={"outside": (70, 60)}))
+    walked = result_of(WALK, instance=POOL.model_copy(update={"outside": (180, 240)}))
     instance = Pool(quantities=(1, 1), values=((4, 4), (4, 4)), outside=(1, 1))
     game = ItemBargaining(quantities=(1, 1))
-    assert metric("opposition", result_of(WALK, instance=instance, game=game)) == pytest.approx(
-        math.sqrt(0.5)
+    even = result_of(WALK, instance=instance, game=game)
+    apart = result_of(
+        WALK, instance=instance.model_copy(update={"values": ((4, 1), (1, 4))}), game=game
     )
-    apart = instance.model_copy(update={"values": ((4, 1), (1, 4))})
-    assert metric("opposition", result_of(WALK, instance=apart, game=game)) == pytest.approx(
-        math.sqrt(0.08)
-    )
+    cases: list[tuple[str, Result, bool, float | None]] = [
+        ("nash_welfare_plus", agreed, False, math.sqrt((90 - 70) * (180 - 60))),
+        ("nash_welfare_plus", agreed, True, 0.9 * math.sqrt(30 * 140)),
+        ("nash_welfare_plus_discounted", agreed, False, 0.9 * math.sqrt(30 * 140)),
+        ("nash_welfare_plus_undiscounted", agreed, False, math.sqrt(30 * 140)),
+        ("utilitarian_of_maximum", walked, False, 1),
+        ("utilitarian_of_maximum", walked, True, 420 / 300),
+        ("utilitarian_of_allocated", walked, False, 420 / 300),
+        ("nash_of_maximum", walked, False, 1),
+        ("nash_of_allocated", walked, False, math.sqrt(180 * 240 / 100 / 200)),
+        ("nash_plus_of_maximum", walked, False, None),
+        ("opposition", walked, False, 0),
+        ("opposition", even, False, math.sqrt(0.5)),
+        ("opposition", apart, False, math.sqrt(0.08)),
+    ]
+    for name, result, as_published, value in cases:
+        assert metric(name, result, as_published) == pytest.approx(value), name
 
 
 def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,14 +213,11 @@ def test_false_stated_holdings() -> None:
         moves = [offer(0, 1), ACCEPT | {"reasoning": reasoning}]
         assert conduct("false_holdings_stated_player_2", *moves) == value
         assert conduct("false_holdings_stated_player_1", *moves) is None
-    moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
-    assert conduct("false_holdings_stated_player_2", *moves) is None
-
-
-def test_section_6_4_hallucination() -> None:
-    """Section 6.4: offered [0, 0, 1, 0, 0], the model claims to hold [6, 5, 1, 4, 1]."""
+    # section 6.4: offered [0, 0, 1, 0, 0], the model claims to hold [6, 5, 1, 4, 1]
     reasoning = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
     assert stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
+    moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
+    assert conduct("false_holdings_stated_player_2", *moves) is None
 
 
 def test_walk_row() -> None:
@@ -257,7 +247,7 @@ def test_extreme_payoffs_match_simulation() -> None:
                 gains = []
                 for number in range(120):
                     instance = game.draw_instance(Chance(f"{strategy}/{number}"))
-                    for seat in ("player_1", "player_2"):
+                    for seat in game.seats:
                         players = {
                             "player": SPEC.strategies[other],
                             seat: SPEC.strategies[strategy],
@@ -290,11 +280,9 @@ def test_maxima_match_enumeration() -> None:
     best = maxima(Pools.of(instances))
     for number, instance in enumerate(instances):
         shares = product(*(range(count + 1) for count in instance.quantities))
+        first, second = instance.values
         pairs = [
-            (
-                worth(bundle, instance.values[0]),
-                worth(rest(instance.quantities, bundle), instance.values[1]),
-            )
+            (worth(bundle, first), worth(rest(instance.quantities, bundle), second))
             for bundle in shares
         ]
         totals = [max(pair[player] for pair in pairs) for player in (0, 1)]
@@ -309,10 +297,10 @@ def test_maxima_match_enumeration() -> None:
             max(math.sqrt(max(0, x - min_1) * max(0, y - min_2)) for x, y in pairs)
         )
         assert best.acceptable[number] == any(
-            first >= min_1 and second >= min_2 for first, second in pairs
+            gain_1 >= min_1 and gain_2 >= min_2 for gain_1, gain_2 in pairs
         )
         distances = [
-            math.dist((first / totals[0], second / totals[1]), (1, 1)) for first, second in ends
+            math.dist((gain_1 / totals[0], gain_2 / totals[1]), (1, 1)) for gain_1, gain_2 in ends
         ]
         assert best.opposition[number] == pytest.approx(min(distances))
 
