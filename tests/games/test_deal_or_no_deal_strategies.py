@@ -11,13 +11,12 @@ from cheaptalk.games.deal_or_no_deal.contexts import Context, bundles, worth
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
 from cheaptalk.games.deal_or_no_deal.rules import (
     DealOrNoDeal,
-    Division,
     MessageOrProposal,
     Opening,
     Proposal,
 )
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
-from cheaptalk.rules import Chance, Decide, DecisionRequest, Result, Table, play
+from cheaptalk.rules import Chance, Decide, DecisionRequest, Table, play
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]
@@ -40,14 +39,8 @@ def play_matches(first: str, second: str, **parameters: Any) -> Iterator[Table]:
         yield play_match(strategy(first), strategy(second), seed, **parameters)
 
 
-def outcome_of(table: Table) -> Division:
-    assert isinstance(table.outcome, Division)
-    return table.outcome
-
-
 def metric(table: Table, name: str) -> float | None:
-    result = Result(table.game, table.instance, table.outcome, lambda: table.given)
-    return SPEC.metrics[name].of(result)
+    return SPEC.metrics[name].of(table.result())
 
 
 def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
@@ -63,12 +56,10 @@ def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
 def test_honest_players_maximise_lower_payoff() -> None:
     for objective in ("self", "coop", "comp", 0.5):
         for table in play_matches("honest", "honest", objective=objective):
-            assert outcome_of(table).ending == "agreement"
-            assert outcome_of(table).turns == 5
-            assert isinstance(table.game, DealOrNoDeal)
-            assert isinstance(table.instance, Opening)
-            weight, context = table.game.objective, table.instance.context
-            worse = min(table.game.payoffs(outcome_of(table)).values())
+            result = table.result()
+            assert (result.outcome.ending, result.outcome.turns) == ("agreement", 5)
+            weight, context = result.game.objective, result.instance.context
+            worse = min(result.game.payoffs(result.outcome).values())
             reachable = [points(context, claim) for claim in bundles(context.counts)]
             best = max(min(x + weight * y, y + weight * x) for x, y in reachable)
             assert worse == pytest.approx(best)
@@ -96,14 +87,13 @@ def test_demanding_players_get_their_share_or_nothing() -> None:
         *(("fair", other, 5) for other in OFFERING),
     ]:
         for table in play_matches(name, other):
-            scores = outcome_of(table).points
+            scores = table.result().outcome.points
             assert scores is None or scores[0] >= minimum
 
 
 def test_conceding_player_lowers_its_demands() -> None:
     for table in play_matches("conceding", "greedy"):
-        assert isinstance(table.instance, Opening)
-        context = table.instance.context
+        context = table.result().instance.context
         offers = [
             read_offer(answer.action.message or "", context.counts)
             for answer in table.given
@@ -118,8 +108,8 @@ def test_negotiators_propose_before_turn_limit() -> None:
     for name in OFFERING:
         for turns in (3, 4, 5, 10):
             for other in OFFERING:
-                outcome = outcome_of(play_match(strategy(name), strategy(other), turns=turns))
-                assert outcome.ending in {"agreement", "mismatch"}
+                match = play_match(strategy(name), strategy(other), turns=turns)
+                assert match.result().outcome.ending in {"agreement", "mismatch"}
 
 
 def test_good_offer_is_accepted_and_then_proposed() -> None:
@@ -158,38 +148,29 @@ def test_negotiators_reply_to_unintelligible_messages() -> None:
 
 
 def test_stated_values_affect_offers() -> None:
-    silent = strategy("honest")(request_after("Hello.", "Hello.", "Hm.", "Well?"))
-    informed = strategy("honest")(
-        request_after(
-            "Hello.",
-            "Hello.",
-            "Hm.",
-            "A book is worth 10 to me, a hat 0. A hat is "
-            "worth 0 to me and a ball is worth 0 to me.",
-        )
+    values = (
+        "A book is worth 10 to me, a hat 0. A hat is worth 0 to me and a ball is worth 0 to me."
     )
-    assert isinstance(silent, MessageOrProposal)
+    silent, informed = (
+        strategy("honest")(request_after("Hello.", "Hello.", "Hm.", words))
+        for words in ("Well?", values)
+    )
     assert isinstance(informed, MessageOrProposal)
     assert read_offer(informed.message or "", CONTEXT.counts) == (0, 1, 3)
     assert silent != informed
 
 
 def test_each_setting_causes_only_its_own_mistake() -> None:
-    cases = [
-        ("impossible", "impossible_counts"),
-        ("lying", "false_values"),
-        ("contradicting", "broken_agreements"),
-    ]
-    for setting, expected in cases:
-        no_mistakes = {"impossible": 0.0, "lying": 0.0, "contradicting": 0.0}
-        metrics = ("impossible_counts", "false_values", "broken_agreements")
-        totals = dict.fromkeys(metrics, 0.0)
-        for seed in SEEDS:
-            noisy = strategy("noisy", **no_mistakes | {setting: 0.5})
-            table = play_match(noisy, strategy("honest"), seed)
-            for name in metrics:
-                totals[name] += metric(table, name) or 0
-        assert {name for name, count in totals.items() if count} == {expected}
+    metrics = {
+        "impossible": "impossible_counts",
+        "lying": "false_values",
+        "contradicting": "broken_agreements",
+    }
+    for setting, expected in metrics.items():
+        noisy = strategy("noisy", **dict.fromkeys(metrics, 0.0) | {setting: 0.5})
+        matches = [play_match(noisy, strategy("honest"), seed) for seed in SEEDS]
+        made = {name for name in metrics.values() for table in matches if metric(table, name)}
+        assert made == {expected}
 
 
 def test_inverting_players_agree_only_with_each_other() -> None:
@@ -253,7 +234,6 @@ def test_published_optimality_considers_only_player_2() -> None:
         table.answer("player_1", MessageOrProposal(message="Hello."))
         table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
         table.answer("player_1", Proposal(books=0, hats=1, balls=3))
-        metric = SPEC.metrics["pareto_optimality"]
-        result = Result.of(table.game, table.instance, outcome_of(table))
-        assert metric.of(result) == 1
-        assert metric.variant(as_published=True)(result) == published
+        optimality = SPEC.metrics["pareto_optimality"]
+        assert optimality.of(table.result()) == 1
+        assert optimality.variant(as_published=True)(table.result()) == published
