@@ -110,12 +110,7 @@ GAME = game(
 def test_surplus_accumulates_over_turns() -> None:
     first = (4 * 90 - 5 * 10) + (5 * 80 - 4 * 20)
     second = (2 * 50 - 4 * 60) + (4 * 90 - 2 * 50)
-    assert surplus_by_turn(GAME) == [
-        first / 100,
-        first / 100,
-        (first + second) / 100,
-        (first + second) / 100,
-    ]
+    assert surplus_by_turn(GAME) == [first / 100] * 2 + [(first + second) / 100] * 2
     match = result(GAME)
     bound = surplus_bound(GAME.worths, 10)
     assert metrics.surplus(match) == sum(GAME.gains().values()) / 100
@@ -176,9 +171,8 @@ def test_figure_4_of_strategic_tradeoffs_forced_acceptor() -> None:
     outcome = game(*FIGURE_4)
     assert stocks_held(outcome, 10, "player_3")[1] == {"green": 10, "red": 1, "blue": 19}
     assert outcome.turns[1].proposal.mirrored.gain(outcome.worths["player_3"]) == 200
-    assert Decision(1, "player_3", "acceptor", 180, "forced", missed=2) in list(
-        decisions(outcome, 10)
-    )
+    forced = Decision(1, "player_3", "acceptor", 180, "forced", missed=2)
+    assert forced in [*decisions(outcome, 10)]
 
 
 def test_best_affordable_missed_offer_determines_regret() -> None:
