@@ -8,44 +8,85 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 import cheaptalk as ct
+from cheaptalk.rules import Assessment, Missed, Statement
 from tests import toys
-from tests.broken.kit import Short, boxed, breaks, reworded
+from tests.broken.kit import Broken, Short, always, boxed, breaks, broken, returning, reworded
 from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCard
 
-
-@breaks("check_seats", "two actors are named left")
-class DuplicateActorNames(Guessing):
-    @property
-    def actors(self) -> tuple[ct.Actor, ...]:
-        return ct.Actor("left", "left"), ct.Actor("left", "right")
-
-
-@breaks("check_seats", 'the seat "umpire" of actor "up" is not declared')
-class UndeclaredSeat(Guessing):
-    @property
-    def actors(self) -> tuple[ct.Actor, ...]:
-        return *super().actors, ct.Actor("up", "umpire")
-
-
-@breaks("check_seats", 'the seat "right" has no actor')
-class SeatWithoutAnActor(Guessing):
-    @property
-    def actors(self) -> tuple[ct.Actor, ...]:
-        return (ct.Actor("left", "left"),)
-
-
-@breaks("check_seats", 'the role "umpire" of seat "up" is not declared')
-class UndeclaredRole(Guessing):
-    @property
-    def seats(self) -> dict[str, str]:
-        return {**super().seats, "up": "umpire"}
-
-
-@breaks("check_seats", 'the role "right" has no seat')
-class RoleWithoutASeat(Guessing):
-    @property
-    def seats(self) -> dict[str, str]:
-        return ct.numbered("left", 2)
+LEFT = ct.Actor("left", "left")
+RIGHT = ct.Actor("right", "right")
+CONSTANTS = [
+    broken(check, saying, returning(**constants))
+    for check, saying, constants in (
+        (
+            "check_seats",
+            "two actors are named left",
+            {"actors": (LEFT, ct.Actor("left", "right"))},
+        ),
+        (
+            "check_seats",
+            'the seat "umpire" of actor "up" is not declared',
+            {"actors": (LEFT, RIGHT, ct.Actor("up", "umpire"))},
+        ),
+        ("check_seats", 'the seat "right" has no actor', {"actors": (LEFT,)}),
+        (
+            "check_seats",
+            'the role "umpire" of seat "up" is not declared',
+            {"seats": {"left": "left", "right": "right", "up": "umpire"}},
+        ),
+        ("check_seats", 'the role "right" has no seat', {"seats": ct.numbered("left", 2)}),
+        (
+            "check_seats",
+            'payoffs() returns nan for "left", which is not a finite number',
+            {"payoffs": {"left": math.nan, "right": 0.0}},
+        ),
+        (
+            "check_seats",
+            'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}',
+            {"payoffs": None},
+        ),
+        (
+            "check_payoffs",
+            'the payoff of "left" is 100, which is not between 0 and 2',
+            {"payoffs": {"left": 100.0, "right": 0.0}},
+        ),
+        (
+            "check_payoffs",
+            "payoffs() pays left, but the actors are left, right",
+            {"payoffs": {"left": 0.0}},
+        ),
+        (
+            "check_payoffs",
+            'payoff_bounds() has no bounds for the role "right"',
+            {"payoff_bounds": {"left": (0.0, 2.0)}},
+        ),
+        (
+            "check_payoffs",
+            "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by",
+            {"payoff_bounds": (0.0, 2.0)},
+        ),
+        (
+            "check_payoffs",
+            "(0, 1, 2)}; return the minimum and maximum by role, as in {",
+            {"payoff_bounds": dict.fromkeys(("left", "right"), (0, 1, 2))},
+        ),
+        (
+            "check_payoffs",
+            "0.0 to inf, are invalid",
+            {"payoff_bounds": dict.fromkeys(("left", "right"), (0.0, math.inf))},
+        ),
+        (
+            "check_payoffs",
+            'total_bounds() has no bounds for the role "left"',
+            {"total_bounds": {"right": (0.0, 2.0)}},
+        ),
+        (
+            "check_secrets",
+            "secrets() returns None; yield a ct.Secret for each, or omit the method",
+            {"secrets": None},
+        ),
+    )
+]
 
 
 @breaks(
@@ -57,15 +98,6 @@ class RequestToUnknownActor(Short):
         yield ct.Ask("middle", Guess, GuessNow(1))
 
 
-@breaks(
-    "check_seats",
-    'play() of EventForUnknownActor: the game tells "middle" (GuessNow), which is not an actor',
-)
-class EventForUnknownActor(Short):
-    def rest(self, instance: Cards) -> Iterator[Any]:
-        yield ct.Tell("middle", GuessNow(1))
-
-
 @breaks("check_seats", "a match does not end within 10,000 requests; let the rules end it")
 def rules_without_an_end(_: Path) -> ct.GameSpec:
     class Endless(Short):
@@ -74,12 +106,6 @@ def rules_without_an_end(_: Path) -> ct.GameSpec:
                 yield ct.Ask("left", Guess, GuessNow(1))
 
     return boxed(Endless)
-
-
-@breaks("check_seats", 'payoffs() returns nan for "left", which is not a finite number')
-class PayoffThatIsNotANumber(Guessing):
-    def payoffs(self, outcome: Score) -> dict[str, float]:
-        return {"left": math.nan, "right": 0.0}
 
 
 class Mean(ct.Outcome):
@@ -124,12 +150,7 @@ def missing_random_strategy(_: Path) -> ct.GameSpec:
     "check_seats", 'the answer of "left", by random, to GuessNow(round=1) is refused: expected a'
 )
 def illegal_random_strategy(_: Path) -> ct.GameSpec:
-    @ct.strategy("left", "right")
-    def random(request: ct.DecisionRequest) -> ct.Action:
-        """Answer with another action."""
-        return Guess(number=9)
-
-    return boxed(Guessing, random)
+    return boxed(Guessing, always(Guess(number=9)))
 
 
 @breaks("check_words", 'Reveal has no text in style "plain"')
@@ -191,57 +212,6 @@ def mutable_event(folder: Path) -> ct.GameSpec:
     return boxed(Loose, **reworded(folder, note="Note."))
 
 
-@breaks("check_payoffs", 'the payoff of "left" is 100, which is not between 0 and 2')
-def unbounded_payoffs(_: Path) -> ct.GameSpec:
-    class Generous(Guessing):
-        def payoffs(self, outcome: Score) -> dict[str, float]:
-            return {"left": 100.0, "right": 0.0}
-
-    return boxed(Generous)
-
-
-@breaks("check_payoffs", 'payoff_bounds() has no bounds for the role "right"')
-class MissingBounds(Guessing):
-    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        return {"left": (0.0, 2.0)}
-
-
-@breaks("check_payoffs", "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by")
-class BoundsWithoutRoles(Guessing):
-    def payoff_bounds(self) -> Any:
-        return 0.0, 2.0
-
-
-@breaks("check_payoffs", "(0, 1, 2)}; return the minimum and maximum by role, as in {")
-class ThreeNumbersAsBounds(Guessing):
-    def payoff_bounds(self) -> Any:
-        return dict.fromkeys(self.roles, (0, 1, 2))
-
-
-@breaks("check_payoffs", 'total_bounds() has no bounds for the role "left"')
-class MissingTotalBounds(Guessing):
-    def total_bounds(self) -> dict[str, tuple[float, float]]:
-        return {"right": (0.0, 2.0)}
-
-
-@breaks("check_payoffs", "0.0 to inf, are invalid")
-class InfiniteBounds(Guessing):
-    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        return dict.fromkeys(self.roles, (0.0, math.inf))
-
-
-@breaks("check_seats", 'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}')
-class PayoffsReturningNone(Guessing):
-    def payoffs(self, outcome: Score) -> Any:
-        """Return nothing."""
-
-
-@breaks("check_payoffs", "payoffs() pays left, but the actors are left, right")
-class SeatWithoutAPayoff(Guessing):
-    def payoffs(self, outcome: Score) -> dict[str, float]:
-        return {"left": 0.0}
-
-
 @breaks("check_seats", "but outcome_type is Score; return an object")
 class UndeclaredOutcomeType(Short):
     def play(self, instance: Cards, chance: ct.Chance) -> ct.Play[Any]:
@@ -257,41 +227,35 @@ def with_metrics(*metrics: ct.Metric) -> ct.GameSpec:
     return boxed(Guessing, metrics={metric.name: metric for metric in metrics})
 
 
-@breaks("check_metrics", 'metric "odd" of Score')
-def metric_that_is_not_a_number(_: Path) -> ct.GameSpec:
-    def odd(result: ct.Result) -> float:
-        """Nothing."""
-        return math.nan
+def constant(value: Any, **changes: Any) -> ct.GameSpec:
+    """Return the toy game with a metric that is constant."""
 
-    return with_metrics(ct.Metric("odd", odd))
+    def odd(result: ct.Result) -> Any:
+        """A constant."""
+        return value
 
-
-@breaks("check_metrics", 'metric "worded" failed: TypeError: must be real number, not str')
-def metric_returning_text(_: Path) -> ct.GameSpec:
-    def worded(result: ct.Result) -> Any:
-        """Yes."""
-        return "yes"
-
-    return with_metrics(ct.Metric("worded", worded))
+    return with_metrics(ct.Metric("odd", odd, **changes))
 
 
-@breaks("check_metrics", "is 1.5, which is not between 0 and 1")
-def metric_out_of_bounds(_: Path) -> ct.GameSpec:
-    def bold(result: ct.Result) -> float:
-        """More than a share can be."""
-        return 1.5
-
-    return with_metrics(ct.Metric("bold", bold, bounds=ct.SHARE))
-
-
-@breaks("check_metrics", 'metric "mute" has no docstring')
-def metric_without_a_docstring(_: Path) -> ct.GameSpec:
-    return with_metrics(ct.Metric("mute", lambda result: 1.0))
-
-
-@breaks("check_metrics", 'metric "hits" failed: ZeroDivisionError')
-def published_metric_that_fails(_: Path) -> ct.GameSpec:
-    return with_metrics(ct.Metric("hits", toys.hits, published=lambda result: 1 / 0))
+METRICS = [
+    broken("check_metrics", 'metric "odd" of Score', constant(math.nan)),
+    broken(
+        "check_metrics",
+        'metric "odd" failed: TypeError: must be real number, not str',
+        constant("yes"),
+    ),
+    broken("check_metrics", "is 1.5, which is not between 0 and 1", constant(1.5, bounds=ct.SHARE)),
+    broken(
+        "check_metrics",
+        'metric "mute" has no docstring',
+        with_metrics(ct.Metric("mute", lambda result: 1.0)),
+    ),
+    broken(
+        "check_metrics",
+        'metric "hits" failed: ZeroDivisionError',
+        with_metrics(ct.Metric("hits", toys.hits, published=lambda result: 1 / 0)),
+    ),
+]
 
 
 def with_series(*points: tuple[int, str | None, float | None], **changes: Any) -> ct.GameSpec:
@@ -304,34 +268,23 @@ def with_series(*points: tuple[int, str | None, float | None], **changes: Any) -
     return boxed(Guessing, series={"steps": ct.Series("steps", steps, **changes)})
 
 
-@breaks("check_series", 'series "steps" is nan in round 1')
-def series_that_is_not_a_number(_: Path) -> ct.GameSpec:
-    return with_series((1, "left", math.nan))
-
-
-@breaks("check_series", 'series "steps" in round 2 is 1.5, which is not between 0 and 1')
-def series_out_of_bounds(_: Path) -> ct.GameSpec:
-    return with_series((1, None, 0.5), (2, None, 1.5), bounds=ct.SHARE)
-
-
-@breaks("check_series", 'series "steps" has a round 0 in a match of')
-def series_starting_at_round_zero(_: Path) -> ct.GameSpec:
-    return with_series((0, "left", 1.0))
-
-
-@breaks("check_series", 'series "steps" has a round 999 in a match of')
-def series_longer_than_the_match(_: Path) -> ct.GameSpec:
-    return with_series((1, "left", 1.0), (999, "left", None))
-
-
-@breaks("check_series", 'series "steps" has a seat "middle", which is not declared')
-def series_of_unknown_seat(_: Path) -> ct.GameSpec:
-    return with_series((1, "middle", 1.0))
-
-
-@breaks("check_series", 'series "steps" has 2 numbers for left in round 1')
-def series_with_duplicate_points(_: Path) -> ct.GameSpec:
-    return with_series((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0))
+SERIES = [
+    broken("check_series", f'series "steps" {saying}', game_spec)
+    for saying, game_spec in (
+        ("is nan in round 1", with_series((1, "left", math.nan))),
+        (
+            "in round 2 is 1.5, which is not between 0 and 1",
+            with_series((1, None, 0.5), (2, None, 1.5), bounds=ct.SHARE),
+        ),
+        ("has a round 0 in a match of", with_series((0, "left", 1.0))),
+        ("has a round 999 in a match of", with_series((1, "left", 1.0), (999, "left", None))),
+        ('has a seat "middle", which is not declared', with_series((1, "middle", 1.0))),
+        (
+            "has 2 numbers for left in round 1",
+            with_series((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0)),
+        ),
+    )
+]
 
 
 @breaks("check_series", 'series "mute" has no docstring')
@@ -364,7 +317,11 @@ class OutcomeChangedByJson(Short):
         return Noted(left=0, right=0, note=1)
 
 
-@breaks("check_talk", 'reads a message of another player without the filter "quoted"')
+UNQUOTED = 'reads a message of another player without the filter "quoted"'
+GUESSES = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
+
+
+@breaks("check_talk", UNQUOTED)
 def unquoted_message_unused_by_random(folder: Path) -> ct.GameSpec:
     class Remark(ct.Action):
         """A message, or none."""
@@ -378,17 +335,30 @@ def unquoted_message_unused_by_random(folder: Path) -> ct.GameSpec:
             remark: Remark = yield ct.Ask("left", Remark, GuessNow(1))
             yield ct.Tell("right", Guesses(1, (("left", 1, remark.words or ""),)))
 
-    @ct.strategy("left", "right")
-    def random(request: ct.DecisionRequest) -> ct.Action:
-        """Say nothing."""
-        return Remark()
-
-    block = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
-    words = reworded(folder, guesses=block, remark="{{ form }}")
-    return boxed(Remarking, strategies={"random": random}, **words)
+    words = reworded(folder, guesses=GUESSES, remark="{{ form }}")
+    return boxed(Remarking, strategies={"random": always(Remark())}, **words)
 
 
-@breaks("check_talk", 'reads a message of another player without the filter "quoted"')
+@breaks("check_talk", UNQUOTED)
 def unquoted_message(folder: Path) -> ct.GameSpec:
-    block = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
-    return boxed(Guessing, **reworded(folder, guesses=block))
+    return boxed(Guessing, **reworded(folder, guesses=GUESSES))
+
+
+def assessed(saying: str, **methods: Any) -> Broken:
+    """Return the toy game with an assessment that has these methods."""
+    assessment = type("Odd", (Assessment,), methods)()
+    return broken("check_assessment", saying, boxed(Guessing, assessment=assessment))
+
+
+ASSESSMENTS = [
+    assessed(
+        'statements() names request 99 of "left"',
+        statements=lambda self, result: [Statement(99, "left", true=True)],
+    ),
+    assessed(
+        'the attainable payoff of "left" is 1,000',
+        attainable=lambda self, game, instance, seat: 1_000,
+    ),
+    assessed('demands() returns nan for "left"', offered=lambda self, result, *_: math.nan),
+    assessed("missed() yields request 99", missed=lambda self, result, seat: [Missed(99, 1.0)]),
+]

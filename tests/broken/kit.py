@@ -2,11 +2,12 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import cheaptalk as ct
-from cheaptalk.rules import strategy
 from tests import toys
 from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, Score, YourCard
 
@@ -14,10 +15,9 @@ from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, Score, YourCard
 class Broken(NamedTuple):
     """A game that must fail one check; ``make`` may write templates into the given folder."""
 
-    name: str
-    make: Callable[[Path], ct.GameSpec]
     check: str
     saying: str
+    make: Callable[[Path], ct.GameSpec]
 
 
 def breaks(check: str, saying: str) -> Callable[[Any], Broken]:
@@ -28,9 +28,43 @@ def breaks(check: str, saying: str) -> Callable[[Any], Broken]:
 
     def declare(game: Any) -> Broken:
         make = (lambda _: boxed(game)) if isinstance(game, type) else game
-        return Broken(game.__name__, make, check, saying)
+        return Broken(check, saying, make)
 
     return declare
+
+
+def broken(check: str, saying: str, game_spec: ct.GameSpec) -> Broken:
+    """Return a broken game that needs no templates; see :func:`breaks`."""
+    return Broken(check, saying, lambda _: game_spec)
+
+
+def brokens(module: ModuleType) -> list[Broken]:
+    """Return the broken games of a module and of its lists."""
+    values = [value if isinstance(value, list) else [value] for value in vars(module).values()]
+    return [value for group in values for value in group if isinstance(value, Broken)]
+
+
+def returning(**constants: Any) -> ct.GameSpec:
+    """Return the toy game in which these properties and methods return constants."""
+    members: dict[str, Any] = {}
+    for name, constant in constants.items():
+        method = partial(lambda value, *_: value, constant)
+        is_property = isinstance(vars(Guessing).get(name, vars(ct.Game).get(name)), property)
+        members[name] = property(method) if is_property else staticmethod(method)
+    return boxed(type("Changed", (Guessing,), members))
+
+
+def always(
+    action: ct.Action, name: str = "random", roles: tuple[str, ...] = ("left", "right")
+) -> ct.Strategy:
+    """Return a strategy that always gives the same answer."""
+
+    def answer(request: ct.DecisionRequest) -> ct.Action:
+        """Give a fixed answer."""
+        return action
+
+    answer.__name__ = name
+    return ct.strategy(*roles)(answer)
 
 
 def boxed(rules: type[ct.Game], *more: ct.Strategy, **changes: Any) -> ct.GameSpec:
@@ -82,10 +116,7 @@ def answering(action: type[ct.Action], answer: ct.Action, folder: Path) -> ct.Ga
         def rest(self, instance: Cards) -> Iterator[Any]:
             yield ct.Ask("left", action, GuessNow(1))
 
-    @strategy("left", "right")
-    def random(request: ct.DecisionRequest) -> ct.Action:
-        """Answer."""
-        return answer
-
     block = action.__name__.lower()
-    return boxed(Asking, strategies={"random": random}, **reworded(folder, **{block: "{{ form }}"}))
+    return boxed(
+        Asking, strategies={"random": always(answer)}, **reworded(folder, **{block: "{{ form }}"})
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import cheaptalk as ct
-from tests.broken.kit import Short, boxed, breaks, reworded
+from tests.broken.kit import Short, always, boxed, breaks, reworded
 from tests.toys import Cards, Guess, Guessing, GuessNow, Reveal
 
 
@@ -84,12 +84,7 @@ def secret_in_a_refusal(_: Path) -> ct.GameSpec:
         def draw_instance(self, chance: ct.Chance) -> Cards:
             return Cards(left=2, right=0)
 
-    @ct.strategy("left", "right")
-    def random(request: ct.DecisionRequest) -> ct.Action:
-        """Guess low."""
-        return Guess(number=0)
-
-    return boxed(Grudging, random)
+    return boxed(Grudging, always(Guess(number=0)))
 
 
 @breaks(
@@ -109,12 +104,6 @@ class SecretInTheNumberOfEvents(Short):
 class SecretThatChangesNothing(Guessing):
     def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
         yield ct.Secret(frozenset({"left"}), self, instance)
-
-
-@breaks("check_secrets", "secrets() returns None; yield a ct.Secret for each, or omit the method")
-class SecretsReturningNone(Guessing):
-    def secrets(self, instance: Cards) -> Any:
-        """Yield nothing."""
 
 
 @breaks("check_secrets", "a secret has the unknown owner umpire; the actors are left, right")
