@@ -372,7 +372,7 @@ def test_no_strategy_beats_best_response() -> None:
                     responder = best_response.Responder(
                         me, S[rival], best_response.possible_hands(me, me.quantities)
                     )
-                    plan = responder.plan(1, None, range(len(responder.hands)))
+                    plan = responder.plan(1, None, responder.consistent([]))
                     assert best == pytest.approx(plan.value)
                 others: list[Decide] = [
                     S[name] for name in ("aspire", "tough", "soft", "walk", "random")
@@ -402,8 +402,8 @@ def test_offers_of_rival_reveal_its_hand() -> None:
         S["tough"],
         [best_response.Hand((1, 2, 3), 1, 0.5), best_response.Hand((3, 2, 1), 1, 0.5)],
     )
-    assert responder.consistent([(1, None, (1, 0, 0))]) == [0]
-    assert responder.consistent([(1, None, (0, 1, 0))]) == [0, 1]  # tough never offers that
+    assert responder.consistent([(1, None, (1, 0, 0))]) == (0,)
+    assert responder.consistent([(1, None, (0, 1, 0))]) == (0, 1)  # tough never offers that
 
 
 def test_hands_are_enumerated_only_in_small_pools() -> None:

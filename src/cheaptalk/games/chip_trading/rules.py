@@ -34,15 +34,15 @@ class Proposal(ct.Action):
         """
         return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
 
+    @classmethod
+    def of(cls, give: str, give_amount: int, want: str, want_amount: int) -> "Proposal":
+        """Return a proposal without validation."""
+        return cls.unchecked(give=give, give_amount=give_amount, want=want, want_amount=want_amount)
+
     @property
     def mirrored(self) -> "Proposal":
         """The same trade as seen by the partner, with both sides swapped."""
-        return Proposal.unchecked(
-            give=self.want,
-            give_amount=self.want_amount,
-            want=self.give,
-            want_amount=self.give_amount,
-        )
+        return Proposal.of(self.want, self.want_amount, self.give, self.give_amount)
 
 
 class Response(ct.Action):

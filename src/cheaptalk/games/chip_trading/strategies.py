@@ -36,9 +36,7 @@ class Room(Struct, frozen=True):
         return amount_wanted * worths[self.want] - self.amount * worths[self.give]
 
     def proposal(self, amount_wanted: int) -> rules.Proposal:
-        return rules.Proposal.unchecked(
-            give=self.give, give_amount=self.amount, want=self.want, want_amount=amount_wanted
-        )
+        return rules.Proposal.of(self.give, self.amount, self.want, amount_wanted)
 
 
 def held(request: DecisionRequest) -> tuple[rules.Stock, rules.Stock]:
@@ -99,10 +97,8 @@ class Weighed(NamedTuple):
 
     def offer(self, index: int) -> rules.Proposal:
         """Return the proposal with this index."""
-        give, want = int(self.amounts[index]), int(self.wanted_amounts[index])
-        return rules.Proposal.unchecked(
-            give=self.give, give_amount=give, want=self.want, want_amount=want
-        )
+        amount, wanted = int(self.amounts[index]), int(self.wanted_amounts[index])
+        return rules.Proposal.of(self.give, amount, self.want, wanted)
 
 
 def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> rules.Proposal:
@@ -238,10 +234,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     give = draw.pick([colour for colour, number in stock.items() if number])
     want = draw.pick([colour for colour in stock if colour != give])
     amount = draw.integer(1, stock[give])
-    amount_wanted = draw.integer(1, max(1, maxima[want]))
-    return rules.Proposal.unchecked(
-        give=give, give_amount=amount, want=want, want_amount=amount_wanted
-    )
+    return rules.Proposal.of(give, amount, want, draw.integer(1, max(1, maxima[want])))
 
 
 @strategy("player")
