@@ -15,77 +15,49 @@ from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCar
 
 LEFT = ct.Actor("left", "left")
 RIGHT = ct.Actor("right", "right")
-CONSTANTS = [
+BOTH = ("left", "right")
+CONSTANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "check_seats": {
+        "two actors are named left": {"actors": (LEFT, ct.Actor("left", "right"))},
+        'the seat "umpire" of actor "up" is not declared': {
+            "actors": (LEFT, RIGHT, ct.Actor("up", "umpire"))
+        },
+        'the seat "right" has no actor': {"actors": (LEFT,)},
+        'the role "umpire" of seat "up" is not declared': {
+            "seats": {"left": "left", "right": "right", "up": "umpire"}
+        },
+        'the role "right" has no seat': {"seats": ct.numbered("left", 2)},
+        'payoffs() returns nan for "left", which is not a finite number': {
+            "payoffs": {"left": math.nan, "right": 0.0}
+        },
+        'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}': {"payoffs": None},
+    },
+    "check_payoffs": {
+        'the payoff of "left" is 100, which is not between 0 and 2': {
+            "payoffs": {"left": 100.0, "right": 0.0}
+        },
+        "payoffs() pays left, but the actors are left, right": {"payoffs": {"left": 0.0}},
+        'payoff_bounds() has no bounds for the role "right"': {
+            "payoff_bounds": {"left": (0.0, 2.0)}
+        },
+        "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by": {
+            "payoff_bounds": (0.0, 2.0)
+        },
+        "(0, 1, 2)}; return the minimum and maximum by role, as in {": {
+            "payoff_bounds": dict.fromkeys(BOTH, (0, 1, 2))
+        },
+        "0.0 to inf, are invalid": {"payoff_bounds": dict.fromkeys(BOTH, (0.0, math.inf))},
+        'total_bounds() has no bounds for the role "left"': {"total_bounds": {"right": (0.0, 2.0)}},
+    },
+    "check_secrets": {
+        "secrets() returns None; yield a ct.Secret for each, or omit the method": {"secrets": None},
+    },
+}
+"""Constants that the properties and methods of broken games return, by check and message."""
+RETURNING = [
     broken(check, saying, returning(**constants))
-    for check, saying, constants in (
-        (
-            "check_seats",
-            "two actors are named left",
-            {"actors": (LEFT, ct.Actor("left", "right"))},
-        ),
-        (
-            "check_seats",
-            'the seat "umpire" of actor "up" is not declared',
-            {"actors": (LEFT, RIGHT, ct.Actor("up", "umpire"))},
-        ),
-        ("check_seats", 'the seat "right" has no actor', {"actors": (LEFT,)}),
-        (
-            "check_seats",
-            'the role "umpire" of seat "up" is not declared',
-            {"seats": {"left": "left", "right": "right", "up": "umpire"}},
-        ),
-        ("check_seats", 'the role "right" has no seat', {"seats": ct.numbered("left", 2)}),
-        (
-            "check_seats",
-            'payoffs() returns nan for "left", which is not a finite number',
-            {"payoffs": {"left": math.nan, "right": 0.0}},
-        ),
-        (
-            "check_seats",
-            'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}',
-            {"payoffs": None},
-        ),
-        (
-            "check_payoffs",
-            'the payoff of "left" is 100, which is not between 0 and 2',
-            {"payoffs": {"left": 100.0, "right": 0.0}},
-        ),
-        (
-            "check_payoffs",
-            "payoffs() pays left, but the actors are left, right",
-            {"payoffs": {"left": 0.0}},
-        ),
-        (
-            "check_payoffs",
-            'payoff_bounds() has no bounds for the role "right"',
-            {"payoff_bounds": {"left": (0.0, 2.0)}},
-        ),
-        (
-            "check_payoffs",
-            "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by",
-            {"payoff_bounds": (0.0, 2.0)},
-        ),
-        (
-            "check_payoffs",
-            "(0, 1, 2)}; return the minimum and maximum by role, as in {",
-            {"payoff_bounds": dict.fromkeys(("left", "right"), (0, 1, 2))},
-        ),
-        (
-            "check_payoffs",
-            "0.0 to inf, are invalid",
-            {"payoff_bounds": dict.fromkeys(("left", "right"), (0.0, math.inf))},
-        ),
-        (
-            "check_payoffs",
-            'total_bounds() has no bounds for the role "left"',
-            {"total_bounds": {"right": (0.0, 2.0)}},
-        ),
-        (
-            "check_secrets",
-            "secrets() returns None; yield a ct.Secret for each, or omit the method",
-            {"secrets": None},
-        ),
-    )
+    for check, cases in CONSTANTS.items()
+    for saying, constants in cases.items()
 ]
 
 

@@ -6,13 +6,6 @@ from typing import Any
 import pytest
 
 from cheaptalk.games.chip_trading import SPEC, metrics
-from cheaptalk.games.chip_trading.metrics import (
-    Proposed,
-    expected_rational_trades,
-    proposed,
-    surplus_bound,
-    surplus_by_turn,
-)
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Regret,
@@ -69,7 +62,7 @@ def play_match(name: str, seed: str, **parameters: Any) -> Trading:
 
 def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades() -> None:
     for colours, expected in ((2, 37.1), (3, 120.7), (4, 250.7)):
-        trades = expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
+        trades = metrics.expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
         assert round(trades, 1) == expected
 
 
@@ -80,7 +73,7 @@ def test_section_4_of_strategic_tradeoffs_mean_bound() -> None:
         for number in range(60):
             values = rules.draw_instance(Chance(f"{number}")).values
             bounds.append(
-                surplus_bound(worths(*(tuple(row.values()) for row in values.values())), 10)
+                metrics.surplus_bound(worths(*(tuple(row.values()) for row in values.values())), 10)
             )
         assert abs(fmean(bounds) - expected) < 3 * stdev(bounds) / len(bounds) ** 0.5
 
@@ -94,7 +87,7 @@ def test_surplus_bound_of_simple_cases() -> None:
         (((10,), (100,), (50,)), 10 * 0.90 + 8 * 0.50),  # green chips pay for 18 red ones only
     ]
     for rows, expected in cases:
-        assert surplus_bound(worths(*rows), 10) == pytest.approx(expected)
+        assert metrics.surplus_bound(worths(*rows), 10) == pytest.approx(expected)
 
 
 ROWS = ((10, 90), (80, 20), (50, 60))
@@ -110,13 +103,13 @@ GAME = game(
 def test_surplus_accumulates_over_turns() -> None:
     first = (4 * 90 - 5 * 10) + (5 * 80 - 4 * 20)
     second = (2 * 50 - 4 * 60) + (4 * 90 - 2 * 50)
-    assert surplus_by_turn(GAME) == [first / 100] * 2 + [(first + second) / 100] * 2
+    assert metrics.surplus_by_turn(GAME) == [first / 100] * 2 + [(first + second) / 100] * 2
     match = result(GAME)
-    bound = surplus_bound(GAME.worths, 10)
+    bound = metrics.surplus_bound(GAME.worths, 10)
     assert metrics.surplus(match) == sum(GAME.gains().values()) / 100
     assert metrics.bound(match) == bound
     assert metrics.surplus_ratio(match) == metrics.surplus(match) / bound
-    assert metrics.first_round_ratio(match) == surplus_by_turn(GAME)[2] / bound
+    assert metrics.first_round_ratio(match) == metrics.surplus_by_turn(GAME)[2] / bound
 
 
 def test_ratios_are_undefined_without_possible_gains() -> None:
@@ -138,11 +131,11 @@ def test_ratios_are_undefined_without_possible_gains() -> None:
 
 
 def test_proposal_metrics_by_outcome() -> None:
-    assert proposed(GAME) == [
-        Proposed(3.10, 5 / 4, True),
-        Proposed(-0.20, 2.0, False),
-        Proposed(-1.40, 2.0, True),
-        Proposed(0.30, 1.0, False),
+    assert metrics.proposed(GAME) == [
+        metrics.Proposed(3.10, 5 / 4, True),
+        metrics.Proposed(-0.20, 2.0, False),
+        metrics.Proposed(-1.40, 2.0, True),
+        metrics.Proposed(0.30, 1.0, False),
     ]
     match = result(GAME)
     assert metrics.acceptance(match) == 0.5

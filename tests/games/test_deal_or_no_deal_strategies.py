@@ -6,22 +6,16 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.games.deal_or_no_deal import SPEC
+from cheaptalk.games.deal_or_no_deal import SPEC, rules
 from cheaptalk.games.deal_or_no_deal.contexts import Context, bundles, worth
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
-from cheaptalk.games.deal_or_no_deal.rules import (
-    DealOrNoDeal,
-    MessageOrProposal,
-    Opening,
-    Proposal,
-)
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.rules import Chance, Decide, DecisionRequest, Table, play
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]
 CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
-OPENING = Opening(context=CONTEXT, first="player_1")
+OPENING = rules.Opening(context=CONTEXT, first="player_1")
 
 
 def strategy(name: str, **settings: Any) -> Decide:
@@ -29,7 +23,7 @@ def strategy(name: str, **settings: Any) -> Decide:
 
 
 def play_match(first: Decide, second: Decide, seed: str = "1", **parameters: Any) -> Table:
-    game = DealOrNoDeal.model_validate(parameters)
+    game = rules.DealOrNoDeal.model_validate(parameters)
     players = {"player_1": first, "player_2": second}
     return play(game, game.draw_instance(Chance(seed)), seed, players)
 
@@ -45,10 +39,10 @@ def metric(table: Table, name: str) -> float | None:
 
 def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
     """Return the decision request after these messages."""
-    table = Table(DealOrNoDeal.model_validate(parameters), OPENING, "seed")
+    table = Table(rules.DealOrNoDeal.model_validate(parameters), OPENING, "seed")
     for message in messages:
         (seat,) = table.pending
-        table.answer(seat, MessageOrProposal(message=message))
+        table.answer(seat, rules.MessageOrProposal(message=message))
     (seat,) = table.pending
     return table.request(seat)
 
@@ -97,7 +91,7 @@ def test_conceding_player_lowers_its_demands() -> None:
         offers = [
             read_offer(answer.action.message or "", context.counts)
             for answer in table.given
-            if answer.actor == "player_1" and isinstance(answer.action, MessageOrProposal)
+            if answer.actor == "player_1" and isinstance(answer.action, rules.MessageOrProposal)
         ]
         demands = [worth(context.values[0], offer) for offer in offers if offer is not None]
         assert demands == sorted(demands, reverse=True)
@@ -116,20 +110,20 @@ def test_good_offer_is_accepted_and_then_proposed() -> None:
     for name in OFFERING:
         offer = "I take 1 book, and you take the rest."
         accepted = strategy(name)(request_after("Hello.", offer))
-        assert isinstance(accepted, MessageOrProposal)
+        assert isinstance(accepted, rules.MessageOrProposal)
         assert (accepted.message or "").startswith("Deal. I take 0 books, 1 hat and 3 balls")
         agreed = strategy(name)(request_after("Hello.", offer, accepted.message or "", "Deal."))
-        assert agreed == MessageOrProposal.propose((0, 1, 3))
+        assert agreed == rules.MessageOrProposal.propose((0, 1, 3))
 
 
 def test_last_offer_is_claimed_when_partner_proposes() -> None:
     for name in OFFERING:
-        table = Table(DealOrNoDeal(), OPENING, "seed")
-        table.answer("player_1", MessageOrProposal(message="You take 1 hat and 2 balls."))
-        table.answer("player_2", MessageOrProposal(message="Well."))
-        table.answer("player_1", MessageOrProposal.propose((1, 0, 1)))
+        table = Table(rules.DealOrNoDeal(), OPENING, "seed")
+        table.answer("player_1", rules.MessageOrProposal(message="You take 1 hat and 2 balls."))
+        table.answer("player_2", rules.MessageOrProposal(message="Well."))
+        table.answer("player_1", rules.MessageOrProposal.propose((1, 0, 1)))
         claim = strategy(name)(table.request("player_2"))
-        assert claim == Proposal(books=0, hats=1, balls=2)
+        assert claim == rules.Proposal(books=0, hats=1, balls=2)
 
 
 def test_negotiators_reply_to_unintelligible_messages() -> None:
@@ -143,7 +137,7 @@ def test_negotiators_reply_to_unintelligible_messages() -> None:
         ]
         for words in cases:
             action = strategy(name)(request_after("Hello.", words))
-            assert isinstance(action, MessageOrProposal)
+            assert isinstance(action, rules.MessageOrProposal)
             assert action.message
 
 
@@ -155,7 +149,7 @@ def test_stated_values_affect_offers() -> None:
         strategy("honest")(request_after("Hello.", "Hello.", "Hm.", words))
         for words in ("Well?", values)
     )
-    assert isinstance(informed, MessageOrProposal)
+    assert isinstance(informed, rules.MessageOrProposal)
     assert read_offer(informed.message or "", CONTEXT.counts) == (0, 1, 3)
     assert silent != informed
 
@@ -187,11 +181,11 @@ def test_inverting_players_agree_only_with_each_other() -> None:
 
 
 def test_metrics_match_hand_calculation() -> None:
-    table = Table(DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", MessageOrProposal(message="I take the hat, you take the rest."))
-    table.answer("player_2", MessageOrProposal(message="Deal. A ball is worth 4 to me."))
-    table.answer("player_1", MessageOrProposal.propose((0, 1, 0)))
-    table.answer("player_2", Proposal(books=1, hats=0, balls=3))
+    table = Table(rules.DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", rules.MessageOrProposal(message="I take the hat, you take the rest."))
+    table.answer("player_2", rules.MessageOrProposal(message="Deal. A ball is worth 4 to me."))
+    table.answer("player_1", rules.MessageOrProposal.propose((0, 1, 0)))
+    table.answer("player_2", rules.Proposal(books=1, hats=0, balls=3))
     values = {name: metric(table, name) for name in SPEC.metrics}
     assert values == pytest.approx(
         {
@@ -215,12 +209,12 @@ def test_metrics_match_hand_calculation() -> None:
 
 
 def test_claiming_partner_share_is_inverted_proposal() -> None:
-    table = Table(DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", MessageOrProposal(message="I take the hat, you take the rest."))
-    table.answer("player_2", MessageOrProposal.propose((0, 1, 0)))
-    table.answer("player_1", Proposal(books=1, hats=1, balls=0))
+    table = Table(rules.DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", rules.MessageOrProposal(message="I take the hat, you take the rest."))
+    table.answer("player_2", rules.MessageOrProposal.propose((0, 1, 0)))
+    table.answer("player_1", rules.Proposal(books=1, hats=1, balls=0))
     assert metric(table, "inverted_proposals") == 0.5
-    aborted = Table(DealOrNoDeal(objective=-1.0), OPENING, "seed")
+    aborted = Table(rules.DealOrNoDeal(objective=-1.0), OPENING, "seed")
     aborted.forfeit("player_1")
     values = {name: metric(aborted, name) for name in SPEC.metrics}
     assert values["aborted"] == 1
@@ -230,10 +224,10 @@ def test_claiming_partner_share_is_inverted_proposal() -> None:
 
 def test_published_optimality_considers_only_player_2() -> None:
     for objective, published in (("self", 0), ("coop", 1)):
-        table = Table(DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
-        table.answer("player_1", MessageOrProposal(message="Hello."))
-        table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
-        table.answer("player_1", Proposal(books=0, hats=1, balls=3))
+        table = Table(rules.DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
+        table.answer("player_1", rules.MessageOrProposal(message="Hello."))
+        table.answer("player_2", rules.MessageOrProposal.propose((1, 0, 0)))
+        table.answer("player_1", rules.Proposal(books=0, hats=1, balls=3))
         optimality = SPEC.metrics["pareto_optimality"]
         assert optimality.of(table.result()) == 1
         assert optimality.variant(as_published=True)(table.result()) == published

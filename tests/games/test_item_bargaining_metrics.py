@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 
 from cheaptalk.games.extras import Deferred
-from cheaptalk.games.item_bargaining import SPEC
+from cheaptalk.games.item_bargaining import metrics
 from cheaptalk.games.item_bargaining.maxima import Pools, maxima, ratio_of_means, sample
-from cheaptalk.games.item_bargaining.metrics import (
-    best_of,
-    envy_free_up_to_one,
-    stated_holdings,
-    turns,
-)
-from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, Pool, rest, walked, worth
-from cheaptalk.rules import Chance, CheaptalkError, Result, play
-from tests.games.extremes import EXTREMES, extreme_payoffs
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, Pool, rest, worth
+from cheaptalk.rules import Chance, CheaptalkError, Result
 from tests.games.tables import metric, table_after
 
 POOL = Pool(
@@ -100,7 +93,7 @@ def test_welfare_in_other_cases() -> None:
 
 
 def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    best_of.cache_clear()
+    metrics.best_of.cache_clear()
     monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.np", Deferred("absent_numpy"))
     with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
         metric("opposition", replace(AGREED))
@@ -118,7 +111,7 @@ def test_envy_freeness_up_to_one_item() -> None:
         ((0, 0, 0), (0, 0, 0), (5, 1, 1), True),
     ]
     for kept, other, values, fair in cases:
-        assert envy_free_up_to_one(kept, other, values) is fair
+        assert metrics.envy_free_up_to_one(kept, other, values) is fair
 
 
 def test_ef1_requires_fairness_to_both_players() -> None:
@@ -196,7 +189,7 @@ def test_invalid_answer_is_not_a_mistake() -> None:
     result = result_of(offer(3, 2), instance=LINE, game=TWO_KINDS)
     assert metric("invalid_walk", result) == 1
     assert metric("walked_from_more", result) == 0
-    assert [turn.move for turn in turns(result)][-1] is None
+    assert [turn.move for turn in metrics.turns(result)][-1] is None
 
 
 def test_false_stated_holdings() -> None:
@@ -215,7 +208,7 @@ def test_false_stated_holdings() -> None:
         assert conduct("false_holdings_stated_player_1", *moves) is None
     # section 6.4: offered [0, 0, 1, 0, 0], the model claims to hold [6, 5, 1, 4, 1]
     reasoning = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
-    assert stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
+    assert metrics.stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
     moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
     assert conduct("false_holdings_stated_player_2", *moves) is None
 
@@ -237,41 +230,6 @@ def test_walk_row() -> None:
         welfare, nash_welfare = drawn.outside.sum(axis=1), np.sqrt(drawn.outside.prod(axis=1))
         assert 100 * ratio_of_means(welfare, highest) == pytest.approx(utilitarian, abs=0.6)
         assert 100 * ratio_of_means(nash_welfare, best.nash) == pytest.approx(nash, abs=0.6)
-
-
-def test_extreme_payoffs_match_simulation() -> None:
-    for rounds in (1, 3):
-        for strategy in EXTREMES:
-            for other in EXTREMES:
-                game = ItemBargaining(discount=0.98, rounds=rounds)
-                gains = []
-                for number in range(120):
-                    instance = game.draw_instance(Chance(f"{strategy}/{number}"))
-                    for seat in game.seats:
-                        players = {
-                            "player": SPEC.strategies[other],
-                            seat: SPEC.strategies[strategy],
-                        }
-                        table = play(game, instance, str(number), players)
-                        gains.append(table.game.payoffs(table.outcome)[seat])
-                # the two matches on one instance are not independent
-                error = float(np.std(gains)) / math.sqrt(120)
-                assert np.mean(gains) == pytest.approx(
-                    extreme_payoffs(game)[strategy, other], abs=4 * error
-                )
-
-
-def test_walk_outcome_is_known_without_play() -> None:
-    for seat in ("player_1", "player_2"):
-        for rival in ("aspire", "tough", "random"):
-            game = ItemBargaining(rounds=2)
-            instance = game.draw_instance(Chance("1"))
-            walker = SPEC.strategies["walk"]
-            players = {"player": SPEC.strategies[rival], seat: walker}
-            matches = (play(game, instance, str(number), players) for number in range(100))
-            # a random rival may walk away or accept itself
-            table = next(match for match in matches if match.requests == int(seat[-1]))
-            assert table.outcome == walked(instance, seat)
 
 
 def test_maxima_match_enumeration() -> None:

@@ -8,29 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.sealed_bid_auction import SPEC
-from cheaptalk.games.sealed_bid_auction.rules import (
-    Bid,
-    Bids,
-    SealedBidAuction,
-    Valuations,
-)
+from cheaptalk.games.sealed_bid_auction import SPEC, rules
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
 from tests.games.tables import metric, play_out, result_of
 
-GAMA = SealedBidAuction(draws="gama")
+GAMA = rules.SealedBidAuction(draws="gama")
 
 
-def hands(*rows: tuple[int, ...], precedence: tuple[tuple[str, ...], ...] = ()) -> Valuations:
-    return Valuations(valuations=rows, precedence=precedence)
+def hands(*rows: tuple[int, ...], precedence: tuple[tuple[str, ...], ...] = ()) -> rules.Valuations:
+    return rules.Valuations(valuations=rows, precedence=precedence)
 
 
-def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> SealedBidAuction:
-    return SealedBidAuction(players=players, rounds=rounds, **parameters)
+def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> rules.SealedBidAuction:
+    return rules.SealedBidAuction(players=players, rounds=rounds, **parameters)
 
 
-def result(game: SealedBidAuction, instance: Valuations, *bids: tuple[int, ...]) -> Result:
+def result(
+    game: rules.SealedBidAuction, instance: rules.Valuations, *bids: tuple[int, ...]
+) -> Result:
     return result_of(game, *bids, instance=instance)
 
 
@@ -45,7 +41,7 @@ def test_highest_bid_wins_and_pays_first_or_second_price() -> None:
     for price, paid in prices:
         game = auction(price=price)
         match = result(game, hands((100, 90, 80)), (60, 70, 10))
-        assert match.outcome == Bids(
+        assert match.outcome == rules.Bids(
             choices=((60, 70, 10),), gains=((0, 90 - paid, 0),), winners=("player_2",)
         )
         assert game.payoffs(match.outcome) == {"player_1": 0, "player_2": 90 - paid, "player_3": 0}
@@ -69,7 +65,7 @@ def test_bids_above_own_valuation_are_rejected_unless_limits_are_disabled() -> N
     for limits, values, bid, reason in cases:
         table = Table(auction(limits=limits), hands(values), "1")
         with pytest.raises(IllegalAction, match=reason):
-            table.answer("player_1", Bid(bid=bid))
+            table.answer("player_1", rules.Bid(bid=bid))
     game = auction(limits=False)
     match = result(game, hands((30, 90, 80)), (120, 0, 0))
     assert game.payoffs(match.outcome)["player_1"] == -90
@@ -124,9 +120,9 @@ def test_lowest_valuation_raises_equilibrium_bid() -> None:
     game = auction(2, 1, low=100, common_prior=True)
     table = Table(game, hands((150, 110)), "1")
     strategy = SPEC.strategies["equilibrium"]
-    assert strategy(table.request("player_1")) == Bid(bid=125)
+    assert strategy(table.request("player_1")) == rules.Bid(bid=125)
     untold = Table(auction(2, 1, low=100), hands((150, 110)), "1")
-    assert strategy(untold.request("player_1")) == Bid(bid=75)
+    assert strategy(untold.request("player_1")) == rules.Bid(bid=75)
 
 
 def test_scores_of_fixed_bids_with_gama_bench_valuations() -> None:
@@ -172,7 +168,7 @@ def test_fixed_bids_cycle_and_are_limited_to_legal_bids() -> None:
         while not table.over:
             for seat in ("player_1", "player_2"):
                 action = fixed(table.request(seat), choices=(20, 80))
-                assert isinstance(action, Bid)
+                assert isinstance(action, rules.Bid)
                 bids.append(action.bid)
                 table.answer(seat, action)
         assert bids == [20, 20, 80, last, 20, 20]

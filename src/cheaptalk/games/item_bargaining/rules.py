@@ -434,11 +434,3 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The paper's games by name, for ``ItemBargaining.model_validate``; the two classes have the
 default discount and rounds."""
-
-
-def walked(instance: Pool, by: str = FIRST) -> Settlement:
-    """Return the outcome of a match in which one player uses the strategy ``walk`` (section 5).
-
-    The strategy walks away in round 1 against any rival, so no model calls are needed.
-    """
-    return Settlement(ended="walk", round=1, by=by, worth=instance.outside)
