@@ -1,5 +1,6 @@
 """Chip trading: rules, scripted traders and Bayesian beliefs."""
 
+from collections import Counter
 from functools import cache
 from itertools import product
 from statistics import fmean, stdev
@@ -9,7 +10,7 @@ import pytest
 
 from cheaptalk.games.chip_trading import SPEC, rules, strategies
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_bound, surplus_by_turn
-from cheaptalk.rules import Chance, IllegalAction, RulesError, Table, play
+from cheaptalk.rules import Chance, IllegalAction, RulesError, Stream, Table, play
 from tests.games.tables import events
 
 COLOURS = ("green", "red", "blue", "purple")
@@ -207,11 +208,14 @@ def test_gainful_proposals_match_enumeration() -> None:
         for x, y in product(range(1, stocks["player_3"][give] + 1), range(1, most[want] + 1))
         if 50 * y > 50 * x
     }
-    proposals = [
-        room.proposal(wanted) for room in strategies.gainful(request) for wanted in room.range
-    ]
+    rooms = strategies.gainful(request)
+    proposals = [room.proposal(wanted) for room in rooms for wanted in room.range]
     assert len(proposals) == len(set(proposals))
     assert set(proposals) == expected
+    streams = (Stream(str(number)) for number in range(60 * len(expected)))
+    counts = Counter(strategies.draw_proposal(rooms, stream) for stream in streams)
+    assert counts.keys() == expected
+    assert max(counts.values()) < 2 * 60
 
 
 def test_hopeless_proposals_ask_for_least_gain() -> None:
@@ -244,6 +248,15 @@ def test_one_for_one_gives_no_more_chips_than_it_gets() -> None:
     assert event.after > event.worth
     for name, response in (("one_for_one", strategies.DECLINE), ("greedy", strategies.ACCEPT)):
         assert SPEC.strategies[name](table.request("player_2")) == response
+
+
+def test_bayesian_breaks_ties_at_random() -> None:
+    request = new_table((50, 50), (50, 50), (50, 50)).request("player_1")
+    chances = (Chance(str(number)) for number in range(60))
+    made: set[Any] = {
+        SPEC.strategies["bayesian"](request._replace(chance=chance)) for chance in chances
+    }
+    assert {(offer.give, offer.want) for offer in made} == {("red", "blue"), ("blue", "red")}
 
 
 def test_too_many_possible_values_raise_error() -> None:
@@ -346,6 +359,12 @@ def test_table_3_of_strategic_tradeoffs_surplus_of_bayesian_players() -> None:
     for colours, expected in ((2, 0.770), (3, 0.786), (4, 0.738)):
         ratios = surplus_ratios(play_games(colours, 60))
         assert abs(fmean(ratios) - expected) < 3 * stdev(ratios) / len(ratios) ** 0.5
+
+
+def test_more_learning_gains_more() -> None:
+    kinds = ("nothing", "own", "answers")
+    means = [fmean(surplus_ratios(play_games(2, 40, learning=kind))) for kind in kinds]
+    assert means == sorted(set(means))
 
 
 TABLE_5 = {

@@ -76,7 +76,8 @@ def test_rejection_in_single_known_round_leads_to_john() -> None:
         ({"rounds": 1, "hidden": True}, True, "rounds"),
     ]
     for horizon, outside_option, ended in cases:
-        game = quiet(horizon=horizon, outside_option=outside_option)
+        names = {} if outside_option else {"bob": "John"}
+        game = quiet(horizon=horizon, outside_option=outside_option, names=names)
         table = table_after(game, *[ask(10_000), REJECT] * game.horizon.rounds)
         assert sale(table) == Sale(stage=game.horizon.rounds, ended=ended)
         assert game.payoffs(sale(table)) == {"alice": 0, "bob": 0}

@@ -78,6 +78,7 @@ def test_gama_bench_valuations_use_seeds_42_to_61() -> None:
     assert rows[1] == (10, 90, 40, 140, 110, 30, 70, 190, 170, 130)
     assert rows[19] == (150, 50, 170, 60, 100, 90, 190, 120, 110, 0)
     assert len(rows) == 20
+    assert len(set(GAMA.draw_instance(Chance("any")).precedence)) == 20  # ties are drawn
     assert sum(value == 0 for row in rows for value in row) == 11
 
 
