@@ -4,14 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import pick
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    NoArrayGame,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, NoArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits, Shot, ShotFired
 from cheaptalk.games.extras import needed
 from cheaptalk.games.seat_names import find_seat

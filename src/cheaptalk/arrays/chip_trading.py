@@ -8,14 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import draw_below, draw_distinct, pick
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    check_action_count,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.chip_trading.rules import (
     Briefing,
     ChipTrading,
@@ -75,7 +68,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         self.total = rules.players * rules.chips
         self.ways = (self.colours - 1) * self.total
         self.actions = PROPOSE + self.colours * self.ways * self.total
-        check_action_count(rules.name, self.actions)
+        self.check_action_count()
         self.uniforms = self.count + self.count * (self.colours - 1) + self.turns
         self.longest = self.turns * self.count
 

@@ -65,6 +65,14 @@ class ArrayGame(ABC, Generic[Rules, State]):
         self.players = tuple(rules.seats)
         self.count = len(self.players)
 
+    def check_action_count(self) -> None:
+        """Raise :class:`NoArrayGame` if the game has more than :data:`MAX_ACTIONS` actions."""
+        if self.actions > MAX_ACTIONS:
+            raise NoArrayGame(
+                f"{self.rules.name} has {self.actions:,} actions with these parameters; array "
+                f"games support at most {MAX_ACTIONS:,}; use smaller parameters"
+            )
+
     @abstractmethod
     def draw_instance(self, uniforms: Array) -> State:
         """Return the initial states of matches from random numbers, shape (..., ``uniforms``)."""
@@ -270,15 +278,6 @@ def entry_at(array: Array, index: Array) -> Array:
     axis = index.ndim
     indices = index.reshape(*index.shape, *(1,) * (array.ndim - axis))
     return namespace(index).take_along_axis(array, indices, axis=axis).squeeze(axis=axis)
-
-
-def check_action_count(game: str, actions: int) -> None:
-    """Raise :class:`NoArrayGame` if a game has more than :data:`MAX_ACTIONS` actions."""
-    if actions > MAX_ACTIONS:
-        raise NoArrayGame(
-            f"{game} has {actions:,} actions with these parameters; array games support at most "
-            f"{MAX_ACTIONS:,}; use smaller parameters"
-        )
 
 
 def array_game(rules: Game) -> ArrayGame[Any, Any]:

@@ -6,14 +6,7 @@ from math import exp, factorial, prod
 from typing import Any, NamedTuple
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    NoArrayGame,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, NoArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.best_response import possible_hands
 from cheaptalk.games.item_bargaining.rules import (

@@ -8,14 +8,7 @@ from math import comb
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    check_action_count,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
 from cheaptalk.games.pirate_game.rules import (
     Counted,
@@ -67,7 +60,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         super().__init__(rules)
         self.ballots = self.count - 1
         self.actions = PLAN + comb(rules.gold + self.ballots, self.ballots)
-        check_action_count(rules.name, self.actions)
+        self.check_action_count()
         listed = list(shared_out(rules.gold, self.count))
         self.plans = np.array(listed, np.int32)
         self._plan_numbers = {plan: number for number, plan in enumerate(listed)}

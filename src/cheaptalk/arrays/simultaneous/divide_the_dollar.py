@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, entry_at, namespace
-from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar, RoundResult
 
 
@@ -12,7 +12,7 @@ class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
     """The divide-the-dollar game as an array game, which plays many matches at once."""
 
     def answers(self) -> Sequence[int]:
-        expect_limits(self.rules)
+        self.expect_limits()
         return range(self.rules.golds + 1)
 
     def report_units(self) -> Mapping[str, float]:

@@ -9,15 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    NoArrayGame,
-    check_action_count,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, NoArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
 from cheaptalk.games.rounds import Rounds
 from cheaptalk.rules import Action, DecisionRequest, Instance
@@ -60,13 +52,20 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         self.rounds = self.rules.rounds
         self.options = self.answers()
         self.actions = len(self.options)
-        check_action_count(self.rules.name, self.actions)
+        self.check_action_count()
         self.longest = self.rounds * self.count
         (self.field,) = self.rules.actions[0].model_fields
 
     @abstractmethod
     def answers(self) -> Sequence[Any]:
         """Return the possible answers in order; raise NoArrayGame if they are unlimited."""
+
+    def expect_limits(self) -> None:
+        """Raise :class:`NoArrayGame` if the rules do not limit the actions."""
+        if not self.rules.limits:
+            raise NoArrayGame(
+                f"{self.rules.name} has unlimited actions if limits is false; use limits: true"
+            )
 
     @abstractmethod
     def report_units(self) -> Mapping[str, float]:
@@ -193,11 +192,3 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
 
     def number(self, request: DecisionRequest, action: Action) -> int:
         return self.options.index(getattr(action, self.field))
-
-
-def expect_limits(rules: Any) -> None:
-    """Raise :class:`NoArrayGame` if the rules do not limit the actions."""
-    if not rules.limits:
-        raise NoArrayGame(
-            f"{rules.name} has unlimited actions if limits is false; use limits: true"
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from cheaptalk.arrays.chance import draw_below, draw_distinct, uniform_count
 from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
-from cheaptalk.arrays.simultaneous.rounds import Decided, SimultaneousRounds, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import Decided, SimultaneousRounds
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.rules import RoundResult, SealedBidAuction, Turn, Valuations
 from cheaptalk.rules import Chance, Instance
@@ -32,7 +32,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         self.uniforms = self.rounds * (self.ties + (0 if self.fixed else values))
 
     def answers(self) -> Sequence[int]:
-        expect_limits(self.rules)
+        self.expect_limits()
         return range(self.rules.high + 1)
 
     def report_units(self) -> Mapping[str, float]:
