@@ -1,11 +1,10 @@
 """Chip trading: values computed before play, metrics and regret."""
 
 from statistics import fmean, stdev
-from typing import Any
 
 import pytest
 
-from cheaptalk.games.chip_trading import SPEC, metrics
+from cheaptalk.games.chip_trading import metrics
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Regret,
@@ -14,17 +13,15 @@ from cheaptalk.games.chip_trading.regret import (
     stocks_held,
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading, Exchange, Proposal, Trading
-from cheaptalk.rules import Chance, Result, play
-
-COLOURS = ("green", "red", "blue", "purple")
-PLAYERS = ("player_1", "player_2", "player_3")
+from cheaptalk.rules import Chance, Result
+from tests.games.test_chip_trading import COLOURS, ORDER, play_games
 
 
 def worths(*rows: tuple[int, ...]) -> dict[str, dict[str, int]]:
     """Return the worth of chips by player: green 50 cents, the other colours from its row."""
     return {
         player: dict(zip(COLOURS, (50, *row), strict=False))
-        for player, row in zip(PLAYERS, rows, strict=False)
+        for player, row in zip(ORDER, rows, strict=False)
     }
 
 
@@ -51,13 +48,6 @@ def game(rows: tuple[tuple[int, ...], ...], *turns: str) -> Trading:
 
 def result(outcome: Trading) -> Result:
     return Result(ChipTrading(players=len(outcome.worths)), None, outcome)
-
-
-def play_match(name: str, seed: str, **parameters: Any) -> Trading:
-    rules = ChipTrading(**parameters)
-    table = play(rules, rules.draw_instance(Chance(seed)), seed, {"player": SPEC.strategies[name]})
-    assert isinstance(table.outcome, Trading)
-    return table.outcome
 
 
 def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades() -> None:
@@ -283,8 +273,8 @@ def test_bayesian_players_have_no_unforced_regret() -> None:
     """They accept every gain (Strategic Tradeoffs, section 6.2.2)."""
     regrets = [
         (choice.part, choice.regret)
-        for number in range(30)
-        for choice in decisions(play_match("bayesian", f"{number}"), 10, unforced_proposals=True)
+        for outcome in play_games(3, 30)
+        for choice in decisions(outcome, 10, unforced_proposals=True)
     ]
     assert {part for part, _ in regrets} == {"proposer", "acceptor"}
     assert {regret for _, regret in regrets} == {"no", "forced"}
