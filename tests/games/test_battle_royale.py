@@ -80,8 +80,7 @@ def test_horizon_ends_game_without_winner() -> None:
         assert events(table, "player_1")[-1] == Over(
             None, ("player_1", "player_2", "player_3"), 2, False
         )
-        assert isinstance(table.outcome, Battle)
-        assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 0}
+        assert [*game.payoffs(table.result().outcome).values()] == [0, 0, 0]
         text = style_in(SPEC, "v1").tell(events(table, "player_1")[0], game, "player_1")
         assert ("2 rounds" in text) != hidden
 
@@ -118,9 +117,9 @@ def test_published_rules_consider_only_target() -> None:
     shoot(table, "player_2")  # is wasted: player_2 is out
     table.answer("player_4", Shot(action="miss", target="player_1"))  # hits
     shoot(table, "player_3")  # hits player_3 itself
-    assert isinstance(table.outcome, Battle)
-    assert [shot.hit for shot in table.outcome.shots] == [True, False, True, True]
-    assert table.outcome.living == ("player_4",)
+    battle = table.result().outcome
+    assert [shot.hit for shot in battle.shots] == [True, False, True, True]
+    assert battle.living == ("player_4",)
 
 
 def test_null_target_means_no_target() -> None:
@@ -134,8 +133,7 @@ def test_targets_can_be_display_names() -> None:
     table = new_table(game, True, True)
     table.answer("player_1", Shot(action="shoot", target="player 2"))
     table.answer("player_3", Shot(action="shoot", target="Player 1"))
-    assert isinstance(table.outcome, Battle)
-    assert [shot.target for shot in table.outcome.shots] == ["player_2", "player_1"]
+    assert [shot.target for shot in table.result().outcome.shots] == ["player_2", "player_1"]
     assert new_table(game).pending["player_1"].refuse(Shot(action="shoot", target="ANN")) is None
     twins = BattleRoyale(hit_rates=(0.1, 0.2, 0.3), names={"player_2": "ann", "player_3": "Ann"})
     reason = new_table(twins).pending["player_1"].refuse(Shot(action="shoot", target="Ann"))

@@ -58,12 +58,11 @@ def play_games(
 ) -> list[rules.Trading]:
     game = rules.ChipTrading(colours=COLOURS[:colours])
     players = {"player": SPEC.strategies[name].with_settings(**values)}
-    outcomes = []
-    for number in range(count):
-        outcome = play(game, game.draw_instance(Chance(f"{number}")), f"{number}", players).outcome
-        assert isinstance(outcome, rules.Trading)
-        outcomes.append(outcome)
-    return outcomes
+    matches = (
+        play(game, game.draw_instance(Chance(seed)), seed, players)
+        for seed in map(str, range(count))
+    )
+    return [match.result().outcome for match in matches]
 
 
 def surplus_ratios(outcomes: list[rules.Trading]) -> list[float]:
@@ -177,10 +176,9 @@ def test_payoffs_are_gains_floored_at_zero() -> None:
     play_turn(table, trade(4, "blue", 5, "red"), willing="3")
     play_turn(table, trade(1, "red", 1, "blue"))
     play_turn(table, trade(1, "red", 1, "blue"))
-    assert isinstance(table.outcome, rules.Trading)
-    assert table.outcome.gains() == {"player_1": 0, "player_2": 5 * 70 - 4 * 50, "player_3": -80}
-    payoffs = GAME.payoffs(table.outcome)
-    assert payoffs == {"player_1": 0, "player_2": 1.5, "player_3": 0}
+    outcome = table.result().outcome
+    assert outcome.gains() == {"player_1": 0, "player_2": 5 * 70 - 4 * 50, "player_3": -80}
+    assert GAME.payoffs(outcome) == {"player_1": 0, "player_2": 1.5, "player_3": 0}
     ends: list[Any] = [events(table, seat)[-1] for seat in GAME.seats]
     assert [(end.gain, end.paid) for end in ends] == [(0, 0), (150, 150), (-80, 0)]
 

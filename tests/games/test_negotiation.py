@@ -46,11 +46,6 @@ def match(
     return play(game, Instance(), seed, players)
 
 
-def sale(table: Table) -> Sale:
-    assert isinstance(table.outcome, Sale)
-    return table.outcome
-
-
 def prices(table: Table) -> list[float]:
     return [given.action.price for given in table.given if isinstance(given.action, Price)]
 
@@ -59,12 +54,12 @@ def test_trade_pays_difference_and_leaving_for_john_pays_nothing() -> None:
     game = quiet()
     table = table_after(game, ask(11_000), REJECT, ask(9_500), ACCEPT)
     assert table.outcome == Sale(stage=2, price=9_500, ended="trade")
-    assert game.payoffs(sale(table)) == {"alice": 1_500, "bob": 2_500}
+    assert game.payoffs(table.result().outcome) == {"alice": 1_500, "bob": 2_500}
     assert events(table, "alice")[-1] == Sold(2, 9_500, 1_500)
     assert events(table, "bob")[-1] == Sold(2, 9_500, 2_500)
     john = table_after(game, ask(11_000), REJECT, ask(9_500), JOHN)
     assert john.outcome == Sale(stage=2, ended="john")
-    assert game.payoffs(sale(john)) == {"alice": 0, "bob": 0}
+    assert game.payoffs(john.result().outcome) == {"alice": 0, "bob": 0}
     assert events(john, "alice")[-1] == events(john, "bob")[-1] == LeftForJohn("alice")
 
 
@@ -79,8 +74,8 @@ def test_rejection_in_single_known_round_leads_to_john() -> None:
         names = {} if outside_option else {"bob": "John"}
         game = quiet(horizon=horizon, outside_option=outside_option, names=names)
         table = table_after(game, *[ask(10_000), REJECT] * game.horizon.rounds)
-        assert sale(table) == Sale(stage=game.horizon.rounds, ended=ended)
-        assert game.payoffs(sale(table)) == {"alice": 0, "bob": 0}
+        assert table.outcome == Sale(stage=game.horizon.rounds, ended=ended)
+        assert game.payoffs(table.result().outcome) == {"alice": 0, "bob": 0}
         assert events(table, "bob")[-1] == NoTrade(john=ended == "john")
 
 
@@ -90,7 +85,7 @@ def test_limit_prices_are_legal_and_reach_payoff_bounds() -> None:
             table_after(quiet(price_limit=3), ask(price))
     for price in (0, 30_000):
         game = quiet(price_limit=3)
-        paid = game.payoffs(sale(table_after(game, ask(price), ACCEPT)))
+        paid = game.payoffs(table_after(game, ask(price), ACCEPT).result().outcome)
         bounds = game.payoff_bounds()
         assert paid["alice"] == bounds["alice"][price > 0]
         assert paid["bob"] == bounds["bob"][price == 0]
@@ -116,7 +111,7 @@ def test_cautious_strategies_never_trade_at_a_loss(
         outside_option=john,
         horizon=horizon,
     )
-    payoffs = game.payoffs(sale(match(game, alice, bob)))
+    payoffs = game.payoffs(match(game, alice, bob).result().outcome)
     assert min(payoffs.values()) >= -1e-6
 
 
@@ -158,7 +153,7 @@ def test_prices_of_trades() -> None:
 def test_players_without_surplus_do_not_trade() -> None:
     for john, ended in ((True, "john"), (False, "rounds")):
         game = Negotiation(seller_factor=1.5, buyer_factor=1, outside_option=john, horizon=2)
-        assert sale(match(game, "subgame_perfect", "subgame_perfect")).ended == ended
+        assert match(game, "subgame_perfect", "subgame_perfect").result().outcome.ended == ended
     hopeless = Negotiation(seller_factor=1.5, buyer_factor=1, horizon=1)
     for name in ("prior_optimal", "minimax_regret"):
         assert prices(match(hopeless, name, "fixed_price")) == [15_000]
@@ -214,7 +209,7 @@ def test_splitting_traders_halve_distance_until_negligible() -> None:
     assert named[:3] == [12_000, 9_000, 10_500]
     distances = [abs(later - earlier) for earlier, later in pairwise(named)]
     assert all(b == pytest.approx(a / 2, abs=0.02) for a, b in pairwise(distances))
-    assert sale(table).ended == "trade"
+    assert table.result().outcome.ended == "trade"
     assert distances[-1] <= 0.01 * 12_000 < distances[-2]
 
 

@@ -73,8 +73,7 @@ def test_plan_passes_with_half_of_votes_or_a_strict_majority() -> None:
     assert ask.event == rules.Turn(2, ("player_2", "player_3", "player_4"), 100)
     propose(other, 50, 49, 1)
     cast(other, "+-")
-    assert isinstance(other.outcome, rules.Voyage)
-    assert [*strict.payoffs(other.outcome).values()] == [0, 50, 49, 1]
+    assert [*strict.payoffs(other.result().outcome).values()] == [0, 50, 49, 1]
 
 
 def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
@@ -84,15 +83,12 @@ def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
     cast(table, "--")
     propose(table, 100, 0)
     cast(table, "-")
-    assert isinstance(table.outcome, rules.Voyage)
-    assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 100}
+    assert [*game.payoffs(table.result().outcome).values()] == [0, 0, 100]
     assert events(table, "player_1")[-1] == rules.Counted(1, "player_1", 1, 3, False, 100)
     assert events(table, "player_3")[-1] == rules.Alone(100)
-    fixed = play_match(
-        "fixed", rules.PirateGame(players=4, gold=10), offer=7, decision="reject"
-    ).outcome
-    assert isinstance(fixed, rules.Voyage)
-    assert [ballot.plan for ballot in fixed.ballots] == [(1, 3, 3, 3), (0, 5, 5), (3, 7)]
+    fixed = play_match("fixed", rules.PirateGame(players=4, gold=10), offer=7, decision="reject")
+    plans = [ballot.plan for ballot in fixed.result().outcome.ballots]
+    assert plans == [(1, 3, 3, 3), (0, 5, 5), (3, 7)]
 
 
 def test_invalid_plans_are_rejected_with_reason() -> None:
@@ -129,8 +125,7 @@ def test_optimal_plan_of_ten_pirates() -> None:
     for majority, plan in cases:
         assert optimal_plan(10, 100, majority) == plan
         table = play_match("equilibrium", rules.PirateGame(majority=majority))
-        assert isinstance(table.outcome, rules.Voyage)
-        (final_ballot,) = table.outcome.ballots
+        (final_ballot,) = table.result().outcome.ballots
         assert final_ballot.plan == plan
         assert final_ballot.passed
         assert sum(final_ballot.votes) == rules.votes_needed(10, majority)
@@ -179,8 +174,7 @@ def test_scores_of_fixed_strategies() -> None:
         ("fixed", fixed, 57),
         ("equal_split", {}, 57),
     ):
-        outcome = play_match(strategy, **settings).outcome
-        assert isinstance(outcome, rules.Voyage)
+        outcome = play_match(strategy, **settings).result().outcome
         assert metric("score", outcome) == pytest.approx(score)
 
 
