@@ -49,10 +49,10 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     Attributes:
         players: the seats of the game in order.
+        count: the number of players.
         actions: the number of actions; each action is an integer from 0 to ``actions`` - 1.
         uniforms: the number of random numbers per instance, including those for draws in play.
         longest: the maximum number of steps of a match.
-        features: the sizes of the parts of an observation, by name.
     """
 
     players: tuple[str, ...]
