@@ -69,23 +69,25 @@ def sign_of_life() -> None:
         signal.setitimer(signal.ITIMER_REAL, allowed(), allowed())
 
 
-class Check(Protocol):
+class Named(Protocol):
+    """An object with a ``__name__``, such as a function."""
+
+    __name__: str
+
+
+class Check(Named, Protocol):
     """A check of one configuration with one seed; raises :class:`ConformanceError` if it fails.
 
     ``limit`` is the maximum time, in seconds, of the game's code from one answer to the next.
     """
-
-    __name__: str
 
     def __call__(
         self, game_spec: ct.GameSpec, game: ct.Game, seed: str, *, limit: float = LIMIT
     ) -> None: ...
 
 
-class SpecCheck(Protocol):
+class SpecCheck(Named, Protocol):
     """A check across all configurations of a game, with several seeds; see :class:`Check`."""
-
-    __name__: str
 
     def __call__(
         self, game_spec: ct.GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
