@@ -74,10 +74,9 @@ def test_complete_match() -> None:
     for number in (3, 5):
         for seat in table.pending:  # answers make a new mapping
             table.answer(seat, toys.Guess(number=number if seat == "right" else 3))
-    assert table.over
+    assert (table.over, table.requests) == (True, 2)
     assert table.outcome == toys.Score(left=2, right=1)
     assert not table.forfeited
-    assert table.requests == 2
     assert table.given[1] == ct.Given(0, "right", toys.Guess(number=3))
     assert table.heard["left"] == [
         ct.Moment(toys.YourCard(1, 2)),
@@ -96,26 +95,24 @@ def test_illegal_action_is_rejected_without_effect() -> None:
         ("three", "expected a Guess, not a str"),
         (None, "expected a Guess, not a NoneType"),
     ]
+    table = make_table()
     for action, error in cases:
-        table = make_table()
         with pytest.raises(ct.IllegalAction, match=f"^{error}$"):
             table.answer("left", action)
         assert table.given == []
         assert list(table.pending) == ["left", "right"]
-        table.answer("left", toys.Guess(number=1))
-        assert len(table.given) == 1
+    table.answer("left", toys.Guess(number=1))
+    assert len(table.given) == 1
 
 
 def test_only_open_requests_can_be_answered() -> None:
     table = make_table()
     table.answer("left", toys.Guess(number=3))
-    for use in (table.forfeit, table.legal, table.request):
-        with pytest.raises(ValueError, match='"left" has no open request'):
-            use("left")
-        with pytest.raises(ValueError, match='"middle" has no open request'):
-            use("middle")
-    with pytest.raises(ValueError, match='"left" has no open request'):
-        table.answer("left", toys.Guess(number=3))
+    uses: list[Any] = [table.forfeit, table.legal, table.request]
+    for use in (*uses, lambda actor: table.answer(actor, toys.Guess(number=3))):
+        for actor in ("left", "middle"):
+            with pytest.raises(ValueError, match=f'"{actor}" has no open request'):
+                use(actor)
     assert table.given == [ct.Given(0, "left", toys.Guess(number=3))]
 
 
