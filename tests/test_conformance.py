@@ -28,8 +28,8 @@ from cheaptalk.conformance import (
 )
 from cheaptalk.rules.registry import STRATEGIES
 from cheaptalk.styles import CODECS, Codec, JsonCodec, Unparsable
-from tests.broken import answers, assessments, declarations, privacy, repetition, strategies, whole
-from tests.broken.kit import Broken, Short, answering, boxed
+from tests.broken import answers, declarations, privacy, repetition, strategies, whole
+from tests.broken.kit import Short, answering, boxed, brokens, returning
 from tests.crowds import COLLECTING, GIVING
 from tests.games.tables import small
 from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, SpokenGuess
@@ -38,10 +38,8 @@ MANY = [str(number) for number in range(6)]
 TIME_LIMIT = 0.2
 """Time limit in seconds of rules that never return."""
 BROKEN = {
-    module.__name__.rpartition(".")[2]: [
-        value for value in vars(module).values() if isinstance(value, Broken)
-    ]
-    for module in (answers, assessments, declarations, privacy, repetition, strategies, whole)
+    module.__name__.rpartition(".")[2]: brokens(module)
+    for module in (answers, declarations, privacy, repetition, strategies, whole)
 }
 SPECS = (*ct.rules.games().values(), SPEC, GIVING, COLLECTING)
 each_spec = pytest.mark.parametrize("game_spec", SPECS, ids=lambda game_spec: game_spec.name)
@@ -74,13 +72,13 @@ def test_games_are_reproducible_across_processes(game_spec: ct.GameSpec) -> None
 
 @pytest.mark.parametrize("module", BROKEN)
 def test_broken_game_fails_the_expected_law(module: str, tmp_path: Path) -> None:
-    for broken in BROKEN[module]:
-        folder = tmp_path / broken.name
+    for number, broken in enumerate(BROKEN[module]):
+        folder = tmp_path / str(number)
         folder.mkdir()
         failed, message = first_failure(broken.make(folder))
-        assert failed.partition(",")[0] == broken.check, broken.name
+        assert failed.partition(",")[0] == broken.check, broken.saying
         assert message.startswith(f"guessing: {failed}: ")
-        assert broken.saying in message, broken.name
+        assert broken.saying in message
 
 
 def test_parameter_check_rejects_endless_rules(tmp_path: Path) -> None:
@@ -102,8 +100,8 @@ def test_hanging_process_is_located() -> None:
         check_processes(whole.SPINNING, ["1"], limit=TIME_LIMIT)
 
 
-def test_checks_report_a_common_cause(tmp_path: Path) -> None:
-    game_spec = declarations.unbounded_payoffs.make(tmp_path)
+def test_checks_report_a_common_cause() -> None:
+    game_spec = returning(payoffs={"left": 100.0, "right": 0.0})
     failures = [verdict for verdict in verdicts(game_spec, ["1"]) if verdict.problem]
     assert [failure.check for failure in failures][:2] == ["check_forfeits", "check_payoffs"]
     assert len({failure.problem for failure in failures}) == len(failures)

@@ -167,12 +167,12 @@ def variant_lines(game_spec: GameSpec, match: Match, table: Table) -> Iterator[s
         seen = set(map(skeleton, sentences(style, table)))
         usual = {skeleton(sentence): sentence for sentence in briefings(style, table)}
         for played in tables:
-            found = {skeleton(text): text for text in sentences(style, played)}
+            texts = {skeleton(text): text for text in sentences(style, played)}
             known = set(map(skeleton, briefings(style, played)))
-            lines = [found[key] for key in found if key not in seen]
+            lines = [texts[key] for key in texts if key not in seen]
             if played.chance.seed == "1":
                 lines += [f"without: {usual[key]}" for key in usual if key not in known]
-            seen |= found.keys()
+            seen |= texts.keys()
             if lines:
                 changed = played.game.model_dump(mode="json", exclude_unset=True)
                 yield "\n".join(["", f'=== Style "{style.name}" with {changed}', "", *lines])

@@ -8,4 +8,10 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """Load a name on first use; keep it, because games read names such as ``ct.Ask`` in loops."""
+    value = globals()[name] = _load(name)
+    return value

@@ -7,7 +7,7 @@ from typing import Any
 
 from cheaptalk.rules import Action, DecisionRequest, GameSpec, strategy
 from tests import toys
-from tests.broken.kit import Paying, boxed, breaks
+from tests.broken.kit import Paying, always, boxed, breaks
 from tests.toys import Guess, Guessing
 
 
@@ -42,17 +42,8 @@ def strategy_for_an_undeclared_role(_: Path) -> GameSpec:
 
 @breaks("check_strategies", 'playing strategy "greedy" as left failed: the payoff of "left" is 16')
 def strategy_with_payoff_out_of_bounds(_: Path) -> GameSpec:
-    @strategy("left", "right")
-    def random(request: DecisionRequest) -> Action:
-        """Guess low."""
-        return Guess(number=2)
-
-    @strategy("left")
-    def greedy(request: DecisionRequest) -> Action:
-        """Guess the greatest number."""
-        return Guess(number=16)
-
-    return boxed(Paying, strategies={"random": random, "greedy": greedy})
+    players = [always(Guess(number=2)), always(Guess(number=16), "greedy", ("left",))]
+    return boxed(Paying, strategies={player.name: player for player in players})
 
 
 def with_strategy(strategy_function: Any) -> GameSpec:

@@ -12,10 +12,9 @@ def extreme_payoffs(game: ItemBargaining) -> dict[tuple[str, str], float]:
     v = (V + 1) / 2 that of one item, m that of one item of the least valued kind, and b the mean
     outside option. Soft gets t / 2 against itself, because it offers any bundle and accepts.
     Against tough, soft gets v and leaves t - m; if soft moves first, both are discounted by one
-    round. Two toughs get b in the last round, and with walk both players get b. With only one
-    round, tough's answer to soft comes too late, and both get b.
+    round. Two toughs get b in the last round, and with walk both players get b.
 
-    The game must have fixed quantities.
+    The game must have fixed quantities and several rounds.
     """
     quantities = game.quantities
     assert not isinstance(quantities, Drawn)
@@ -25,8 +24,7 @@ def extreme_payoffs(game: ItemBargaining) -> dict[tuple[str, str], float]:
     least = mean_minimum(game.highest_value, sum(count > 0 for count in quantities))
 
     def average_over_orders(gain: float) -> float:
-        late = gain * game.discount if game.rounds > 1 else outside
-        return (gain + late) / 2
+        return gain * (1 + game.discount) / 2
 
     payoffs = {(strategy, other): outside for strategy in EXTREMES for other in EXTREMES}
     return payoffs | {

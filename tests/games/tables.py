@@ -46,11 +46,16 @@ def table_of(
     return table
 
 
-def result_of(game: Rounds, *rows: Sequence[object]) -> ct.Result:
+def result_of(
+    game: Rounds, *rows: Sequence[object], instance: ct.Instance | None = None
+) -> ct.Result:
     """Return the result of a match with these rounds."""
-    table = table_of(game, *rows)
-    assert table.outcome is not None
-    return ct.Result.of(game, table.instance, table.outcome)
+    return table_of(game, *rows, instance=instance).result()
+
+
+def metric(name: str, result: ct.Result, as_published: bool = False) -> float | None:
+    """Return a metric of a result."""
+    return ct.get_game(result.game.name).metrics[name].variant(as_published)(result)
 
 
 def score_of(game_spec: ct.GameSpec, *rows: Sequence[object], **parameters: Any) -> float:
@@ -59,20 +64,18 @@ def score_of(game_spec: ct.GameSpec, *rows: Sequence[object], **parameters: Any)
         {"players": len(rows[0]), "rounds": len(rows), **parameters}
     )
     assert isinstance(game, Rounds)
-    score = game_spec.metrics["score"].of(result_of(game, *rows))
+    score = metric("score", result_of(game, *rows))
     assert score is not None
     return score
 
 
-def play_out(game: Rounds, *players: ct.Strategy | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
-    """Play a match and return its outcome; a single player takes all seats."""
-    seated = players if len(players) > 1 else players * game.players
-    table = ct.play(
-        game,
-        game.draw_instance(ct.Chance(seed).apart("deal")),
-        seed,
-        dict(zip(game.seats, seated, strict=True)),
-    )
+def play_out(game: Rounds, *players: str | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
+    """Play a match of strategies and return its outcome; a single player takes all seats."""
+    strategies = ct.get_game(game.name).strategies
+    decides = [strategies[player] if isinstance(player, str) else player for player in players]
+    seated = decides if len(players) > 1 else decides * game.players
+    seats = dict(zip(game.seats, seated, strict=True))
+    table = ct.play(game, game.instance_of(seed), seed, seats)
     assert isinstance(table.outcome, RoundsPlayed)
     return table.outcome
 

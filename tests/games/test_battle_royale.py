@@ -8,16 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cheaptalk.games.battle_royale import SPEC
-from cheaptalk.games.battle_royale.rules import (
-    Battle,
-    BattleRoyale,
-    Fired,
-    Hits,
-    Over,
-    Shot,
-)
+from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hits, Over, Shot
 from cheaptalk.games.battle_royale.strategies import MAX_SHOOTERS, Solution, solve
-from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
+from cheaptalk.rules import Horizon, IllegalAction, Table, play
 from cheaptalk.styles import style_in
 from tests.games.tables import events
 
@@ -41,7 +34,7 @@ def shooter(table: Table) -> str:
 
 
 def metric(name: str, table: Table, published: bool = False) -> float:
-    value = SPEC.metrics[name].variant(published)(Result(table.game, table.instance, table.outcome))
+    value = SPEC.metrics[name].variant(published)(table.result())
     assert value is not None
     return value
 
@@ -61,12 +54,11 @@ def test_survivors_take_turns_until_one_remains() -> None:
         order.append(shooter(table))
     shoot(table, "player_1")
     assert order == ["player_1", "player_2", "player_1", "player_2"]
+    shots = [(1, 3, False), (2, 3, True), (1, 2, False), (2, 1, True)]
     assert table.outcome == Battle(
-        shots=(
-            Fired(shooter="player_1", target="player_3", hit=False),
-            Fired(shooter="player_2", target="player_3", hit=True),
-            Fired(shooter="player_1", target="player_2", hit=False),
-            Fired(shooter="player_2", target="player_1", hit=True),
+        shots=tuple(
+            Fired(shooter=f"player_{shooter}", target=f"player_{target}", hit=hit)
+            for shooter, target, hit in shots
         ),
         living=("player_2",),
     )
@@ -74,10 +66,10 @@ def test_survivors_take_turns_until_one_remains() -> None:
 
 
 def test_predetermined_hits_override_chance() -> None:
-    for luck in (True, False):
-        table = new_table(BattleRoyale(hit_rates=(0.01, 0.99)), luck, None, luck)
+    for hit in (True, False):
+        table = new_table(BattleRoyale(hit_rates=(0.01, 0.99)), hit, None, hit)
         shoot(table, "player_2")
-        assert table.over == luck
+        assert table.over == hit
 
 
 def test_horizon_ends_game_without_winner() -> None:
@@ -88,8 +80,7 @@ def test_horizon_ends_game_without_winner() -> None:
         assert events(table, "player_1")[-1] == Over(
             None, ("player_1", "player_2", "player_3"), 2, False
         )
-        assert isinstance(table.outcome, Battle)
-        assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 0}
+        assert [*game.payoffs(table.result().outcome).values()] == [0, 0, 0]
         text = style_in(SPEC, "v1").tell(events(table, "player_1")[0], game, "player_1")
         assert ("2 rounds" in text) != hidden
 
@@ -126,9 +117,9 @@ def test_published_rules_consider_only_target() -> None:
     shoot(table, "player_2")  # is wasted: player_2 is out
     table.answer("player_4", Shot(action="miss", target="player_1"))  # hits
     shoot(table, "player_3")  # hits player_3 itself
-    assert isinstance(table.outcome, Battle)
-    assert [shot.hit for shot in table.outcome.shots] == [True, False, True, True]
-    assert table.outcome.living == ("player_4",)
+    battle = table.result().outcome
+    assert [shot.hit for shot in battle.shots] == [True, False, True, True]
+    assert battle.living == ("player_4",)
 
 
 def test_null_target_means_no_target() -> None:
@@ -142,8 +133,7 @@ def test_targets_can_be_display_names() -> None:
     table = new_table(game, True, True)
     table.answer("player_1", Shot(action="shoot", target="player 2"))
     table.answer("player_3", Shot(action="shoot", target="Player 1"))
-    assert isinstance(table.outcome, Battle)
-    assert [shot.target for shot in table.outcome.shots] == ["player_2", "player_1"]
+    assert [shot.target for shot in table.result().outcome.shots] == ["player_2", "player_1"]
     assert new_table(game).pending["player_1"].refuse(Shot(action="shoot", target="ANN")) is None
     twins = BattleRoyale(hit_rates=(0.1, 0.2, 0.3), names={"player_2": "ann", "player_3": "Ann"})
     reason = new_table(twins).pending["player_1"].refuse(Shot(action="shoot", target="Ann"))
@@ -167,16 +157,10 @@ def test_score_counts_shots_at_strongest_opponent() -> None:
 
 
 def test_mean_published_scores_of_strategies() -> None:
-    cases: list[tuple[str, dict[str, Any], float]] = [
-        ("strongest", {}, 100),
-        ("random", {"misses": 0}, 30.2),
-    ]
-    for strategy, settings, mean in cases:
-        scores = [
-            metric("score", play_match(strategy, str(seed), **settings), published=True)
-            for seed in range(300)
-        ]
-        assert statistics.mean(scores) == pytest.approx(mean, abs=2)
+    assert metric("score", play_match("strongest"), published=True) == 100
+    matches = (play_match("random", str(seed), misses=0) for seed in range(300))
+    scores = [metric("score", match, published=True) for match in matches]
+    assert statistics.mean(scores) == pytest.approx(30.2, abs=2)
 
 
 def test_strategies_choose_their_targets() -> None:

@@ -1,5 +1,6 @@
 """Chip trading: rules, scripted traders and Bayesian beliefs."""
 
+from collections import Counter
 from functools import cache
 from itertools import product
 from statistics import fmean, stdev
@@ -9,7 +10,7 @@ import pytest
 
 from cheaptalk.games.chip_trading import SPEC, rules, strategies
 from cheaptalk.games.chip_trading.metrics import proposed, surplus_bound, surplus_by_turn
-from cheaptalk.rules import Chance, IllegalAction, RulesError, Table, play
+from cheaptalk.rules import Chance, IllegalAction, RulesError, Stream, Table, play
 from tests.games.tables import events
 
 COLOURS = ("green", "red", "blue", "purple")
@@ -57,12 +58,11 @@ def play_games(
 ) -> list[rules.Trading]:
     game = rules.ChipTrading(colours=COLOURS[:colours])
     players = {"player": SPEC.strategies[name].with_settings(**values)}
-    outcomes = []
-    for number in range(count):
-        outcome = play(game, game.draw_instance(Chance(f"{number}")), f"{number}", players).outcome
-        assert isinstance(outcome, rules.Trading)
-        outcomes.append(outcome)
-    return outcomes
+    matches = (
+        play(game, game.draw_instance(Chance(seed)), seed, players)
+        for seed in map(str, range(count))
+    )
+    return [match.result().outcome for match in matches]
 
 
 def surplus_ratios(outcomes: list[rules.Trading]) -> list[float]:
@@ -70,7 +70,7 @@ def surplus_ratios(outcomes: list[rules.Trading]) -> list[float]:
     return [surplus / bound for surplus, bound in pairs if bound]
 
 
-GAME = rules.ChipTrading(colours=("green", "red", "blue"))
+GAME = rules.ChipTrading()
 DEALT = ("player_2", "player_1", "player_3")
 HANDS = rules.Hands(
     order=DEALT,
@@ -176,10 +176,9 @@ def test_payoffs_are_gains_floored_at_zero() -> None:
     play_turn(table, trade(4, "blue", 5, "red"), willing="3")
     play_turn(table, trade(1, "red", 1, "blue"))
     play_turn(table, trade(1, "red", 1, "blue"))
-    assert isinstance(table.outcome, rules.Trading)
-    assert table.outcome.gains() == {"player_1": 0, "player_2": 5 * 70 - 4 * 50, "player_3": -80}
-    payoffs = GAME.payoffs(table.outcome)
-    assert payoffs == {"player_1": 0, "player_2": 1.5, "player_3": 0}
+    outcome = table.result().outcome
+    assert outcome.gains() == {"player_1": 0, "player_2": 5 * 70 - 4 * 50, "player_3": -80}
+    assert GAME.payoffs(outcome) == {"player_1": 0, "player_2": 1.5, "player_3": 0}
     ends: list[Any] = [events(table, seat)[-1] for seat in GAME.seats]
     assert [(end.gain, end.paid) for end in ends] == [(0, 0), (150, 150), (-80, 0)]
 
@@ -207,11 +206,14 @@ def test_gainful_proposals_match_enumeration() -> None:
         for x, y in product(range(1, stocks["player_3"][give] + 1), range(1, most[want] + 1))
         if 50 * y > 50 * x
     }
-    proposals = [
-        room.proposal(wanted) for room in strategies.gainful(request) for wanted in room.range
-    ]
+    rooms = strategies.gainful(request)
+    proposals = [room.proposal(wanted) for room in rooms for wanted in room.range]
     assert len(proposals) == len(set(proposals))
     assert set(proposals) == expected
+    streams = (Stream(str(number)) for number in range(60 * len(expected)))
+    counts = Counter(strategies.draw_proposal(rooms, stream) for stream in streams)
+    assert counts.keys() == expected
+    assert max(counts.values()) < 2 * 60
 
 
 def test_hopeless_proposals_ask_for_least_gain() -> None:
@@ -225,13 +227,10 @@ def test_hopeless_proposals_ask_for_least_gain() -> None:
     )
 
 
-def test_greedy_asks_for_largest_gain() -> None:
+def test_greedy_asks_for_most_and_one_for_one_for_equal_numbers() -> None:
+    """The strategies give their least valued chips for their most valued ones."""
     table = new_table((20, 70), (50, 50), (50, 50))
     assert proposal("greedy", table) == trade(1, "red", 10, "blue")
-
-
-def test_one_for_one_trades_least_for_most_valued_chips() -> None:
-    table = new_table((20, 70), (50, 50), (50, 50))
     assert proposal("one_for_one", table) == trade(10, "red", 10, "blue")
     play_turn(table, trade(10, "red", 4, "blue"), willing="2")
     play_turn(table, trade(1, "red", 1, "blue"))
@@ -245,10 +244,17 @@ def test_one_for_one_gives_no_more_chips_than_it_gets() -> None:
     event = table.pending["player_2"].event
     assert isinstance(event, rules.Offered)
     assert event.after > event.worth
-    assert SPEC.strategies["one_for_one"](table.request("player_2")) == rules.Response(
-        decision="decline"
-    )
-    assert SPEC.strategies["greedy"](table.request("player_2")) == rules.Response(decision="accept")
+    for name, response in (("one_for_one", strategies.DECLINE), ("greedy", strategies.ACCEPT)):
+        assert SPEC.strategies[name](table.request("player_2")) == response
+
+
+def test_bayesian_breaks_ties_at_random() -> None:
+    request = new_table((50, 50), (50, 50), (50, 50)).request("player_1")
+    chances = (Chance(str(number)) for number in range(60))
+    made: set[Any] = {
+        SPEC.strategies["bayesian"](request._replace(chance=chance)) for chance in chances
+    }
+    assert {(offer.give, offer.want) for offer in made} == {("red", "blue"), ("blue", "red")}
 
 
 def test_too_many_possible_values_raise_error() -> None:
@@ -268,10 +274,7 @@ def red_beliefs(
 
 
 ALL = list(range(10, 101, 10))
-
-
-HIGH = [80, 90, 100]
-LOW = list(range(10, 80, 10))
+HIGH, LOW = ALL[-3:], ALL[:-3]
 OFFER = trade(2, "red", 3, "green")
 """Profitable for partners to whom red chips are worth more than 75 cents."""
 HOPELESS = trade(10, "red", 14, "green")
@@ -336,16 +339,15 @@ def test_expected_gains_match_enumeration() -> None:
     rooms = [
         room for room in strategies.gainful(request) if (room.give, room.want) == ("blue", "red")
     ]
-    weighed = strategies.weigh(rooms, worths, holdings, others)
+    _, _, gains = strategies.weigh(rooms, worths, holdings, others)
     offers = [room.proposal(wanted) for room in rooms for wanted in room.range]
-    assert len(offers) == len(weighed.expected)
-    for offer, expected in zip(offers, weighed.expected, strict=True):
+    for offer, expected in zip(offers, gains, strict=True):
         nobody = 1.0
         for player, possible in others.items():
             cases = list(zip(possible["red"], possible["blue"], strict=True))
-            gains = [blue * offer.give_amount > red * offer.want_amount for red, blue in cases]
+            gainful = [blue * offer.give_amount > red * offer.want_amount for red, blue in cases]
             able = holdings[player]["red"] >= offer.want_amount
-            nobody *= 1 - able * sum(gains) / len(cases)
+            nobody *= 1 - able * sum(gainful) / len(cases)
         assert expected == pytest.approx(offer.gain(worths) * (1 - nobody))
 
 
@@ -354,6 +356,12 @@ def test_table_3_of_strategic_tradeoffs_surplus_of_bayesian_players() -> None:
     for colours, expected in ((2, 0.770), (3, 0.786), (4, 0.738)):
         ratios = surplus_ratios(play_games(colours, 60))
         assert abs(fmean(ratios) - expected) < 3 * stdev(ratios) / len(ratios) ** 0.5
+
+
+def test_more_learning_gains_more() -> None:
+    kinds = ("nothing", "own", "answers")
+    means = [fmean(surplus_ratios(play_games(2, 40, learning=kind))) for kind in kinds]
+    assert means == sorted(set(means))
 
 
 TABLE_5 = {
@@ -377,16 +385,9 @@ def clustered(groups: list[list[float]]) -> tuple[float, float]:
 
 
 def test_table_5_of_strategic_tradeoffs_proposals_of_bayesian_players() -> None:
-    for colours in (2, 3, 4):
+    for (colours, accepted), expected in TABLE_5.items():
         matches = [proposed(outcome) for outcome in play_games(colours, 60)]
-        for accepted in (True, False):
-            chosen = [[offer for offer in game if offer.accepted == accepted] for game in matches]
-            gains = clustered([[offer.surplus for offer in game] for game in chosen])
-            ratios = clustered([[offer.ratio for offer in game] for game in chosen])
-            for (mean, error), expected in zip(
-                (gains, ratios), TABLE_5[colours, accepted], strict=True
-            ):
-                assert abs(mean - expected) < 3 * error
-
-
-# Without optional dependencies.
+        chosen = [[offer for offer in game if offer.accepted == accepted] for game in matches]
+        for value, number in zip(("surplus", "ratio"), expected, strict=True):
+            mean, error = clustered([[getattr(offer, value) for offer in game] for game in chosen])
+            assert abs(mean - number) < 3 * error

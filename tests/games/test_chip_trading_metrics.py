@@ -1,18 +1,10 @@
 """Chip trading: values computed before play, metrics and regret."""
 
 from statistics import fmean, stdev
-from typing import Any
 
 import pytest
 
-from cheaptalk.games.chip_trading import SPEC, metrics
-from cheaptalk.games.chip_trading.metrics import (
-    Proposed,
-    expected_rational_trades,
-    proposed,
-    surplus_bound,
-    surplus_by_turn,
-)
+from cheaptalk.games.chip_trading import metrics
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Regret,
@@ -21,17 +13,15 @@ from cheaptalk.games.chip_trading.regret import (
     stocks_held,
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading, Exchange, Proposal, Trading
-from cheaptalk.rules import Chance, Result, play
-
-COLOURS = ("green", "red", "blue", "purple")
-PLAYERS = ("player_1", "player_2", "player_3")
+from cheaptalk.rules import Chance, Result
+from tests.games.test_chip_trading import COLOURS, ORDER, play_games
 
 
 def worths(*rows: tuple[int, ...]) -> dict[str, dict[str, int]]:
     """Return the worth of chips by player: green 50 cents, the other colours from its row."""
     return {
         player: dict(zip(COLOURS, (50, *row), strict=False))
-        for player, row in zip(PLAYERS, rows, strict=False)
+        for player, row in zip(ORDER, rows, strict=False)
     }
 
 
@@ -60,16 +50,9 @@ def result(outcome: Trading) -> Result:
     return Result(ChipTrading(players=len(outcome.worths)), None, outcome)
 
 
-def play_match(name: str, seed: str, **parameters: Any) -> Trading:
-    rules = ChipTrading(**parameters)
-    table = play(rules, rules.draw_instance(Chance(seed)), seed, {"player": SPEC.strategies[name]})
-    assert isinstance(table.outcome, Trading)
-    return table.outcome
-
-
 def test_appendix_a1_of_strategic_tradeoffs_myopically_rational_trades() -> None:
     for colours, expected in ((2, 37.1), (3, 120.7), (4, 250.7)):
-        trades = expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
+        trades = metrics.expected_rational_trades(ChipTrading(colours=COLOURS[:colours]))
         assert round(trades, 1) == expected
 
 
@@ -80,7 +63,7 @@ def test_section_4_of_strategic_tradeoffs_mean_bound() -> None:
         for number in range(60):
             values = rules.draw_instance(Chance(f"{number}")).values
             bounds.append(
-                surplus_bound(worths(*(tuple(row.values()) for row in values.values())), 10)
+                metrics.surplus_bound(worths(*(tuple(row.values()) for row in values.values())), 10)
             )
         assert abs(fmean(bounds) - expected) < 3 * stdev(bounds) / len(bounds) ** 0.5
 
@@ -94,7 +77,7 @@ def test_surplus_bound_of_simple_cases() -> None:
         (((10,), (100,), (50,)), 10 * 0.90 + 8 * 0.50),  # green chips pay for 18 red ones only
     ]
     for rows, expected in cases:
-        assert surplus_bound(worths(*rows), 10) == pytest.approx(expected)
+        assert metrics.surplus_bound(worths(*rows), 10) == pytest.approx(expected)
 
 
 ROWS = ((10, 90), (80, 20), (50, 60))
@@ -110,18 +93,13 @@ GAME = game(
 def test_surplus_accumulates_over_turns() -> None:
     first = (4 * 90 - 5 * 10) + (5 * 80 - 4 * 20)
     second = (2 * 50 - 4 * 60) + (4 * 90 - 2 * 50)
-    assert surplus_by_turn(GAME) == [
-        first / 100,
-        first / 100,
-        (first + second) / 100,
-        (first + second) / 100,
-    ]
+    assert metrics.surplus_by_turn(GAME) == [first / 100] * 2 + [(first + second) / 100] * 2
     match = result(GAME)
-    bound = surplus_bound(GAME.worths, 10)
+    bound = metrics.surplus_bound(GAME.worths, 10)
     assert metrics.surplus(match) == sum(GAME.gains().values()) / 100
     assert metrics.bound(match) == bound
     assert metrics.surplus_ratio(match) == metrics.surplus(match) / bound
-    assert metrics.first_round_ratio(match) == surplus_by_turn(GAME)[2] / bound
+    assert metrics.first_round_ratio(match) == metrics.surplus_by_turn(GAME)[2] / bound
 
 
 def test_ratios_are_undefined_without_possible_gains() -> None:
@@ -143,11 +121,11 @@ def test_ratios_are_undefined_without_possible_gains() -> None:
 
 
 def test_proposal_metrics_by_outcome() -> None:
-    assert proposed(GAME) == [
-        Proposed(3.10, 5 / 4, True),
-        Proposed(-0.20, 2.0, False),
-        Proposed(-1.40, 2.0, True),
-        Proposed(0.30, 1.0, False),
+    assert metrics.proposed(GAME) == [
+        metrics.Proposed(3.10, 5 / 4, True),
+        metrics.Proposed(-0.20, 2.0, False),
+        metrics.Proposed(-1.40, 2.0, True),
+        metrics.Proposed(0.30, 1.0, False),
     ]
     match = result(GAME)
     assert metrics.acceptance(match) == 0.5
@@ -176,9 +154,8 @@ def test_figure_4_of_strategic_tradeoffs_forced_acceptor() -> None:
     outcome = game(*FIGURE_4)
     assert stocks_held(outcome, 10, "player_3")[1] == {"green": 10, "red": 1, "blue": 19}
     assert outcome.turns[1].proposal.mirrored.gain(outcome.worths["player_3"]) == 200
-    assert Decision(1, "player_3", "acceptor", 180, "forced", missed=2) in list(
-        decisions(outcome, 10)
-    )
+    forced = Decision(1, "player_3", "acceptor", 180, "forced", missed=2)
+    assert forced in [*decisions(outcome, 10)]
 
 
 def test_best_affordable_missed_offer_determines_regret() -> None:
@@ -296,8 +273,8 @@ def test_bayesian_players_have_no_unforced_regret() -> None:
     """They accept every gain (Strategic Tradeoffs, section 6.2.2)."""
     regrets = [
         (choice.part, choice.regret)
-        for number in range(30)
-        for choice in decisions(play_match("bayesian", f"{number}"), 10, unforced_proposals=True)
+        for outcome in play_games(3, 30)
+        for choice in decisions(outcome, 10, unforced_proposals=True)
     ]
     assert {part for part, _ in regrets} == {"proposer", "acceptor"}
     assert {regret for _, regret in regrets} == {"no", "forced"}

@@ -6,23 +6,16 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.games.deal_or_no_deal import SPEC
+from cheaptalk.games.deal_or_no_deal import SPEC, rules
 from cheaptalk.games.deal_or_no_deal.contexts import Context, bundles, worth
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
-from cheaptalk.games.deal_or_no_deal.rules import (
-    DealOrNoDeal,
-    Division,
-    MessageOrProposal,
-    Opening,
-    Proposal,
-)
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
-from cheaptalk.rules import Chance, Decide, DecisionRequest, Result, Table, play
+from cheaptalk.rules import Chance, Decide, DecisionRequest, Table, play
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]
 CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
-OPENING = Opening(context=CONTEXT, first="player_1")
+OPENING = rules.Opening(context=CONTEXT, first="player_1")
 
 
 def strategy(name: str, **settings: Any) -> Decide:
@@ -30,7 +23,7 @@ def strategy(name: str, **settings: Any) -> Decide:
 
 
 def play_match(first: Decide, second: Decide, seed: str = "1", **parameters: Any) -> Table:
-    game = DealOrNoDeal.model_validate(parameters)
+    game = rules.DealOrNoDeal.model_validate(parameters)
     players = {"player_1": first, "player_2": second}
     return play(game, game.draw_instance(Chance(seed)), seed, players)
 
@@ -40,22 +33,16 @@ def play_matches(first: str, second: str, **parameters: Any) -> Iterator[Table]:
         yield play_match(strategy(first), strategy(second), seed, **parameters)
 
 
-def outcome_of(table: Table) -> Division:
-    assert isinstance(table.outcome, Division)
-    return table.outcome
-
-
 def metric(table: Table, name: str) -> float | None:
-    result = Result(table.game, table.instance, table.outcome, lambda: table.given)
-    return SPEC.metrics[name].of(result)
+    return SPEC.metrics[name].of(table.result())
 
 
 def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
     """Return the decision request after these messages."""
-    table = Table(DealOrNoDeal.model_validate(parameters), OPENING, "seed")
+    table = Table(rules.DealOrNoDeal.model_validate(parameters), OPENING, "seed")
     for message in messages:
         (seat,) = table.pending
-        table.answer(seat, MessageOrProposal(message=message))
+        table.answer(seat, rules.MessageOrProposal(message=message))
     (seat,) = table.pending
     return table.request(seat)
 
@@ -63,12 +50,10 @@ def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
 def test_honest_players_maximise_lower_payoff() -> None:
     for objective in ("self", "coop", "comp", 0.5):
         for table in play_matches("honest", "honest", objective=objective):
-            assert outcome_of(table).ending == "agreement"
-            assert outcome_of(table).turns == 5
-            assert isinstance(table.game, DealOrNoDeal)
-            assert isinstance(table.instance, Opening)
-            weight, context = table.game.objective, table.instance.context
-            worse = min(table.game.payoffs(outcome_of(table)).values())
+            result = table.result()
+            assert (result.outcome.ending, result.outcome.turns) == ("agreement", 5)
+            weight, context = result.game.objective, result.instance.context
+            worse = min(result.game.payoffs(result.outcome).values())
             reachable = [points(context, claim) for claim in bundles(context.counts)]
             best = max(min(x + weight * y, y + weight * x) for x, y in reachable)
             assert worse == pytest.approx(best)
@@ -96,18 +81,17 @@ def test_demanding_players_get_their_share_or_nothing() -> None:
         *(("fair", other, 5) for other in OFFERING),
     ]:
         for table in play_matches(name, other):
-            scores = outcome_of(table).points
+            scores = table.result().outcome.points
             assert scores is None or scores[0] >= minimum
 
 
 def test_conceding_player_lowers_its_demands() -> None:
     for table in play_matches("conceding", "greedy"):
-        assert isinstance(table.instance, Opening)
-        context = table.instance.context
+        context = table.result().instance.context
         offers = [
             read_offer(answer.action.message or "", context.counts)
             for answer in table.given
-            if answer.actor == "player_1" and isinstance(answer.action, MessageOrProposal)
+            if answer.actor == "player_1" and isinstance(answer.action, rules.MessageOrProposal)
         ]
         demands = [worth(context.values[0], offer) for offer in offers if offer is not None]
         assert demands == sorted(demands, reverse=True)
@@ -118,28 +102,28 @@ def test_negotiators_propose_before_turn_limit() -> None:
     for name in OFFERING:
         for turns in (3, 4, 5, 10):
             for other in OFFERING:
-                outcome = outcome_of(play_match(strategy(name), strategy(other), turns=turns))
-                assert outcome.ending in {"agreement", "mismatch"}
+                match = play_match(strategy(name), strategy(other), turns=turns)
+                assert match.result().outcome.ending in {"agreement", "mismatch"}
 
 
 def test_good_offer_is_accepted_and_then_proposed() -> None:
     for name in OFFERING:
         offer = "I take 1 book, and you take the rest."
         accepted = strategy(name)(request_after("Hello.", offer))
-        assert isinstance(accepted, MessageOrProposal)
+        assert isinstance(accepted, rules.MessageOrProposal)
         assert (accepted.message or "").startswith("Deal. I take 0 books, 1 hat and 3 balls")
         agreed = strategy(name)(request_after("Hello.", offer, accepted.message or "", "Deal."))
-        assert agreed == MessageOrProposal.propose((0, 1, 3))
+        assert agreed == rules.MessageOrProposal.propose((0, 1, 3))
 
 
 def test_last_offer_is_claimed_when_partner_proposes() -> None:
     for name in OFFERING:
-        table = Table(DealOrNoDeal(), OPENING, "seed")
-        table.answer("player_1", MessageOrProposal(message="You take 1 hat and 2 balls."))
-        table.answer("player_2", MessageOrProposal(message="Well."))
-        table.answer("player_1", MessageOrProposal.propose((1, 0, 1)))
+        table = Table(rules.DealOrNoDeal(), OPENING, "seed")
+        table.answer("player_1", rules.MessageOrProposal(message="You take 1 hat and 2 balls."))
+        table.answer("player_2", rules.MessageOrProposal(message="Well."))
+        table.answer("player_1", rules.MessageOrProposal.propose((1, 0, 1)))
         claim = strategy(name)(table.request("player_2"))
-        assert claim == Proposal(books=0, hats=1, balls=2)
+        assert claim == rules.Proposal(books=0, hats=1, balls=2)
 
 
 def test_negotiators_reply_to_unintelligible_messages() -> None:
@@ -153,43 +137,34 @@ def test_negotiators_reply_to_unintelligible_messages() -> None:
         ]
         for words in cases:
             action = strategy(name)(request_after("Hello.", words))
-            assert isinstance(action, MessageOrProposal)
+            assert isinstance(action, rules.MessageOrProposal)
             assert action.message
 
 
 def test_stated_values_affect_offers() -> None:
-    silent = strategy("honest")(request_after("Hello.", "Hello.", "Hm.", "Well?"))
-    informed = strategy("honest")(
-        request_after(
-            "Hello.",
-            "Hello.",
-            "Hm.",
-            "A book is worth 10 to me, a hat 0. A hat is "
-            "worth 0 to me and a ball is worth 0 to me.",
-        )
+    values = (
+        "A book is worth 10 to me, a hat 0. A hat is worth 0 to me and a ball is worth 0 to me."
     )
-    assert isinstance(silent, MessageOrProposal)
-    assert isinstance(informed, MessageOrProposal)
+    silent, informed = (
+        strategy("honest")(request_after("Hello.", "Hello.", "Hm.", words))
+        for words in ("Well?", values)
+    )
+    assert isinstance(informed, rules.MessageOrProposal)
     assert read_offer(informed.message or "", CONTEXT.counts) == (0, 1, 3)
     assert silent != informed
 
 
 def test_each_setting_causes_only_its_own_mistake() -> None:
-    cases = [
-        ("impossible", "impossible_counts"),
-        ("lying", "false_values"),
-        ("contradicting", "broken_agreements"),
-    ]
-    for setting, expected in cases:
-        no_mistakes = {"impossible": 0.0, "lying": 0.0, "contradicting": 0.0}
-        metrics = ("impossible_counts", "false_values", "broken_agreements")
-        totals = dict.fromkeys(metrics, 0.0)
-        for seed in SEEDS:
-            noisy = strategy("noisy", **no_mistakes | {setting: 0.5})
-            table = play_match(noisy, strategy("honest"), seed)
-            for name in metrics:
-                totals[name] += metric(table, name) or 0
-        assert {name for name, count in totals.items() if count} == {expected}
+    metrics = {
+        "impossible": "impossible_counts",
+        "lying": "false_values",
+        "contradicting": "broken_agreements",
+    }
+    for setting, expected in metrics.items():
+        noisy = strategy("noisy", **dict.fromkeys(metrics, 0.0) | {setting: 0.5})
+        matches = [play_match(noisy, strategy("honest"), seed) for seed in SEEDS]
+        made = {name for name in metrics.values() for table in matches if metric(table, name)}
+        assert made == {expected}
 
 
 def test_inverting_players_agree_only_with_each_other() -> None:
@@ -206,11 +181,11 @@ def test_inverting_players_agree_only_with_each_other() -> None:
 
 
 def test_metrics_match_hand_calculation() -> None:
-    table = Table(DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", MessageOrProposal(message="I take the hat, you take the rest."))
-    table.answer("player_2", MessageOrProposal(message="Deal. A ball is worth 4 to me."))
-    table.answer("player_1", MessageOrProposal.propose((0, 1, 0)))
-    table.answer("player_2", Proposal(books=1, hats=0, balls=3))
+    table = Table(rules.DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", rules.MessageOrProposal(message="I take the hat, you take the rest."))
+    table.answer("player_2", rules.MessageOrProposal(message="Deal. A ball is worth 4 to me."))
+    table.answer("player_1", rules.MessageOrProposal.propose((0, 1, 0)))
+    table.answer("player_2", rules.Proposal(books=1, hats=0, balls=3))
     values = {name: metric(table, name) for name in SPEC.metrics}
     assert values == pytest.approx(
         {
@@ -234,12 +209,12 @@ def test_metrics_match_hand_calculation() -> None:
 
 
 def test_claiming_partner_share_is_inverted_proposal() -> None:
-    table = Table(DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", MessageOrProposal(message="I take the hat, you take the rest."))
-    table.answer("player_2", MessageOrProposal.propose((0, 1, 0)))
-    table.answer("player_1", Proposal(books=1, hats=1, balls=0))
+    table = Table(rules.DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", rules.MessageOrProposal(message="I take the hat, you take the rest."))
+    table.answer("player_2", rules.MessageOrProposal.propose((0, 1, 0)))
+    table.answer("player_1", rules.Proposal(books=1, hats=1, balls=0))
     assert metric(table, "inverted_proposals") == 0.5
-    aborted = Table(DealOrNoDeal(objective=-1.0), OPENING, "seed")
+    aborted = Table(rules.DealOrNoDeal(objective=-1.0), OPENING, "seed")
     aborted.forfeit("player_1")
     values = {name: metric(aborted, name) for name in SPEC.metrics}
     assert values["aborted"] == 1
@@ -249,11 +224,10 @@ def test_claiming_partner_share_is_inverted_proposal() -> None:
 
 def test_published_optimality_considers_only_player_2() -> None:
     for objective, published in (("self", 0), ("coop", 1)):
-        table = Table(DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
-        table.answer("player_1", MessageOrProposal(message="Hello."))
-        table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
-        table.answer("player_1", Proposal(books=0, hats=1, balls=3))
-        metric = SPEC.metrics["pareto_optimality"]
-        result = Result.of(table.game, table.instance, outcome_of(table))
-        assert metric.of(result) == 1
-        assert metric.variant(as_published=True)(result) == published
+        table = Table(rules.DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
+        table.answer("player_1", rules.MessageOrProposal(message="Hello."))
+        table.answer("player_2", rules.MessageOrProposal.propose((1, 0, 0)))
+        table.answer("player_1", rules.Proposal(books=0, hats=1, balls=3))
+        optimality = SPEC.metrics["pareto_optimality"]
+        assert optimality.of(table.result()) == 1
+        assert optimality.variant(as_published=True)(table.result()) == published

@@ -40,7 +40,7 @@ def test_offers_round_trip_through_text(data: st.DataObject) -> None:
     assert read_offer(say_offer(counts, claim), counts) == claim
 
 
-def test_plain_offers_are_parsed() -> None:
+def test_only_plain_offers_are_parsed() -> None:
     cases = [
         ("I take 2 books and 1 hat.", (2, 1, 0)),
         ("i'd like the books and a hat , please", (2, 1, 0)),
@@ -57,12 +57,7 @@ def test_plain_offers_are_parsed() -> None:
         ("A hat is worth 2 to me. I take the hats.", (0, 3, 0)),
         ("Hello! What do you need? I want 2 books.", (2, 0, 0)),
     ]
-    for text, claim in cases:
-        assert read_offer(text, COUNTS) == claim
-
-
-def test_ambiguous_offers_are_ignored() -> None:
-    cases = [
+    ambiguous = [
         "Hello.",
         "I need both books or all the hats.",
         "I don't want the hats.",
@@ -81,8 +76,8 @@ def test_ambiguous_offers_are_ignored() -> None:
         "I want 2 or 3 hats.",
         "Do you want the hats?",
     ]
-    for text in cases:
-        assert read_offer(text, COUNTS) is None
+    for text, claim in [*cases, *((text, None) for text in ambiguous)]:
+        assert read_offer(text, COUNTS) == claim, text
 
 
 def test_longest_messages_are_parsed() -> None:
@@ -92,8 +87,8 @@ def test_longest_messages_are_parsed() -> None:
         assert not dialogue.names_too_many(text, COUNTS)
 
 
-def test_plain_acceptance_is_detected() -> None:
-    cases = [
+def test_only_plain_acceptance_is_detected() -> None:
+    plain = [
         "Deal!",
         "ok , deal",
         "Okay, sounds good to me.",
@@ -104,12 +99,7 @@ def test_plain_acceptance_is_detected() -> None:
         "Deal. I take 2 books.",
         "Great! I take the books.",
     ]
-    for text in cases:
-        assert accepts(text, COUNTS, (2, 0, 0))
-
-
-def test_unclear_acceptance_is_ignored() -> None:
-    cases = [
+    unclear = [
         "No deal.",
         "Deal?",
         "Deal if I get a hat.",
@@ -121,8 +111,8 @@ def test_unclear_acceptance_is_ignored() -> None:
         "Ideal!",
         "What a deal.",
     ]
-    for text in cases:
-        assert not accepts(text, COUNTS, (2, 0, 0))
+    for text in (*plain, *unclear):
+        assert accepts(text, COUNTS, (2, 0, 0)) == (text in plain), text
 
 
 def test_agreement_lasts_until_contradicted() -> None:
@@ -213,20 +203,15 @@ def test_only_plain_statements_about_current_match_are_counts() -> None:
         )
 
 
-def test_false_statements_of_own_values_are_detected() -> None:
-    cases = [
+def test_only_plainly_false_statements_of_own_values_are_detected() -> None:
+    false = [
         "A book is worth 3 to me.",
         "To me the hats are worth nothing!",
         "My ball is worth only 1 point.",
         "The hats are worth 4 for me.",
         "the books are worth two and the ball is worth 5 to me",
     ]
-    for text in cases:
-        assert dialogue.misstates(text, COUNTS, (1, 2, 2))
-
-
-def test_ambiguous_value_statements_are_not_false() -> None:
-    cases = [
+    ambiguous_or_true = [
         "A book is worth 1 to me.",
         "The books are worth 1 to me.",
         "The books are worth 2 to me.",
@@ -239,8 +224,8 @@ def test_ambiguous_value_statements_are_not_false() -> None:
         "A ball is worth a lot to me.",
         "A hat is worth 1 more than a book to me.",
     ]
-    for text in cases:
-        assert not dialogue.misstates(text, COUNTS, (1, 2, 2))
+    for text in (*false, *ambiguous_or_true):
+        assert dialogue.misstates(text, COUNTS, (1, 2, 2)) == (text in false), text
 
 
 @given(st.sampled_from(all_contexts()))

@@ -71,21 +71,29 @@ def test_private_facts_are_secrets_of_their_owners(game: str) -> None:
     assert [secret.owners for secret in secrets] == owners
 
 
-def test_total_bounds_of_rounds_match_enumeration() -> None:
+def test_bounds_of_rounds_match_enumeration() -> None:
     cases: list[tuple[Any, Any]] = [
         (DinersDilemma(players=3, rounds=1), ("cheap", "costly")),
+        (
+            DinersDilemma(players=2, rounds=1, cheap_price=19, costly_utility=99),
+            ("cheap", "costly"),
+        ),
         (ElFarolBar(players=4, rounds=1), ("go", "stay")),
         (ElFarolBar(players=4, rounds=1, capacity=1), ("go", "stay")),
         (DivideTheDollar(players=3, rounds=1, golds=3), range(4)),
         (GuessTheAverage(players=3, rounds=1, maximum=3), range(4)),
         (PublicGoods(players=3, rounds=1, tokens=3), range(4)),
-        (PublicGoods(players=3, rounds=1, tokens=3, factor=0.5), range(4)),
+        *(
+            (PublicGoods(players=3, rounds=1, tokens=3, factor=factor), range(4))
+            for factor in (0, 0.5, 1, 3, 6)
+        ),
     ]
     for game, choices in cases:
         instance = game.draw_instance(Chance("any"))
-        totals = [
-            sum(game.gains(1, row, instance)) for row in product(choices, repeat=game.players)
-        ]
+        rows = [game.gains(1, row, instance) for row in product(choices, repeat=game.players)]
+        gains, totals = [row[0] for row in rows], list(map(sum, rows))
+        if getattr(game, "capacity", 0) < 1:  # a bar with room for all is never crowded
+            assert game.payoff_bounds()["player"] == pytest.approx((min(gains), max(gains)))
         assert game.total_bounds()["player"] == pytest.approx((min(totals), max(totals)))
         longer = game.model_copy(update={"rounds": 5})
         # Guess the average pays the share of rounds won.

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from cheaptalk.games.divide_the_dollar import SPEC
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_bid
-from cheaptalk.games.rounds import RoundsPlayed
 from tests.games.tables import play_out, result_of
 
 bids = st.lists(st.integers(0, 100), min_size=2, max_size=8)
@@ -18,20 +17,12 @@ def rules(**parameters: Any) -> DivideTheDollar:
     return DivideTheDollar.model_validate({"players": 3, "rounds": 1, **parameters})
 
 
-def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
-    game = DivideTheDollar.model_validate({"rounds": 4, **parameters})
-    return play_out(game, *(SPEC.strategies[name] for name in names))
-
-
 @given(bids, st.integers(1, 300))
 def test_bids_are_paid_only_if_their_sum_fits(row: list[int], golds: int) -> None:
     game = rules(players=len(row), golds=golds, limits=False)
     received = list(result_of(game, row).outcome.gains[0])
     assert received == (row if sum(row) <= golds else [0] * len(row))
     assert result_of(rules(), (50, 30, 20)).outcome.gains == ((50.0, 30.0, 20.0),)
-
-
-# Score.
 
 
 @given(st.integers(1, 60), st.lists(st.integers(0, 60), min_size=2, max_size=5))
@@ -53,8 +44,8 @@ def test_best_bid_and_equal_shares_match_enumeration(golds: int, row: list[int])
 
 
 def test_equilibrium_players_divide_all_gold() -> None:
-    assert match("equilibrium", players=3).choices == ((34, 33, 33),) * 4
-    assert match("equilibrium").choices == ((10,) * 10,) * 4
+    assert play_out(rules(rounds=4), "equilibrium").choices == ((34, 33, 33),) * 4
+    assert play_out(rules(players=10), "equilibrium").choices == ((10,) * 10,)
 
 
 def test_strategies_react_to_greedy_bids() -> None:
@@ -65,6 +56,5 @@ def test_strategies_react_to_greedy_bids() -> None:
     ]
     for bids, name, players, choices in cases:
         greedy = SPEC.strategies["fixed"].with_settings(choices=bids)
-        others = [SPEC.strategies[name]] * (players - 1)
         game = rules(players=players, rounds=len(choices))
-        assert play_out(game, greedy, *others).choices == choices
+        assert play_out(game, greedy, *[name] * (players - 1)).choices == choices

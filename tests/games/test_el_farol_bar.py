@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from cheaptalk.games.el_farol_bar import SPEC
 from cheaptalk.games.el_farol_bar.rules import Decision, ElFarolBar, room
 from cheaptalk.games.el_farol_bar.strategies import probability_of_at_most, symmetric_equilibrium
-from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Instance
 from tests.games.tables import play_out, result_of, score_of
 
@@ -24,11 +23,6 @@ def game(**parameters: Any) -> ElFarolBar:
 def going(count: int, players: int = 10) -> list[Decision]:
     """Return a round in which the first ``count`` players go."""
     return ["go" if player < count else "stay" for player in range(players)]
-
-
-def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
-    bar = ElFarolBar.model_validate({"rounds": 6, **parameters})
-    return play_out(bar, *(SPEC.strategies[name] for name in names))
 
 
 def test_going_pays_up_to_capacity() -> None:
@@ -91,15 +85,15 @@ def test_pure_equilibria_fill_bar_exactly(players: int, tenths: int) -> None:
 
 def test_equilibrium_and_capacity_players_follow_probability() -> None:
     for name, share in (("equilibrium", 0.6069), ("capacity", 0.6)):
-        rows = match(name, rounds=600).choices
+        rows = play_out(ElFarolBar(rounds=600), name).choices
         frequency = sum(row.count("go") for row in rows) / 6_000
         assert frequency == pytest.approx(share, abs=0.02)
 
 
 def test_best_responders_return_only_with_explicit_feedback() -> None:
-    assert [row.count("go") for row in match("best_response").choices] == [10, 0, 0, 0, 0, 0]
-    explicit = match("best_response", feedback="explicit")
-    assert [row.count("go") for row in explicit.choices] == [10, 0, 10, 0, 10, 0]
+    for feedback, went in (("implicit", [10, 0, 0, 0]), ("explicit", [10, 0, 10, 0])):
+        bar = game(players=10, rounds=4, feedback=feedback)
+        assert [row.count("go") for row in play_out(bar, "best_response").choices] == went
 
 
 def test_predictors_use_observed_rounds() -> None:
@@ -112,10 +106,7 @@ def test_predictors_use_observed_rounds() -> None:
 
 
 def test_reinforcement_learns_whether_bar_is_full() -> None:
-    always = SPEC.strategies["fixed"]
-    learner = SPEC.strategies["reinforcement"]
-    full = play_out(game(players=3, rounds=400), always, always, learner)
-    late = [row[2] for row in full.choices[200:]]
-    assert late.count("stay") > 190
-    empty = play_out(game(players=3, rounds=400, capacity=1), always, always, learner)
-    assert [row[2] for row in empty.choices[200:]].count("go") > 100
+    for capacity, choice, minimum in ((0.6, "stay", 190), (1, "go", 100)):
+        bar = game(players=3, rounds=400, capacity=capacity)
+        rows = play_out(bar, "fixed", "fixed", "reinforcement").choices
+        assert [row[2] for row in rows[200:]].count(choice) > minimum

@@ -16,7 +16,6 @@ from cheaptalk.games.guess_the_average.rules import (
     nearest_to_target,
     winning_numbers,
 )
-from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.papers.gama.human_baseline import PEOPLE
 from tests.games.tables import events, play_out, result_of, table_of, transcript
 
@@ -80,9 +79,6 @@ def test_ratios_are_exact() -> None:
         assert GuessTheAverage.model_validate_json(game.model_dump_json()) == game
 
 
-# Score.
-
-
 def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
     means = PEOPLE.select("ratio", "first_round").rows()
     assert set(means) == {("1/2", 27.05), ("2/3", 36.73), ("4/3", 60.12), ("2/3", 36.2)}
@@ -95,11 +91,6 @@ def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
 
 ratios = st.fractions(0, 4, max_denominator=12)
 TABLE_8 = ["0", "1/6", "1/3", "1/2", "2/3", "5/6", "1", "7/6", "4/3", "3/2", "5/3", "11/6", "2"]
-
-
-def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
-    game = GuessTheAverage.model_validate({"rounds": 3, **parameters})
-    return play_out(game, *(SPEC.strategies[name] for name in names))
 
 
 def prize(guess: int, others: list[int], ratio: Fraction) -> float:
@@ -150,7 +141,7 @@ def test_nearest_to_target_minimises_distance(others: list[int], ratio: Fraction
 
 
 def test_best_responders_converge_to_equilibrium() -> None:
-    outcome = match("best_response", rounds=30)
+    outcome = play_out(rules(players=10, rounds=30), "best_response")
     rounds = [row[0] for row in outcome.choices]
     assert rounds[:3] == [33, 21, 14]  # 21 = 2/3 * 9 * 33 / (10 - 2/3), to the nearest
     assert rounds == sorted(rounds, reverse=True)
@@ -158,9 +149,8 @@ def test_best_responders_converge_to_equilibrium() -> None:
 
 
 def test_imitators_choose_previous_winning_number() -> None:
-    game = GuessTheAverage(players=3, rounds=3)
     low = SPEC.strategies["fixed"].with_settings(choices=(1, 2, 3))
     high = SPEC.strategies["fixed"].with_settings(choices=(90,))
-    outcome = play_out(game, low, SPEC.strategies["imitation"], high)
+    outcome = play_out(rules(rounds=3), low, "imitation", high)
     winning = [winning_numbers(row, Fraction(2, 3))[0] for row in outcome.choices]
     assert [row[1] for row in outcome.choices[1:]] == winning[:2]

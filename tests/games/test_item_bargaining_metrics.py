@@ -9,18 +9,11 @@ import numpy as np
 import pytest
 
 from cheaptalk.games.extras import Deferred
-from cheaptalk.games.item_bargaining import SPEC
+from cheaptalk.games.item_bargaining import metrics
 from cheaptalk.games.item_bargaining.maxima import Pools, maxima, ratio_of_means, sample
-from cheaptalk.games.item_bargaining.metrics import (
-    best_of,
-    envy_free_up_to_one,
-    stated_holdings,
-    turns,
-)
-from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, Pool, rest, walked, worth
-from cheaptalk.rules import Chance, CheaptalkError, Result, play
-from tests.games.extremes import EXTREMES, extreme_payoffs
-from tests.games.tables import table_after
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining, Pool, rest, worth
+from cheaptalk.rules import Chance, CheaptalkError, Result
+from tests.games.tables import metric, table_after
 
 POOL = Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(90, 60)
@@ -39,11 +32,7 @@ def result_of(*moves: dict[str, Any], instance: Pool = POOL, game: ItemBargainin
     if not table.over:
         (ask,) = table.pending.values()
         table.forfeit(ask.actor)
-    return Result(table.game, table.instance, table.outcome, lambda: table.given)
-
-
-def metric(name: str, result: Result, as_published: bool = False) -> float | None:
-    return SPEC.metrics[name].variant(as_published)(result)
+    return table.result()
 
 
 AGREED = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
@@ -69,45 +58,42 @@ def test_welfare_of_agreement() -> None:
         assert metric(name, AGREED) == pytest.approx(value)
 
 
-def test_advantages_over_outside_option_in_three_variants() -> None:
-    """Player 1 gets (7, 0, 1), worth 100, in round 2; player 2 gets 200. Outside: 70 and 60."""
-    instance = POOL.model_copy(update={"outside": (70, 60)})
-    result = result_of(offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT, instance=instance)
-    assert metric("nash_welfare_plus", result) == pytest.approx(math.sqrt((90 - 70) * (180 - 60)))
-    assert metric("nash_welfare_plus_discounted", result) == pytest.approx(
-        0.9 * math.sqrt(30 * 140)
-    )
-    assert metric("nash_welfare_plus_undiscounted", result) == pytest.approx(math.sqrt(30 * 140))
-    assert metric("nash_welfare_plus", result, True) == pytest.approx(0.9 * math.sqrt(30 * 140))
+def test_welfare_in_other_cases() -> None:
+    """Player 1 gets (7, 0, 1), worth 100, in round 2, and player 2 gets 200; outside: 70 and 60.
 
-
-def test_outside_options_can_be_the_maximum() -> None:
-    instance = POOL.model_copy(update={"outside": (180, 240)})
-    result = result_of(WALK, instance=instance)
-    assert metric("utilitarian_of_maximum", result) == 1
-    assert metric("utilitarian_of_allocated", result) == pytest.approx(420 / 300)
-    assert metric("utilitarian_of_maximum", result, True) == pytest.approx(420 / 300)
-    assert metric("nash_of_maximum", result) == 1
-    assert metric("nash_of_allocated", result) == pytest.approx(math.sqrt(180 * 240 / 100 / 200))
-    assert metric("nash_plus_of_maximum", result) is None
-    assert metric("opposition", result) == 0
-
-
-def test_opposition_is_distance_from_joint_ideal() -> None:
-    """Two items are of equal worth to both players: both lack half, or one lacks everything."""
+    In ``walked``, the outside options are the maximum. In ``even``, two items are of equal worth to
+    both players: both lack half, or one lacks everything.
+    """
+    moves = [offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT]
+    agreed = result_of(*moves, instance=POOL.model_copy(update={"outside": (70, 60)}))
+    walked = result_of(WALK, instance=POOL.model_copy(update={"outside": (180, 240)}))
     instance = Pool(quantities=(1, 1), values=((4, 4), (4, 4)), outside=(1, 1))
     game = ItemBargaining(quantities=(1, 1))
-    assert metric("opposition", result_of(WALK, instance=instance, game=game)) == pytest.approx(
-        math.sqrt(0.5)
+    even = result_of(WALK, instance=instance, game=game)
+    apart = result_of(
+        WALK, instance=instance.model_copy(update={"values": ((4, 1), (1, 4))}), game=game
     )
-    apart = instance.model_copy(update={"values": ((4, 1), (1, 4))})
-    assert metric("opposition", result_of(WALK, instance=apart, game=game)) == pytest.approx(
-        math.sqrt(0.08)
-    )
+    cases: list[tuple[str, Result, bool, float | None]] = [
+        ("nash_welfare_plus", agreed, False, math.sqrt((90 - 70) * (180 - 60))),
+        ("nash_welfare_plus", agreed, True, 0.9 * math.sqrt(30 * 140)),
+        ("nash_welfare_plus_discounted", agreed, False, 0.9 * math.sqrt(30 * 140)),
+        ("nash_welfare_plus_undiscounted", agreed, False, math.sqrt(30 * 140)),
+        ("utilitarian_of_maximum", walked, False, 1),
+        ("utilitarian_of_maximum", walked, True, 420 / 300),
+        ("utilitarian_of_allocated", walked, False, 420 / 300),
+        ("nash_of_maximum", walked, False, 1),
+        ("nash_of_allocated", walked, False, math.sqrt(180 * 240 / 100 / 200)),
+        ("nash_plus_of_maximum", walked, False, None),
+        ("opposition", walked, False, 0),
+        ("opposition", even, False, math.sqrt(0.5)),
+        ("opposition", apart, False, math.sqrt(0.08)),
+    ]
+    for name, result, as_published, value in cases:
+        assert metric(name, result, as_published) == pytest.approx(value), name
 
 
 def test_maxima_without_numpy_print_install_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    best_of.cache_clear()
+    metrics.best_of.cache_clear()
     monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.np", Deferred("absent_numpy"))
     with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
         metric("opposition", replace(AGREED))
@@ -125,7 +111,7 @@ def test_envy_freeness_up_to_one_item() -> None:
         ((0, 0, 0), (0, 0, 0), (5, 1, 1), True),
     ]
     for kept, other, values, fair in cases:
-        assert envy_free_up_to_one(kept, other, values) is fair
+        assert metrics.envy_free_up_to_one(kept, other, values) is fair
 
 
 def test_ef1_requires_fairness_to_both_players() -> None:
@@ -203,7 +189,7 @@ def test_invalid_answer_is_not_a_mistake() -> None:
     result = result_of(offer(3, 2), instance=LINE, game=TWO_KINDS)
     assert metric("invalid_walk", result) == 1
     assert metric("walked_from_more", result) == 0
-    assert [turn.move for turn in turns(result)][-1] is None
+    assert [turn.move for turn in metrics.turns(result)][-1] is None
 
 
 def test_false_stated_holdings() -> None:
@@ -220,68 +206,49 @@ def test_false_stated_holdings() -> None:
         moves = [offer(0, 1), ACCEPT | {"reasoning": reasoning}]
         assert conduct("false_holdings_stated_player_2", *moves) == value
         assert conduct("false_holdings_stated_player_1", *moves) is None
+    # section 6.4: offered [0, 0, 1, 0, 0], the model claims to hold [6, 5, 1, 4, 1]
+    reasoning = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
+    assert metrics.stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
     moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
     assert conduct("false_holdings_stated_player_2", *moves) is None
 
 
-def test_section_6_4_hallucination() -> None:
-    """Section 6.4: offered [0, 0, 1, 0, 0], the model claims to hold [6, 5, 1, 4, 1]."""
-    reasoning = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
-    assert stated_holdings(reasoning, 5) == [(6, 5, 1, 4, 1)]
+MEANS = {
+    "utilitarian_allocated": (806.08, 1341.6),
+    "utilitarian": (844.49, 1399.5),
+    "nash_allocated": (356.79, 634.2),
+    "nash": (379.10, 663.7),
+    "nash_plus": (80.7, 155.6),
+    "acceptable": (0.616, 0.675),
+}
+"""Mean maxima of a million pools of BGS and of 150,000 of BGL, which normalise welfare; those
+behind the BGS tables are 805.9, 378.7 and 81.7."""
 
 
-def test_walk_row() -> None:
+def test_walk_row_and_mean_maxima() -> None:
     """Figure 1 and tables 4 and 5, rows of walk: UW 75.03 and NW 67.97 in BGS, UW 72.08 in BGL.
 
     For BGS the utilitarian maximum is over allocations only, the Nash one includes the outside
-    options. No tested variant reproduces the NW of 72.01 that is printed for BGL.
+    options, and options from 0 to below the total fit best. No tested variant reproduces the NW of
+    72.01 that is printed for BGL.
     """
-    for name, size, utilitarian, nash in (
-        ("BGS", 30_000, 75.03, 67.97),
-        ("BGL", 5_000, 72.1, 66.2),
-    ):
-        game = ItemBargaining.model_validate(PRESETS[name])
-        drawn = sample(game, size, np.random.default_rng(1))
+    best_fit = PRESETS["BGS"] | {"least_outside": 0, "below_total": True}
+    cases = [
+        (PRESETS["BGS"], 50_000, 75.03, 67.97),
+        (PRESETS["BGL"], 10_000, 72.1, 66.2),
+        (best_fit, 50_000, 75.03, 67.97),
+    ]
+    for number, (parameters, size, utilitarian, nash) in enumerate(cases):
+        drawn = sample(ItemBargaining.model_validate(parameters), size, np.random.default_rng(1))
         best = maxima(drawn)
-        highest = best.utilitarian_allocated if name == "BGS" else best.utilitarian
+        highest = best.utilitarian if number == 1 else best.utilitarian_allocated
         welfare, nash_welfare = drawn.outside.sum(axis=1), np.sqrt(drawn.outside.prod(axis=1))
-        assert 100 * ratio_of_means(welfare, highest) == pytest.approx(utilitarian, abs=0.6)
-        assert 100 * ratio_of_means(nash_welfare, best.nash) == pytest.approx(nash, abs=0.6)
-
-
-def test_extreme_payoffs_match_simulation() -> None:
-    for rounds in (1, 3):
-        for strategy in EXTREMES:
-            for other in EXTREMES:
-                game = ItemBargaining(discount=0.98, rounds=rounds)
-                gains = []
-                for number in range(120):
-                    instance = game.draw_instance(Chance(f"{strategy}/{number}"))
-                    for seat in ("player_1", "player_2"):
-                        players = {
-                            "player": SPEC.strategies[other],
-                            seat: SPEC.strategies[strategy],
-                        }
-                        table = play(game, instance, str(number), players)
-                        gains.append(table.game.payoffs(table.outcome)[seat])
-                # the two matches on one instance are not independent
-                error = float(np.std(gains)) / math.sqrt(120)
-                assert np.mean(gains) == pytest.approx(
-                    extreme_payoffs(game)[strategy, other], abs=4 * error
-                )
-
-
-def test_walk_outcome_is_known_without_play() -> None:
-    for seat in ("player_1", "player_2"):
-        for rival in ("aspire", "tough", "random"):
-            game = ItemBargaining(rounds=2)
-            instance = game.draw_instance(Chance("1"))
-            walker = SPEC.strategies["walk"]
-            players = {"player": SPEC.strategies[rival], seat: walker}
-            matches = (play(game, instance, str(number), players) for number in range(100))
-            # a random rival may walk away or accept itself
-            table = next(match for match in matches if match.requests == int(seat[-1]))
-            assert table.outcome == walked(instance, seat)
+        assert 100 * ratio_of_means(welfare, highest) == pytest.approx(utilitarian, abs=0.4)
+        assert 100 * ratio_of_means(nash_welfare, best.nash) == pytest.approx(nash, abs=0.4)
+        for name, means in MEANS.items() if parameters is not best_fit else ():
+            values = getattr(best, name)
+            error = 4.5 * values.std() / math.sqrt(size)
+            assert values.mean() == pytest.approx(means[number], abs=error), name
 
 
 def test_maxima_match_enumeration() -> None:
@@ -290,11 +257,9 @@ def test_maxima_match_enumeration() -> None:
     best = maxima(Pools.of(instances))
     for number, instance in enumerate(instances):
         shares = product(*(range(count + 1) for count in instance.quantities))
+        first, second = instance.values
         pairs = [
-            (
-                worth(bundle, instance.values[0]),
-                worth(rest(instance.quantities, bundle), instance.values[1]),
-            )
+            (worth(bundle, first), worth(rest(instance.quantities, bundle), second))
             for bundle in shares
         ]
         totals = [max(pair[player] for pair in pairs) for player in (0, 1)]
@@ -309,10 +274,10 @@ def test_maxima_match_enumeration() -> None:
             max(math.sqrt(max(0, x - min_1) * max(0, y - min_2)) for x, y in pairs)
         )
         assert best.acceptable[number] == any(
-            first >= min_1 and second >= min_2 for first, second in pairs
+            gain_1 >= min_1 and gain_2 >= min_2 for gain_1, gain_2 in pairs
         )
         distances = [
-            math.dist((first / totals[0], second / totals[1]), (1, 1)) for first, second in ends
+            math.dist((gain_1 / totals[0], gain_2 / totals[1]), (1, 1)) for gain_1, gain_2 in ends
         ]
         assert best.opposition[number] == pytest.approx(min(distances))
 

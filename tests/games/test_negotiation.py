@@ -9,22 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.negotiation import SPEC
-from cheaptalk.games.negotiation.rules import (
-    LeftForJohn,
-    Negotiation,
-    NoTrade,
-    Price,
-    Sale,
-    Sold,
-)
-from cheaptalk.games.negotiation.strategies import (
-    equilibrium_share,
-    optimal_gain,
-)
+from cheaptalk.games.negotiation.rules import LeftForJohn, Negotiation, NoTrade, Price, Sale, Sold
+from cheaptalk.games.negotiation.strategies import equilibrium_share, optimal_gain
 from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from tests.games.tables import events, table_after
 
-QUIET = {"messages": False}
 ACCEPT: dict[str, Any] = {"decision": "accept"}
 REJECT: dict[str, Any] = {"decision": "reject"}
 JOHN: dict[str, Any] = {"decision": "john"}
@@ -34,7 +23,7 @@ factors = st.sampled_from((0.8, 1.0, 1.2, 1.5))
 
 
 def quiet(**parameters: Any) -> Negotiation:
-    return Negotiation(**QUIET, **parameters)
+    return Negotiation(messages=False, **parameters)
 
 
 def ask(price: float) -> dict[str, Any]:
@@ -57,30 +46,21 @@ def match(
     return play(game, Instance(), seed, players)
 
 
-def sale(table: Table) -> Sale:
-    assert isinstance(table.outcome, Sale)
-    return table.outcome
-
-
 def prices(table: Table) -> list[float]:
     return [given.action.price for given in table.given if isinstance(given.action, Price)]
 
 
-def test_trade_pays_difference_between_price_and_value() -> None:
+def test_trade_pays_difference_and_leaving_for_john_pays_nothing() -> None:
     game = quiet()
     table = table_after(game, ask(11_000), REJECT, ask(9_500), ACCEPT)
     assert table.outcome == Sale(stage=2, price=9_500, ended="trade")
-    assert game.payoffs(sale(table)) == {"alice": 1_500, "bob": 2_500}
+    assert game.payoffs(table.result().outcome) == {"alice": 1_500, "bob": 2_500}
     assert events(table, "alice")[-1] == Sold(2, 9_500, 1_500)
     assert events(table, "bob")[-1] == Sold(2, 9_500, 2_500)
-
-
-def test_leaving_for_john_pays_nothing() -> None:
-    game = quiet()
-    table = table_after(game, ask(11_000), REJECT, ask(9_500), JOHN)
-    assert table.outcome == Sale(stage=2, ended="john")
-    assert game.payoffs(sale(table)) == {"alice": 0, "bob": 0}
-    assert events(table, "alice")[-1] == events(table, "bob")[-1] == LeftForJohn("alice")
+    john = table_after(game, ask(11_000), REJECT, ask(9_500), JOHN)
+    assert john.outcome == Sale(stage=2, ended="john")
+    assert game.payoffs(john.result().outcome) == {"alice": 0, "bob": 0}
+    assert events(john, "alice")[-1] == events(john, "bob")[-1] == LeftForJohn("alice")
 
 
 def test_rejection_in_single_known_round_leads_to_john() -> None:
@@ -91,10 +71,11 @@ def test_rejection_in_single_known_round_leads_to_john() -> None:
         ({"rounds": 1, "hidden": True}, True, "rounds"),
     ]
     for horizon, outside_option, ended in cases:
-        game = quiet(horizon=horizon, outside_option=outside_option)
+        names = {} if outside_option else {"bob": "John"}
+        game = quiet(horizon=horizon, outside_option=outside_option, names=names)
         table = table_after(game, *[ask(10_000), REJECT] * game.horizon.rounds)
-        assert sale(table) == Sale(stage=game.horizon.rounds, ended=ended)
-        assert game.payoffs(sale(table)) == {"alice": 0, "bob": 0}
+        assert table.outcome == Sale(stage=game.horizon.rounds, ended=ended)
+        assert game.payoffs(table.result().outcome) == {"alice": 0, "bob": 0}
         assert events(table, "bob")[-1] == NoTrade(john=ended == "john")
 
 
@@ -104,7 +85,7 @@ def test_limit_prices_are_legal_and_reach_payoff_bounds() -> None:
             table_after(quiet(price_limit=3), ask(price))
     for price in (0, 30_000):
         game = quiet(price_limit=3)
-        paid = game.payoffs(sale(table_after(game, ask(price), ACCEPT)))
+        paid = game.payoffs(table_after(game, ask(price), ACCEPT).result().outcome)
         bounds = game.payoff_bounds()
         assert paid["alice"] == bounds["alice"][price > 0]
         assert paid["bob"] == bounds["bob"][price == 0]
@@ -130,7 +111,7 @@ def test_cautious_strategies_never_trade_at_a_loss(
         outside_option=john,
         horizon=horizon,
     )
-    payoffs = game.payoffs(sale(match(game, alice, bob)))
+    payoffs = game.payoffs(match(game, alice, bob).result().outcome)
     assert min(payoffs.values()) >= -1e-6
 
 
@@ -172,7 +153,7 @@ def test_prices_of_trades() -> None:
 def test_players_without_surplus_do_not_trade() -> None:
     for john, ended in ((True, "john"), (False, "rounds")):
         game = Negotiation(seller_factor=1.5, buyer_factor=1, outside_option=john, horizon=2)
-        assert sale(match(game, "subgame_perfect", "subgame_perfect")).ended == ended
+        assert match(game, "subgame_perfect", "subgame_perfect").result().outcome.ended == ended
     hopeless = Negotiation(seller_factor=1.5, buyer_factor=1, horizon=1)
     for name in ("prior_optimal", "minimax_regret"):
         assert prices(match(hopeless, name, "fixed_price")) == [15_000]
@@ -228,7 +209,7 @@ def test_splitting_traders_halve_distance_until_negligible() -> None:
     assert named[:3] == [12_000, 9_000, 10_500]
     distances = [abs(later - earlier) for earlier, later in pairwise(named)]
     assert all(b == pytest.approx(a / 2, abs=0.02) for a, b in pairwise(distances))
-    assert sale(table).ended == "trade"
+    assert table.result().outcome.ended == "trade"
     assert distances[-1] <= 0.01 * 12_000 < distances[-2]
 
 
@@ -258,21 +239,17 @@ def test_strategies_respect_narrow_price_limit() -> None:
 
 
 def test_metrics_match_hand_calculation() -> None:
-    names = ("agreement", "alice_gain", "bob_gain", "price", "rounds")
-    trade: dict[str, float | None] = dict(zip(names, (1, 0.3, 0.1, 1.1, 3), strict=True))
-    failure: dict[str, float | None] = dict(zip(names, (0, 0, 0, None, 2), strict=True))
+    names = ("agreement", "alice_gain", "bob_gain", "price", "rounds", "efficiency", "fairness")
+    trade = dict(zip(names, (1, 0.3, 0.1, 1.1, 3, 1, 1 - 4 * 0.1**2), strict=True))
+    failure: dict[str, float | None] = dict(zip(names, (0, 0, 0, None, 2, 0, 1), strict=True))
     lower = {"seller_factor": 1.2, "buyer_factor": 0.8}
     equal = {"seller_factor": 1.2, "buyer_factor": 1.2}
     sold, unsold = Sale(stage=1, price=10_000, ended="trade"), Sale(stage=1, ended="rounds")
     dear = Sale(stage=1, price=17_000, ended="trade")
     cases: list[tuple[dict[str, Any], Sale, dict[str, float | None]]] = [
-        (
-            {},
-            Sale(stage=3, price=11_000, ended="trade"),
-            trade | {"efficiency": 1, "fairness": 1 - 4 * 0.1**2},
-        ),
-        ({}, Sale(stage=2, ended="john"), failure | {"efficiency": 0, "fairness": 1}),
-        ({}, Sale(stage=2, ended="rounds"), failure | {"efficiency": 0, "fairness": 1}),
+        ({}, Sale(stage=3, price=11_000, ended="trade"), dict(trade)),
+        ({}, Sale(stage=2, ended="john"), failure),
+        ({}, Sale(stage=2, ended="rounds"), failure),
         ({}, sold, {"efficiency": 1, "fairness": 1}),
         (lower, sold, {"efficiency": 0}),
         (lower, unsold, {"efficiency": 1}),

@@ -45,12 +45,8 @@ def match(
         "alice": SPEC.strategies[seller].with_settings(**settings),
         "bob": SPEC.strategies[buyer].with_settings(),
     }
-    return trades(play(game, qualities(marks), seed, players))
-
-
-def trades(table: Table) -> rules.Trades:
-    assert isinstance(table.outcome, rules.Trades)
-    return table.outcome
+    trades: rules.Trades = play(game, qualities(marks), seed, players).result().outcome
+    return trades
 
 
 def marks(flags: tuple[bool, ...]) -> str:
@@ -76,7 +72,7 @@ def test_instance_of_another_length_is_rejected() -> None:
 def test_payoffs_are_sales_and_buyer_surplus() -> None:
     game = binary(4, value=3, low_value=0.25)
     moves = [YES, YES, YES, YES, NO, NO, YES, YES]
-    outcome = trades(replay(game, "hlhl", *moves))
+    outcome = replay(game, "hlhl", *moves).result().outcome
     assert outcome == rules.Trades(
         high=(True, False, True, False),
         recommended=(True, True, False, True),
@@ -87,7 +83,7 @@ def test_payoffs_are_sales_and_buyer_surplus() -> None:
 
 def test_myopic_buyers_are_paid_for_their_own_round() -> None:
     game = binary(3, value=3, myopic=True)
-    outcome = trades(replay(game, "hll", YES, YES, YES, YES, YES, NO))
+    outcome = replay(game, "hll", YES, YES, YES, YES, YES, NO).result().outcome
     paid = {"alice": 2, "bob_1": 200, "bob_2": -100, "bob_3": 0}
     assert game.payoffs(outcome) == paid
     assert game.seat_payoffs(outcome) == {"alice": 2, "bob": 100}
@@ -97,7 +93,7 @@ def test_buying_everything_reaches_payoff_bounds() -> None:
     for myopic in (True, False):
         for mark in ("h", "l"):
             game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
-            paid = game.seat_payoffs(trades(replay(game, mark * 3, *[YES, YES] * 3)))
+            paid = game.seat_payoffs(replay(game, mark * 3, *[YES, YES] * 3).result().outcome)
             assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
             assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
@@ -178,8 +174,8 @@ def test_sceptical_buyer_considers_only_prior() -> None:
 
 
 def test_bayesian_buyer_learns_credibility_of_seller() -> None:
-    cases: list[Any] = ["binary", "text"]
-    for signal in cases:
+    signals: tuple[rules.Signal, ...] = ("binary", "text")
+    for signal in signals:
         game = rules.Persuasion(horizon=12, signal=signal)
         fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
         assert marks(fooled) == "++----------"

@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.pirate_game import SPEC, rules
-from cheaptalk.games.pirate_game.strategies import (
-    fates,
-    optimal_plan,
-    prices,
-)
+from cheaptalk.games.pirate_game.strategies import fates, optimal_plan, prices
 from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from tests.games.tables import events
 
@@ -54,9 +50,8 @@ def cast(table: Table, votes: str) -> None:
 
 
 def metric(name: str, outcome: rules.Voyage, published: bool = False, **parameters: Any) -> float:
-    value = SPEC.metrics[name].variant(published)(
-        Result(rules.PirateGame(**parameters), Instance(), outcome)
-    )
+    result = Result(rules.PirateGame(**parameters), Instance(), outcome)
+    value = SPEC.metrics[name].variant(published)(result)
     assert value is not None
     return value
 
@@ -78,8 +73,7 @@ def test_plan_passes_with_half_of_votes_or_a_strict_majority() -> None:
     assert ask.event == rules.Turn(2, ("player_2", "player_3", "player_4"), 100)
     propose(other, 50, 49, 1)
     cast(other, "+-")
-    assert isinstance(other.outcome, rules.Voyage)
-    assert [*strict.payoffs(other.outcome).values()] == [0, 50, 49, 1]
+    assert [*strict.payoffs(other.result().outcome).values()] == [0, 50, 49, 1]
 
 
 def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
@@ -89,15 +83,12 @@ def test_overboard_pirates_observe_nothing_and_last_one_keeps_gold() -> None:
     cast(table, "--")
     propose(table, 100, 0)
     cast(table, "-")
-    assert isinstance(table.outcome, rules.Voyage)
-    assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 100}
+    assert [*game.payoffs(table.result().outcome).values()] == [0, 0, 100]
     assert events(table, "player_1")[-1] == rules.Counted(1, "player_1", 1, 3, False, 100)
     assert events(table, "player_3")[-1] == rules.Alone(100)
-    fixed = play_match(
-        "fixed", rules.PirateGame(players=4, gold=10), offer=7, decision="reject"
-    ).outcome
-    assert isinstance(fixed, rules.Voyage)
-    assert [ballot.plan for ballot in fixed.ballots] == [(1, 3, 3, 3), (0, 5, 5), (3, 7)]
+    fixed = play_match("fixed", rules.PirateGame(players=4, gold=10), offer=7, decision="reject")
+    plans = [ballot.plan for ballot in fixed.result().outcome.ballots]
+    assert plans == [(1, 3, 3, 3), (0, 5, 5), (3, 7)]
 
 
 def test_invalid_plans_are_rejected_with_reason() -> None:
@@ -134,8 +125,7 @@ def test_optimal_plan_of_ten_pirates() -> None:
     for majority, plan in cases:
         assert optimal_plan(10, 100, majority) == plan
         table = play_match("equilibrium", rules.PirateGame(majority=majority))
-        assert isinstance(table.outcome, rules.Voyage)
-        (final_ballot,) = table.outcome.ballots
+        (final_ballot,) = table.result().outcome.ballots
         assert final_ballot.plan == plan
         assert final_ballot.passed
         assert sum(final_ballot.votes) == rules.votes_needed(10, majority)
@@ -165,14 +155,11 @@ def test_optimal_plan_is_best_for_proposer(
 
 
 def test_score_of_table_2_gama_bench() -> None:
-    assert [
-        metric("plan_distance", rules.Voyage(ballots=(case,)), players=n, published=False)
-        for case, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
-    ] == [8, 6, 94]
-    assert [
-        round(metric("vote_accuracy", rules.Voyage(ballots=(ballot,)), players=n), 2)
-        for ballot, n in zip(TABLE_2.ballots, (10, 9, 8), strict=True)
-    ] == [1.00, 0.75, 0.57]
+    distances, accuracies = (8, 6, 94), (1.00, 0.75, 0.57)
+    for case, distance, accuracy in zip(TABLE_2.ballots, distances, accuracies, strict=True):
+        voyage, players = rules.Voyage(ballots=(case,)), len(case.plan)
+        assert metric("plan_distance", voyage, players=players) == distance
+        assert round(metric("vote_accuracy", voyage, players=players), 2) == accuracy
     strict = Result(rules.PirateGame(majority="strict"), Instance(), TABLE_2)
     assert SPEC.metrics["score"].of(strict) is None
     assert (metric("ballots", TABLE_2), metric("overboard", TABLE_2)) == (3, 2)
@@ -181,14 +168,13 @@ def test_score_of_table_2_gama_bench() -> None:
 
 
 def test_scores_of_fixed_strategies() -> None:
-    cases: list[tuple[str, dict[str, Any], float]] = [
+    fixed: dict[str, Any] = {"offer": 10}
+    for strategy, settings, score in (
         ("textbook", {}, 100),
-        ("fixed", {"offer": 10}, 57),
+        ("fixed", fixed, 57),
         ("equal_split", {}, 57),
-    ]
-    for strategy, settings, score in cases:
-        outcome = play_match(strategy, **settings).outcome
-        assert isinstance(outcome, rules.Voyage)
+    ):
+        outcome = play_match(strategy, **settings).result().outcome
         assert metric("score", outcome) == pytest.approx(score)
 
 
@@ -203,23 +189,15 @@ def test_published_score_ignores_rejections_of_one_coin() -> None:
 def test_published_scores_match_table_8_gama_bench() -> None:
     """The ballots are those of two recorded voyages."""
     cases = [
-        (
-            4,
-            [
-                ((4, *[0] * 9), "+---------"),
-                ((4, *[0] * 8), "+----+++-"),
-                ((1, 1, 1, 1, 0, 0, 0, 0), "++++---+"),
-            ],
-            73.8,
-        ),
-        (
-            400,
-            [((400, *[0] * 9), "+---------"), ((200, 99, 0, 0, 0, 0, 0, 100, 1), "++----+++")],
-            83.6,
-        ),
+        (4, {"+---------": (4,), "+----+++-": (4,), "++++---+": (1, 1, 1, 1)}, 73.8),
+        (400, {"+---------": (400,), "++----+++": (200, 99, 0, 0, 0, 0, 0, 100, 1)}, 83.6),
     ]
-    for gold, ballots, score in cases:
-        voyage = rules.Voyage(ballots=tuple(ballot(plan, votes, False) for plan, votes in ballots))
+    for gold, plans, score in cases:
+        ballots = tuple(
+            ballot((*plan, *[0] * (len(votes) - len(plan))), votes, False)
+            for votes, plan in plans.items()
+        )
+        voyage = rules.Voyage(ballots=ballots)
         assert metric("score", voyage, published=True, gold=gold) == pytest.approx(score, abs=0.05)
 
 
@@ -231,6 +209,3 @@ def test_vote_accuracy_differs_from_backward_induction() -> None:
     assert metric("vote_accuracy", accepting) == 1
     assert metric("optimal_votes", accepting) == pytest.approx(8 / 9)
     assert metric("optimal_votes", refusing) == 1
-
-
-# Strategies

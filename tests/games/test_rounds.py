@@ -13,7 +13,7 @@ from cheaptalk.games.guess_the_average import SPEC as GUESS
 from cheaptalk.games.public_goods import SPEC as GOODS
 from cheaptalk.games.rounds import UNLIMITED, Over
 from cheaptalk.rules import GameSpec, IllegalAction, Instance, play
-from tests.games.tables import events, play_out, result_of, score_of, table_of
+from tests.games.tables import events, metric, play_out, result_of, score_of, table_of
 
 SPECS = [GUESS, BAR, DOLLAR, GOODS, DINERS]
 CHOICES: dict[str, Any] = {"el_farol_bar": ("go", "stay"), "diners_dilemma": ("costly", "cheap")}
@@ -103,8 +103,7 @@ def test_appendix_e_scores() -> None:
         assert score_of(game_spec, *rows, **parameters) == pytest.approx(score), parameters
     for game_spec, parameters, row, score in PUBLISHED_SCORES:
         game: Any = game_spec.rules.model_validate({"players": len(row), "rounds": 1, **parameters})
-        metric = game_spec.metrics["score"].variant(as_published=True)
-        assert metric(result_of(game, row)) == pytest.approx(score)
+        assert metric("score", result_of(game, row), as_published=True) == pytest.approx(score)
 
 
 def test_table_8_equilibrium_players_score_100() -> None:
@@ -116,7 +115,7 @@ def test_table_8_equilibrium_players_score_100() -> None:
     for game_spec, parameter, values in cases:
         for value in values:
             game: Any = game_spec.rules.model_validate({"rounds": 3, parameter: value})
-            outcome = play_out(game, game_spec.strategies["equilibrium"])
+            outcome = play_out(game, "equilibrium")
             score = score_of(game_spec, *outcome.choices, **{parameter: value})
             assert score == pytest.approx(100)
 
@@ -144,24 +143,23 @@ def test_other_metrics() -> None:
     for game_spec, rows, expected in cases:
         game: Any = game_spec.rules.model_validate({"players": len(rows[0]), "rounds": 2})
         result = result_of(game, *rows)
-        values = {name: game_spec.metrics[name].of(result) for name in expected}
+        values = {name: metric(name, result) for name in expected}
         assert values == pytest.approx(expected)
 
 
 def test_last_event_states_payoff() -> None:
     for game_spec in SPECS:
-        for rounds in (1, 3):
-            game: Any = game_spec.rules.model_validate({"players": 3, "rounds": rounds})
-            table = play(game, Instance(), "seed", {"player": game_spec.strategies["random"]})
-            last_events = {seat: events(table, seat)[-1] for seat in game.seats}
-            payoffs = game.payoffs(table.outcome)
-            assert last_events == {seat: Over(rounds, payoff) for seat, payoff in payoffs.items()}
+        game: Any = game_spec.rules.model_validate({"players": 3, "rounds": 3})
+        table = play(game, Instance(), "seed", {"player": game_spec.strategies["random"]})
+        last_events = {seat: events(table, seat)[-1] for seat in game.seats}
+        payoffs = game.payoffs(table.outcome)
+        assert last_events == {seat: Over(3, payoff) for seat, payoff in payoffs.items()}
 
 
 def test_a_thousand_players_can_play() -> None:
     for game_spec in SPECS[:2]:
         game: Any = game_spec.rules.model_validate({"players": 1_000, "rounds": 1})
-        outcome = play_out(game, game_spec.strategies["equilibrium"])
+        outcome = play_out(game, "equilibrium")
         assert len(outcome.choices[0]) == 1_000
         assert list(game.payoffs(outcome)) == list(game.seats)
 
@@ -171,15 +169,12 @@ def test_fixed_player_can_play_with_other_strategies() -> None:
         game: Any = game_spec.rules.model_validate({"players": 3, "rounds": 4})
         pair = CHOICES.get(game_spec.name, (3, 4))
         fixed = game_spec.strategies["fixed"].with_settings(choices=pair)
-        outcome = play_out(
-            game, fixed, game_spec.strategies["random"], game_spec.strategies["equilibrium"]
-        )
+        outcome = play_out(game, fixed, "random", "equilibrium")
         assert tuple(row[0] for row in outcome.choices) == pair * 2
 
 
 def test_invalid_fixed_choices_are_rejected() -> None:
     for game_spec in SPECS:
-        cases: list[object] = [[], ["maybe"], [1.5], [True], "1"]
-        for choices in cases:
+        for choices in ([], ["maybe"], [1.5], [True], "1"):
             with pytest.raises(ValidationError):
                 game_spec.strategies["fixed"].with_settings(choices=choices)

@@ -8,36 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.sealed_bid_auction import SPEC
-from cheaptalk.games.sealed_bid_auction.rules import (
-    Bid,
-    Bids,
-    SealedBidAuction,
-    Valuations,
-)
+from cheaptalk.games.sealed_bid_auction import SPEC, rules
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
-from tests.games.tables import play_out, table_of
+from tests.games.tables import metric, play_out, result_of
 
-GAMA = SealedBidAuction(draws="gama")
-
-
-def hands(*rows: tuple[int, ...], precedence: tuple[tuple[str, ...], ...] = ()) -> Valuations:
-    return Valuations(valuations=rows, precedence=precedence)
+GAMA = rules.SealedBidAuction(draws="gama")
 
 
-def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> SealedBidAuction:
-    return SealedBidAuction(players=players, rounds=rounds, **parameters)
+def hands(*rows: tuple[int, ...], precedence: tuple[tuple[str, ...], ...] = ()) -> rules.Valuations:
+    return rules.Valuations(valuations=rows, precedence=precedence)
 
 
-def result(game: SealedBidAuction, instance: Valuations, *bids: tuple[int, ...]) -> Result:
-    table = table_of(game, *bids, instance=instance)
-    assert table.outcome is not None
-    return Result.of(game, instance, table.outcome)
+def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> rules.SealedBidAuction:
+    return rules.SealedBidAuction(players=players, rounds=rounds, **parameters)
 
 
-def metric(name: str, result: Result, published: bool = False) -> float | None:
-    return SPEC.metrics[name].variant(published)(result)
+def result(
+    game: rules.SealedBidAuction, instance: rules.Valuations, *bids: tuple[int, ...]
+) -> Result:
+    return result_of(game, *bids, instance=instance)
 
 
 def gama_score(strategy: str, published: bool = False, **settings: Any) -> float | None:
@@ -47,11 +37,11 @@ def gama_score(strategy: str, published: bool = False, **settings: Any) -> float
 
 
 def test_highest_bid_wins_and_pays_first_or_second_price() -> None:
-    cases: list[tuple[Any, int]] = [("first", 70), ("second", 60)]
-    for price, paid in cases:
+    prices: list[tuple[Any, int]] = [("first", 70), ("second", 60)]
+    for price, paid in prices:
         game = auction(price=price)
         match = result(game, hands((100, 90, 80)), (60, 70, 10))
-        assert match.outcome == Bids(
+        assert match.outcome == rules.Bids(
             choices=((60, 70, 10),), gains=((0, 90 - paid, 0),), winners=("player_2",)
         )
         assert game.payoffs(match.outcome) == {"player_1": 0, "player_2": 90 - paid, "player_3": 0}
@@ -75,7 +65,7 @@ def test_bids_above_own_valuation_are_rejected_unless_limits_are_disabled() -> N
     for limits, values, bid, reason in cases:
         table = Table(auction(limits=limits), hands(values), "1")
         with pytest.raises(IllegalAction, match=reason):
-            table.answer("player_1", Bid(bid=bid))
+            table.answer("player_1", rules.Bid(bid=bid))
     game = auction(limits=False)
     match = result(game, hands((30, 90, 80)), (120, 0, 0))
     assert game.payoffs(match.outcome)["player_1"] == -90
@@ -88,6 +78,7 @@ def test_gama_bench_valuations_use_seeds_42_to_61() -> None:
     assert rows[1] == (10, 90, 40, 140, 110, 30, 70, 190, 170, 130)
     assert rows[19] == (150, 50, 170, 60, 100, 90, 190, 120, 110, 0)
     assert len(rows) == 20
+    assert len(set(GAMA.draw_instance(Chance("any")).precedence)) == 20  # ties are drawn
     assert sum(value == 0 for row in rows for value in row) == 11
 
 
@@ -130,9 +121,9 @@ def test_lowest_valuation_raises_equilibrium_bid() -> None:
     game = auction(2, 1, low=100, common_prior=True)
     table = Table(game, hands((150, 110)), "1")
     strategy = SPEC.strategies["equilibrium"]
-    assert strategy(table.request("player_1")) == Bid(bid=125)
+    assert strategy(table.request("player_1")) == rules.Bid(bid=125)
     untold = Table(auction(2, 1, low=100), hands((150, 110)), "1")
-    assert strategy(untold.request("player_1")) == Bid(bid=75)
+    assert strategy(untold.request("player_1")) == rules.Bid(bid=75)
 
 
 def test_scores_of_fixed_bids_with_gama_bench_valuations() -> None:
@@ -150,20 +141,23 @@ def test_scores_of_fixed_bids_with_gama_bench_valuations() -> None:
 def test_published_score_has_floor() -> None:
     match = result(auction(limits=False), hands((0, 100, 50)), (5, 40, 100))
     assert metric("score", match) == pytest.approx(100 * (0 + 0.6 - 1) / 3)
-    assert metric("score", match, published=True) == pytest.approx(100 * 0.6 / 3)
+    assert metric("score", match, as_published=True) == pytest.approx(100 * 0.6 / 3)
     second = result(auction(price="second"), hands((0, 0, 0)), (0, 0, 0))
-    assert metric("score", second) is metric("score", second, published=True) is None
+    assert metric("score", second) is metric("score", second, as_published=True) is None
     assert metric("bid_share", second) is None
 
 
 def test_other_metrics() -> None:
     game = auction(3, 2, limits=False, price="second")
     match = result(game, hands((0, 100, 50), (10, 30, 20)), (5, 40, 100), (10, 30, 20))
-    assert metric("overbids", match) == pytest.approx(2 / 6)
-    assert metric("efficiency", match) == 0.5
-    assert metric("revenue", match) == (40 + 20) / 2
-    assert metric("gain", match) == (10 + 10) / 2
-    assert metric("bid_share", match) == pytest.approx((0.4 + 2 + 1 + 1 + 1) / 5)
+    expected = {
+        "overbids": 2 / 6,
+        "efficiency": 0.5,
+        "revenue": (40 + 20) / 2,
+        "gain": (10 + 10) / 2,
+        "bid_share": (0.4 + 2 + 1 + 1 + 1) / 5,
+    }
+    assert {name: metric(name, match) for name in expected} == pytest.approx(expected)
 
 
 def test_fixed_bids_cycle_and_are_limited_to_legal_bids() -> None:
@@ -175,7 +169,7 @@ def test_fixed_bids_cycle_and_are_limited_to_legal_bids() -> None:
         while not table.over:
             for seat in ("player_1", "player_2"):
                 action = fixed(table.request(seat), choices=(20, 80))
-                assert isinstance(action, Bid)
+                assert isinstance(action, rules.Bid)
                 bids.append(action.bid)
                 table.answer(seat, action)
         assert bids == [20, 20, 80, last, 20, 20]

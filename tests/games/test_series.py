@@ -10,8 +10,8 @@ from cheaptalk.games.chip_trading.metrics import surplus_ratio
 from cheaptalk.games.item_bargaining.rules import Pool
 from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
-from cheaptalk.rules import Chance, Instance, Outcome, Result, Table
-from tests.games.tables import result_of, table_after, table_of
+from cheaptalk.rules import Chance, Instance, Outcome, Result
+from tests.games.tables import metric, result_of, table_after
 from tests.games.test_chip_trading_metrics import GAME, ROWS, worths
 
 Points = dict[tuple[int, str | None], float | None]
@@ -21,12 +21,6 @@ def series(result: Result, name: str, *, as_published: bool = False) -> Points:
     """Return a series of a result by round and seat."""
     points = ct.get_game(result.game.name).series[name].variant(as_published)(result)
     return {(number, seat): value for number, seat, value in points}
-
-
-def result(table: Table) -> Result:
-    """Return the result of a finished table."""
-    assert table.outcome is not None
-    return Result(table.game, table.instance, table.outcome, lambda: table.given)
 
 
 def rules_of(name: str, **parameters: Any) -> Any:
@@ -51,8 +45,8 @@ def test_offers_are_shares_of_money_scale_or_total_worth() -> None:
         {"alice_gain": 40, "bob_gain": 60},
         {"decision": "accept"},
     )
-    assert series(result(table), "demand") == {(1, "alice"): 0.9, (2, "bob"): 0.6}
-    assert series(result(table), "alice_share") == {(1, "alice"): 0.9, (2, "bob"): 0.4}
+    assert series(table.result(), "demand") == {(1, "alice"): 0.9, (2, "bob"): 0.6}
+    assert series(table.result(), "alice_share") == {(1, "alice"): 0.9, (2, "bob"): 0.4}
     table = table_after(
         rules_of("negotiation", scale=100, messages=False),
         {"price": 150},
@@ -60,7 +54,7 @@ def test_offers_are_shares_of_money_scale_or_total_worth() -> None:
         {"price": 90},
         {"decision": "accept"},
     )
-    assert series(result(table), "offered_price") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
+    assert series(table.result(), "offered_price") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
     table = table_after(
         rules_of("item_bargaining", quantities=(2, 1)),
         *({"action": "COUNTEROFFER", "offer": bundle} for bundle in ([1, 0], [0, 1], [2, 0])),
@@ -68,8 +62,8 @@ def test_offers_are_shares_of_money_scale_or_total_worth() -> None:
         instance=Pool(quantities=(2, 1), values=((10, 20), (30, 40)), outside=(1, 1)),
     )
     first, second, third = (1, "player_1"), (1, "player_2"), (2, "player_1")
-    assert series(result(table), "demand") == {first: 30 / 40, second: 60 / 100, third: 20 / 40}
-    assert series(result(table), "offered") == {first: 30 / 100, second: 20 / 40, third: 60 / 100}
+    assert series(table.result(), "demand") == {first: 30 / 40, second: 60 / 100, third: 20 / 40}
+    assert series(table.result(), "offered") == {first: 30 / 100, second: 20 / 40, third: 60 / 100}
 
 
 def test_persuasion_series() -> None:
@@ -77,11 +71,11 @@ def test_persuasion_series() -> None:
     instance = rules.instance_type.model_validate({"qualities": [True, False]})
     moves = ["yes", "yes", "yes", "no"]
     table = table_after(rules, *({"decision": move} for move in moves), instance=instance)
-    assert series(result(table), "high") == {(1, None): 1, (2, None): 0}
-    assert series(result(table), "recommended") == {(1, "alice"): 1, (2, "alice"): 1}
-    assert series(result(table), "bought") == {(1, "bob"): 1, (2, "bob"): 0}
+    assert series(table.result(), "high") == {(1, None): 1, (2, None): 0}
+    assert series(table.result(), "recommended") == {(1, "alice"): 1, (2, "alice"): 1}
+    assert series(table.result(), "bought") == {(1, "bob"): 1, (2, "bob"): 0}
     text = table_after(rules_of("persuasion", horizon=1), {"message": "Buy!"}, {"decision": "no"})
-    assert series(result(text), "recommended") == {}
+    assert series(text.result(), "recommended") == {}
 
 
 def test_words_and_inconsistencies_by_turn() -> None:
@@ -93,12 +87,12 @@ def test_words_and_inconsistencies_by_turn() -> None:
         {"books": 0, "hats": 0, "balls": 0},
     )
     first, second = table.game.seats
-    word_counts = series(result(table), "words")
+    word_counts = series(table.result(), "words")
     assert word_counts == {(1, first): 5, (2, second): 1, (3, first): None, (4, second): None}
-    assert series(result(table), "inconsistent")[1, first] == 1
-    assert series(result(table), "inconsistent")[2, second] == 0
-    share = ct.get_game("deal_or_no_deal").metrics["inconsistency"].of(result(table))
-    assert share == sum(series(result(table), "inconsistent").values()) / 4  # type: ignore[arg-type]
+    assert series(table.result(), "inconsistent")[1, first] == 1
+    assert series(table.result(), "inconsistent")[2, second] == 0
+    share = metric("inconsistency", table.result())
+    assert share == sum(series(table.result(), "inconsistent").values()) / 4  # type: ignore[arg-type]
 
 
 def test_simultaneous_rounds_have_joint_and_individual_rows() -> None:
@@ -126,15 +120,15 @@ def test_simultaneous_rounds_have_joint_and_individual_rows() -> None:
 def test_auction_series() -> None:
     rules = rules_of("sealed_bid_auction", players=3, rounds=1)
     instance = Valuations(valuations=((100, 0, 40),))
-    auction = result(table_of(rules, (50, 0, 40), instance=instance))
+    auction = result_of(rules, (50, 0, 40), instance=instance)
     assert list(series(auction, "valuation").values()) == [100, 100, 0, 40]
     assert list(series(auction, "bid").values()) == [50, 50, 0, 40]
     assert list(series(auction, "bid_share").values()) == [0.75, 0.5, None, 1]
     assert list(series(auction, "gain").values()) == [50, 50, 0, 0]
     nobody = Valuations(valuations=((0, 0, 0),))
-    nothing = result(table_of(rules, (0, 0, 0), instance=nobody))
+    nothing = result_of(rules, (0, 0, 0), instance=nobody)
     assert series(nothing, "bid_share")[1, None] is None
-    assert ct.get_game("sealed_bid_auction").metrics["bid_share"].of(nothing) is None
+    assert metric("bid_share", nothing) is None
 
 
 def test_battle_series_by_shot() -> None:

@@ -8,30 +8,21 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, ValidationError
 
-from cheaptalk.rules import (
-    Action,
-    DecisionRequest,
-    GameSpec,
-    Metric,
-    Result,
-    RulesError,
-    StyleFile,
-    Table,
-    strategy,
-)
+import cheaptalk as ct
+from cheaptalk.rules import RulesError
 from tests import toys
 from tests.toys import Cards, Guess, Guessing, Score
 
-RESULT = Result(Guessing(), Cards(left=1, right=1), Score(left=2, right=1))
+RESULT = ct.Result(Guessing(), Cards(left=1, right=1), Score(left=2, right=1))
 
 
-def decision_request() -> DecisionRequest:
-    return Table(Guessing(talk=False), Cards(left=1, right=2), "seed").request("right")
+def decision_request() -> ct.DecisionRequest:
+    return ct.Table(Guessing(talk=False), Cards(left=1, right=2), "seed").request("right")
 
 
 def test_strategy_has_name_roles_and_meaning_of_function() -> None:
-    @strategy("left")
-    def mute(request: DecisionRequest, *, share: Annotated[float, Field(ge=0)] = 1) -> Action:
+    @ct.strategy("left")
+    def mute(request: ct.DecisionRequest, *, share: Annotated[float, Field(ge=0)] = 1) -> ct.Action:
         return Guess(number=1)
 
     assert (mute.name, mute.roles, mute.meaning) == ("mute", ("left",), "")
@@ -50,11 +41,11 @@ def test_settings_are_validated_and_converted() -> None:
         toys.own_card.with_settings(pluss=1)
 
 
-def untyped(request: DecisionRequest, *, share=0.5) -> Action:  # type: ignore[no-untyped-def]  # noqa: ANN001 - under test
+def untyped(request: ct.DecisionRequest, *, share=0.5) -> ct.Action:  # type: ignore[no-untyped-def]  # noqa: ANN001 - under test
     return Guess(number=1)
 
 
-def without_default(request: DecisionRequest, *, share: float) -> Action:
+def without_default(request: ct.DecisionRequest, *, share: float) -> ct.Action:
     return Guess(number=1)
 
 
@@ -65,7 +56,7 @@ def test_setting_requires_type_and_default() -> None:
             f'"{function.__name__}": its setting "share" has no {lacks}; write share: TYPE = DEFA'
         )
         with pytest.raises(RulesError, match=message):
-            strategy("left")(function)
+            ct.strategy("left")(function)
 
 
 RULES = """
@@ -102,27 +93,27 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_game_spec_is_built_from_package(package: Path) -> None:
-    game_spec = GameSpec.of(package.name)
+    game_spec = ct.GameSpec.of(package.name)
     assert (game_spec.name, game_spec.rules.__module__) == ("guessing", "folder_of_a_game.rules")
     assert list(game_spec.strategies) == ["own_card", "random"]
     assert list(game_spec.metrics) == ["hits", "twice"]
     assert (list(game_spec.series), list(game_spec.checks)) == (["by round"], ["honesty"])
     assert list(game_spec.styles.items()) == [
-        ("long", StyleFile("long.jinja")),
-        ("short", StyleFile("short.jinja")),
+        ("long", ct.StyleFile("long.jinja")),
+        ("short", ct.StyleFile("short.jinja")),
     ]
     assert game_spec.words == package / "styles"
 
 
 def test_styles_can_be_ordered_and_given_codecs(package: Path) -> None:
-    game_spec = GameSpec.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
+    game_spec = ct.GameSpec.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
     assert list(game_spec.styles.items()) == [
-        ("short", StyleFile("short.jinja")),
-        ("long", StyleFile("long.jinja", codec="tagged")),
+        ("short", ct.StyleFile("short.jinja")),
+        ("long", ct.StyleFile("long.jinja", codec="tagged")),
     ]
-    assert list(GameSpec.of(package.name, styles=["short"]).styles) == ["short"]
+    assert list(ct.GameSpec.of(package.name, styles=["short"]).styles) == ["short"]
     with pytest.raises(ValueError, match="unknown style lonng"):
-        GameSpec.of(package.name, codecs={"lonng": "tagged"})
+        ct.GameSpec.of(package.name, codecs={"lonng": "tagged"})
 
 
 BARE = "from cheaptalk.rules import Game\n\n\nclass Bare(Game):\n    name = 'bare'\n"
@@ -145,16 +136,16 @@ BARE = "from cheaptalk.rules import Game\n\n\nclass Bare(Game):\n    name = 'bar
 def test_invalid_package_raises_error(package: Path, file: str, text: str, message: str) -> None:
     (package / file).write_text(text)
     with pytest.raises((RulesError, TypeError), match=message):
-        GameSpec.of(package.name)
+        ct.GameSpec.of(package.name)
 
 
 def test_metric_has_published_variant() -> None:
-    def doubled_hits(result: Result) -> float:
+    def doubled_hits(result: ct.Result) -> float:
         return 2 * toys.hits(result)
 
-    both = Metric("hits", toys.hits, published=doubled_hits)
+    both = ct.Metric("hits", toys.hits, published=doubled_hits)
     assert both.variant(as_published=False)(RESULT) == 3
     assert both.variant(as_published=True)(RESULT) == 6
-    assert Metric("hits", toys.hits).variant(as_published=True)(RESULT) == 3
+    assert ct.Metric("hits", toys.hits).variant(as_published=True)(RESULT) == 3
     assert both.meaning == "Right guesses of both seats together."
-    assert Metric("none", lambda result: None).meaning == ""
+    assert ct.Metric("none", lambda result: None).meaning == ""

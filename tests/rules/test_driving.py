@@ -6,33 +6,24 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.rules import (
-    Action,
-    CheaptalkError,
-    DecisionRequest,
-    IllegalAction,
-    ReplayMismatch,
-    Table,
-    play,
-    play_async,
-    replay,
-)
+import cheaptalk as ct
+from cheaptalk.rules import play_async
 from tests.toys import Cards, Guess, Guessing, Score, own_card, random
 
 INSTANCE = Cards(left=1, right=2)
 GAME = Guessing(talk=False)
 
 
-def illegal(request: DecisionRequest) -> Action:
+def illegal(request: ct.DecisionRequest) -> ct.Action:
     return Guess(number=0)
 
 
-def failing(request: DecisionRequest) -> Action:
+def failing(request: ct.DecisionRequest) -> ct.Action:
     raise KeyError("lost")
 
 
 def test_strategies_play_to_end() -> None:
-    table = play(
+    table = ct.play(
         GAME, INSTANCE, "seed", {"left": own_card, "right": own_card.with_settings(plus=1)}
     )
     assert table.over
@@ -56,24 +47,24 @@ def test_strategies_play_to_end() -> None:
     ],
 )
 def test_unusable_players_raise_error(players: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(CheaptalkError, match=message):
-        play(GAME, INSTANCE, "seed", players)
+    with pytest.raises(ct.CheaptalkError, match=message):
+        ct.play(GAME, INSTANCE, "seed", players)
 
 
 def test_seed_determines_match() -> None:
     players = {"left": random, "right": random}
-    first, second = (play(GAME, INSTANCE, "seed", players) for _ in range(2))
-    other = play(GAME, INSTANCE, "another seed", players)
+    first, second = (ct.play(GAME, INSTANCE, "seed", players) for _ in range(2))
+    other = ct.play(GAME, INSTANCE, "another seed", players)
     assert first.given == second.given
     assert first.given != other.given
 
 
 def play_with_delays(
-    answers: Mapping[str, Any], order: list[str] | None = None, table: Table | None = None
-) -> Table:
+    answers: Mapping[str, Any], order: list[str] | None = None, table: ct.Table | None = None
+) -> ct.Table:
     """Play with delayed answers: an action, None for a forfeit, or an exception to raise."""
 
-    async def answer(request: DecisionRequest) -> Action | None:
+    async def answer(request: ct.DecisionRequest) -> ct.Action | None:
         await asyncio.sleep(0.001 * (2 if request.actor == "left" else 1))
         if order is not None:
             order.append(request.actor)
@@ -82,7 +73,7 @@ def play_with_delays(
             raise reply
         return reply  # type: ignore[no-any-return]  # as scripted
 
-    return asyncio.run(play_async(table or Table(GAME, INSTANCE, "seed"), answer))
+    return asyncio.run(play_async(table or ct.Table(GAME, INSTANCE, "seed"), answer))
 
 
 def test_open_requests_are_answered_concurrently() -> None:
@@ -94,7 +85,7 @@ def test_open_requests_are_answered_concurrently() -> None:
 
 
 def test_error_of_one_seat_waits_for_others() -> None:
-    table = Table(GAME, INSTANCE, "seed")
+    table = ct.Table(GAME, INSTANCE, "seed")
     slow = {"left": None, "right": RuntimeError("no line")}
     with pytest.raises(RuntimeError, match="no line"):
         play_with_delays(slow, table=table)
@@ -103,12 +94,12 @@ def test_error_of_one_seat_waits_for_others() -> None:
     table = play_with_delays({"left": None, "right": Guess(number=4)})
     assert table.forfeited == {"left"}
     assert table.outcome is None
-    with pytest.raises(IllegalAction, match="no less than your card"):
+    with pytest.raises(ct.IllegalAction, match="no less than your card"):
         play_with_delays({"left": Guess(number=0), "right": Guess(number=4)})
 
 
 def test_table_is_resumed_from_its_state() -> None:
-    table = Table(GAME, INSTANCE, "seed")
+    table = ct.Table(GAME, INSTANCE, "seed")
     table.answer("left", Guess(number=3))
     order: list[str] = []
     play_with_delays({"left": Guess(number=1), "right": Guess(number=4)}, order, table)
@@ -124,14 +115,14 @@ RECORD = [
 
 
 def test_record_replays_to_next_request() -> None:
-    table = replay(GAME, INSTANCE, "seed", RECORD)
+    table = ct.replay(GAME, INSTANCE, "seed", RECORD)
     assert table.requests == 1
     assert list(table.pending) == ["right"]
     assert [given.action for given in table.given] == [Guess(number=3), Guess(number=4), None]
     ended = [*RECORD, (1, "right", None)]
-    assert replay(GAME, INSTANCE, "seed", ended).over
-    with pytest.raises(ReplayMismatch, match="request 2 is to no actor"):
-        replay(GAME, INSTANCE, "seed", [*ended, (2, "left", None)])
+    assert ct.replay(GAME, INSTANCE, "seed", ended).over
+    with pytest.raises(ct.ReplayMismatch, match="request 2 is to no actor"):
+        ct.replay(GAME, INSTANCE, "seed", [*ended, (2, "left", None)])
 
 
 @pytest.mark.parametrize(
@@ -146,5 +137,5 @@ def test_record_replays_to_next_request() -> None:
     ],
 )
 def test_mismatched_record_is_rejected_with_reason(answer: Any, error: str) -> None:
-    with pytest.raises(ReplayMismatch, match=error):
-        replay(GAME, INSTANCE, "seed", [*RECORD, answer])
+    with pytest.raises(ct.ReplayMismatch, match=error):
+        ct.replay(GAME, INSTANCE, "seed", [*RECORD, answer])

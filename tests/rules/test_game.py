@@ -9,32 +9,23 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import Field, PydanticUserError, ValidationError
 
-from cheaptalk.rules import (
-    Actor,
-    Ask,
-    Chance,
-    Game,
-    Horizon,
-    Instance,
-    RulesError,
-    Secret,
-    suggest,
-)
+import cheaptalk as ct
+from cheaptalk.rules import RulesError, suggest
 from cheaptalk.rules.errors import describe
 from tests.toys import Cards, Guess, Guessing, Score, YourCard
 
 
 def test_horizon_is_number_or_mapping() -> None:
-    assert Guessing.model_validate({"horizon": 12}).horizon == Horizon(rounds=12)
+    assert Guessing.model_validate({"horizon": 12}).horizon == ct.Horizon(rounds=12)
     hidden = Guessing.model_validate({"horizon": {"rounds": 99, "hidden": True}}).horizon
     assert (hidden.rounds, hidden.told) == (99, None)
-    assert Horizon(rounds=12).told == 12
+    assert ct.Horizon(rounds=12).told == 12
 
 
 def test_seats_have_a_name_and_an_actor_by_default() -> None:
     game = Guessing(names={"left": "Ann"})
     assert (game.called("left"), game.called("right")) == ("Ann", "Right")
-    assert game.actors == (Actor("left", "left"), Actor("right", "right"))
+    assert game.actors == (ct.Actor("left", "left"), ct.Actor("right", "right"))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +66,8 @@ class Team(Guessing):
     """A game with two actors in one seat."""
 
     @property
-    def actors(self) -> tuple[Actor, ...]:
-        return Actor("left_1", "left"), Actor("left_2", "left"), Actor("right", "right")
+    def actors(self) -> tuple[ct.Actor, ...]:
+        return ct.Actor("left_1", "left"), ct.Actor("left_2", "left"), ct.Actor("right", "right")
 
     def payoffs(self, outcome: Score) -> dict[str, float]:
         return {"left_1": 1.0, "left_2": 2.5, "right": -1.0}
@@ -140,7 +131,7 @@ def test_total_payoff_of_role_is_checked_against_bounds() -> None:
 
 def test_error_in_game_code_names_method_and_line() -> None:
     class Failing(Guessing):
-        def draw_instance(self, chance: Chance) -> Cards:
+        def draw_instance(self, chance: ct.Chance) -> Cards:
             raise KeyError("ace")
 
         def payoffs(self, outcome: Score) -> dict[str, float]:
@@ -152,7 +143,7 @@ def test_error_in_game_code_names_method_and_line() -> None:
         Failing().instance_of("seed")
     with pytest.raises(RulesError, match=r"payoffs\(\) failed: ZeroDivisionError in test_game.py:"):
         Failing().seat_payoffs(Score(left=0, right=0))
-    ask = Ask("left", Guess, YourCard(1, 2), lambda guess: str(1 / 0))
+    ask = ct.Ask("left", Guess, YourCard(1, 2), lambda guess: str(1 / 0))
     with pytest.raises(
         RulesError, match=r"^the objection to Guess\(number=1\) fails: ZeroDivision"
     ):
@@ -176,14 +167,14 @@ def test_default_instance_is_empty_without_secrets() -> None:
     class Plain(Guessing):
         """The toy game with the defaults of all games."""
 
-        instance_type: ClassVar[type[Instance]] = Instance
+        instance_type: ClassVar[type[ct.Instance]] = ct.Instance
 
-        def draw_instance(self, chance: Chance) -> Any:
-            return Game.draw_instance(self, chance)
+        def draw_instance(self, chance: ct.Chance) -> Any:
+            return ct.Game.draw_instance(self, chance)
 
-        def secrets(self, instance: Any) -> Iterator[Secret]:
-            return Game.secrets(self, instance)
+        def secrets(self, instance: Any) -> Iterator[ct.Secret]:
+            return ct.Game.secrets(self, instance)
 
     plain = Plain()
-    assert plain.draw_instance(Chance("a")) == Instance()
-    assert list(plain.secrets(Instance())) == []
+    assert plain.draw_instance(ct.Chance("a")) == ct.Instance()
+    assert list(plain.secrets(ct.Instance())) == []

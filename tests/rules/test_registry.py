@@ -7,23 +7,16 @@ from pathlib import Path
 
 import pytest
 
+import cheaptalk as ct
 from cheaptalk.games.bargaining import SPEC as BARGAINING
-from cheaptalk.rules import (
-    CheaptalkError,
-    UnknownName,
-    games,
-    get_game,
-    registry,
-    strategies,
-    strategy_named,
-)
+from cheaptalk.rules import games, registry, strategies, strategy_named
 from cheaptalk.rules.registry import GAMES
 from tests import toys
 from tests.fakes import install
 
 
 def test_games_are_listed_alphabetically() -> None:
-    assert get_game("bargaining") is BARGAINING
+    assert ct.get_game("bargaining") is BARGAINING
     assert list(games()) == sorted(games())
     assert all(game_spec.name == name for name, game_spec in games().items())
 
@@ -39,7 +32,7 @@ def test_unknown_name_suggests_nearest() -> None:
         ("zzz", "random", f'unknown game "zzz" (known: {", ".join(sorted(games()))})'),
     ]
     for game, name, message in cases:
-        with pytest.raises(UnknownName) as caught:
+        with pytest.raises(ct.UnknownName) as caught:
             strategy_named(game, name)
         assert str(caught.value) == message
         assert isinstance(caught.value, LookupError)
@@ -75,8 +68,8 @@ def test_packages_add_games_strategies_and_metrics(installed: list[EntryPoint]) 
         point("bargaining.hits", "tests.toys:HITS", "metrics"),
     ]
     _reload()
-    assert get_game("guessing") is toys.SPEC
-    assert list(get_game("bargaining").metrics) == [*BARGAINING.metrics, "hits"]
+    assert ct.get_game("guessing") is toys.SPEC
+    assert list(ct.get_game("bargaining").metrics) == [*BARGAINING.metrics, "hits"]
     assert list(games()) == sorted(games())
     assert strategy_named("bargaining", "own_card") is toys.own_card
     assert "equal_split" in strategies("bargaining")
@@ -102,7 +95,7 @@ def test_built_in_game_wins_over_plugin_with_same_name(installed: list[EntryPoin
     installed.append(point("bargaining", "tests.rules.test_registry:IMPOSTOR", "games"))
     _reload()
     with pytest.warns(registry.PluginWarning, match="both register a game named"):
-        assert get_game("bargaining") is BARGAINING
+        assert ct.get_game("bargaining") is BARGAINING
 
 
 def test_own_strategy_wins_over_plugin_with_same_name(
@@ -128,7 +121,7 @@ def test_registered_object_can_be_replaced_and_removed() -> None:
     things.add("mine", second)
     assert things.find("mine") is second
     things.remove("mine")
-    with pytest.raises(UnknownName):
+    with pytest.raises(ct.UnknownName):
         things.find("mine")
-    with pytest.raises(CheaptalkError, match='already registers a game named "bargaining"'):
+    with pytest.raises(ct.CheaptalkError, match='already registers a game named "bargaining"'):
         GAMES.add("bargaining", toys.SPEC)

@@ -4,27 +4,28 @@ These games are bargaining, with offers of shares of a sum, and negotiation, wit
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import Array, ArrayGame, concatenated, entry_at, namespace, one_hot
+from cheaptalk.arrays.games import Array, ArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import Action, DecisionRequest, Game, Instance
+from cheaptalk.rules import Action, DecisionRequest, Game
 
 np = needed("numpy")
 
 Rules = TypeVar("Rules", bound=Game)
-ROLES = ("alice", "bob")
 RUNNING = -1
 """The status of a running match; after the end, the status is the number of the last answer."""
 
 
 class Haggle(NamedTuple):
-    """States of matches; ``offers`` holds the offers so far, then zeros, shape (..., rounds).
+    """States of matches with alternating offers.
 
-    ``moves`` counts offers and answers; ``status`` is ``RUNNING``, or the answer that ended the
-    match.
+    Attributes:
+        offers: the offers so far as points of the grid, then zeros; shape (..., rounds).
+        moves: the number of offers and answers so far; shape (...).
+        status: ``RUNNING``, or the answer that ended the match; shape (...).
     """
 
     offers: Array
@@ -35,9 +36,15 @@ class Haggle(NamedTuple):
 class AlternatingOffers(ArrayGame[Rules, Haggle]):
     """A game of alternating offers: Alice proposes in odd stages, and Bob in even stages.
 
-    The first actions are ``answers`` in order, of which all but the first end the match, followed
-    by the points of the grid, which has ``parts`` intervals, in ascending order. The game has no
-    random draws.
+    The first actions are ``answers`` in order, followed by the points of the grid in ascending
+    order. The game has no random draws.
+
+    Args:
+        parts: the number of intervals of the grid.
+
+    Attributes:
+        answers: the answers as the rules name them; all but the first answer end the match.
+        replies: whether each answer is legal under the rules.
     """
 
     answers: ClassVar[Sequence[str]]
@@ -46,22 +53,20 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
     def __init__(self, rules: Rules, parts: int = 100) -> None:
         super().__init__(rules)
         self.parts = parts
-        self.replies = self.possible(rules)
-        self.players = ROLES
-        self.uniforms = 0
+        self.replies = [True] * len(self.answers)
         self.rounds: int = self.rules.horizon.rounds
         self.longest = 2 * self.rounds
         self.actions = len(self.answers) + parts + 1
-        self.features = {"player": 2, "moves": self.longest, "offers": self.rounds}
-
-    @staticmethod
-    @abstractmethod
-    def possible(rules: Any) -> list[bool]:
-        """Return whether each answer to an offer is legal under the rules."""
 
     @abstractmethod
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
-        """Return both payoffs after an answer (``ended``) to the offer of a stage, from 0."""
+        """Return the payoffs of Alice and Bob at the end of a match.
+
+        Args:
+            offer: the last offer, as a point of the grid.
+            stage: the stage of the last offer, from 0.
+            ended: the number of the answer that ended the match.
+        """
 
     @abstractmethod
     def answer(self, word: str) -> Action:
@@ -80,21 +85,17 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         moves = xp.zeros(shape, np.int32)
         return Haggle(xp.zeros((*shape, self.rounds), np.int32), moves, moves + RUNNING)
 
-    def from_instances(self, instances: Sequence[Instance]) -> Haggle:
-        return self.draw_instance(np.zeros((len(instances), 0)))
-
     def turn(self, state: Haggle) -> Array:
         return (state.moves // 2 + state.moves) % 2
 
     def over(self, state: Haggle) -> Array:
         return state.status != RUNNING
 
-    def permitted(self, state: Haggle, number: Array) -> Array:
+    def possible(self, state: Haggle, number: Array) -> Array:
         xp = namespace(state.moves)
         answering = (state.moves % 2 == 1)[..., None]
         answer = xp.asarray([*self.replies, *[False] * (self.parts + 1)])[number]
-        possible = xp.where(answering, answer, number >= len(self.answers))
-        return possible & ~self.over(state)[..., None]
+        return xp.where(answering, answer, number >= len(self.answers))
 
     def random_action(self, state: Haggle, uniforms: Array) -> Array:
         xp = namespace(state.moves)
@@ -113,21 +114,14 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         status = xp.where(ends, action, state.status).astype(np.int32)
         return Haggle(offers, state.moves + (moves & ~ends), status)
 
-    def returns(self, state: Haggle) -> Array:
+    def payoffs(self, state: Haggle) -> Array:
         xp, stage = namespace(state.moves), state.moves // 2
-        payoffs = xp.stack(self.paid(entry_at(state.offers, stage), stage, state.status), axis=-1)
-        return xp.where(self.over(state)[..., None], payoffs, 0.0)
+        offer = entry_at(state.offers, stage)
+        return xp.stack(self.paid(offer, stage, state.status), axis=-1)
 
-    def scale(self, state: Haggle) -> Array:
-        """Return the maximum payoff."""
-        maximum = max(high for _, high in self.rules.payoff_bounds().values())
-        return namespace(state.moves).full((*state.moves.shape, 2), maximum, np.float32)
-
-    def observe(self, state: Haggle, player: Array) -> Array:
-        xp = namespace(state.moves)
-        player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        moves = one_hot(xp, state.moves, self.longest)
-        return concatenated(player, [one_hot(xp, player, 2), moves, state.offers / self.parts])
+    def observation(self, state: Haggle, player: Array) -> Mapping[str, Array]:
+        moves = one_hot(namespace(player), state.moves, self.longest)
+        return {"moves": moves, "offers": state.offers / self.parts}
 
     def position(self, request: DecisionRequest) -> Haggle:
         offers = np.zeros(self.rounds, np.int32)

@@ -18,10 +18,6 @@ class BargainingArrays(AlternatingOffers[Bargaining]):
 
     answers = ("reject", "accept")
 
-    @staticmethod
-    def possible(rules: Bargaining) -> list[bool]:
-        return [True, True]
-
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
         xp = namespace(offer)
         alice = self.rules.money * offer / self.parts

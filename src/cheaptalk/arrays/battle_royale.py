@@ -1,18 +1,10 @@
 """Battle royale as an array game, which plays many matches at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import pick
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    NoArrayGame,
-    concatenated,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, NoArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits, Shot, ShotFired
 from cheaptalk.games.extras import needed
 from cheaptalk.games.seat_names import find_seat
@@ -58,17 +50,8 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
                 "the array game of battle_royale needs a last round; set a horizon, such as "
                 "horizon: 30"
             )
-        self.players = tuple(rules.seats)
-        self.count = len(self.players)
         self.actions = 1 + self.count
         self.longest = self.uniforms = rules.horizon.rounds
-        self.features = {
-            "player": self.count,
-            "round": self.longest,
-            "living": self.count,
-            "targets": self.longest * self.count,
-            "hits": self.longest,
-        }
 
     # Instances
 
@@ -103,11 +86,6 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         living = xp.ones((*shape, self.count), bool)
         return Shootout(lots, living, nothing, nothing != MISS, none - 1, none, none)
 
-    def every_instance(self) -> tuple[list[Instance], list[float]]:
-        raise NoArrayGame(
-            "battle_royale has no list of instances, because it draws random numbers in play"
-        )
-
     def instances_of(self, state: Shootout) -> list[Instance]:
         """Return instances that contain the predetermined results of shots."""
         instances: list[Instance] = []
@@ -132,20 +110,20 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         idle = state.idle >= self.rules.idle_rounds
         return idle | (state.moves == self.longest) | (state.living.sum(axis=-1) < 2)
 
-    def _possible(self, state: Shootout) -> Array:
+    def _options(self, state: Shootout) -> Array:
         """Return whether each action is possible in a running match; shape (..., actions)."""
         xp = namespace(state.moves)
         opponents = xp.arange(self.count) != self.turn(state)[..., None]
         targets = (opponents & state.living) | (not self.rules.strict_targets)
         return xp.concatenate([xp.ones_like(targets[..., :1]), targets], axis=-1)
 
-    def permitted(self, state: Shootout, number: Array) -> Array:
-        xp, possible = namespace(state.moves), self._possible(state)
+    def possible(self, state: Shootout, number: Array) -> Array:
+        xp = namespace(state.moves)
         number = xp.broadcast_to(number, (*state.moves.shape, number.shape[-1]))
-        return xp.take_along_axis(possible, number, axis=-1) & ~self.over(state)[..., None]
+        return xp.take_along_axis(self._options(state), number, axis=-1)
 
     def random_action(self, state: Shootout, uniforms: Array) -> Array:
-        return pick(self._possible(state), uniforms).astype(np.int32)
+        return pick(self._options(state), uniforms).astype(np.int32)
 
     def moved(self, state: Shootout, action: Array, moves: Array) -> Shootout:
         xp, shooter = namespace(state.moves), self.turn(state)
@@ -163,28 +141,19 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
             moves=state.moves + moves,
         )
 
-    def returns(self, state: Shootout) -> Array:
+    def payoffs(self, state: Shootout) -> Array:
         return (state.living & (state.living.sum(axis=-1, keepdims=True) == 1)) * 1.0
-
-    def scale(self, state: Shootout) -> Array:
-        """Return the maximum payoff, which is 1 for the winner."""
-        return namespace(state.moves).ones(state.living.shape, np.float32)
 
     # Observations
 
-    def observe(self, state: Shootout, player: Array) -> Array:
+    def observation(self, state: Shootout, player: Array) -> Mapping[str, Array]:
         xp = namespace(state.moves)
-        player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        return concatenated(
-            player,
-            [  # the shooters follow from the living players
-                one_hot(xp, player, self.count),
-                one_hot(xp, state.moves, self.longest),
-                state.living,
-                one_hot(xp, state.shots - 1, self.count),
-                state.hits,
-            ],
-        )
+        return {  # the shooters follow from the living players
+            "round": one_hot(xp, state.moves, self.longest),
+            "living": state.living,
+            "targets": one_hot(xp, state.shots - 1, self.count),
+            "hits": state.hits,
+        }
 
     def position(self, request: DecisionRequest) -> Shootout:
         shots, hits = np.zeros(self.longest, np.int32), np.zeros(self.longest, bool)

@@ -4,20 +4,11 @@ Responses to a proposal are processed one by one, in the order of the players, b
 revealed before the turn ends.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import draw_below, draw_distinct, pick
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    NoArrayGame,
-    check_action_count,
-    concatenated,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.chip_trading.rules import (
     Briefing,
     ChipTrading,
@@ -72,26 +63,14 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     def __init__(self, rules: ChipTrading) -> None:
         super().__init__(rules)
-        self.players = tuple(rules.seats)
-        self.count, self.colours = len(self.players), len(rules.colours)
+        self.colours = len(rules.colours)
         self.turns = rules.rounds * self.count
         self.total = rules.players * rules.chips
         self.ways = (self.colours - 1) * self.total
         self.actions = PROPOSE + self.colours * self.ways * self.total
-        check_action_count(rules.name, self.actions)
+        self.check_action_count()
         self.uniforms = self.count + self.count * (self.colours - 1) + self.turns
         self.longest = self.turns * self.count
-        self.features = {
-            "player": self.count,
-            "turn": self.turns,
-            "order": self.count * self.count,
-            "worths": self.colours,
-            "holdings": self.count * self.colours,
-            "given": self.turns * self.colours,
-            "wanted": self.turns * self.colours,
-            "accepted": self.turns,
-            "partners": self.turns * self.count,
-        }
 
     # Instances
 
@@ -142,11 +121,6 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
             xp.zeros(shape, np.int32),
         )
 
-    def every_instance(self) -> tuple[list[Instance], list[float]]:
-        raise NoArrayGame(
-            "chip_trading has no list of instances, because it draws random numbers in play"
-        )
-
     def instances_of(self, state: Market) -> list[Instance]:
         orders, worths = np.asarray(state.order).tolist(), np.asarray(state.worths).tolist()
         return [
@@ -184,7 +158,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         requested = self._in_this_turn(state, state.wanted)
         return (entry_at(state.holdings, player) >= requested).all(axis=-1)
 
-    def permitted(self, state: Market, number: Array) -> Array:
+    def possible(self, state: Market, number: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
         code = xp.maximum(number - PROPOSE, 0)
         colour, amount = code // (self.ways * self.total), code // self.ways % self.total + 1
@@ -193,8 +167,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         able = self._able(state, player)[..., None]
         answers = (number == DECLINE) | ((number == ACCEPT) & able)
         proposing = (state.moves % self.count == 0)[..., None]
-        possible = xp.where(proposing, (number >= PROPOSE) & holds, answers)
-        return possible & ~self.over(state)[..., None]
+        return xp.where(proposing, (number >= PROPOSE) & holds, answers)
 
     def random_action(self, state: Market, uniforms: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
@@ -259,9 +232,8 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         """Return the gain of each player in cents; shape (..., players)."""
         return (state.worths * (state.holdings - self.rules.chips)).sum(axis=-1)
 
-    def returns(self, state: Market) -> Array:
-        xp = namespace(state.moves)
-        return xp.where(self.over(state)[..., None], xp.maximum(self.gained(state), 0) / 100, 0.0)
+    def payoffs(self, state: Market) -> Array:
+        return namespace(state.moves).maximum(self.gained(state), 0) / 100
 
     def scale(self, state: Market) -> Array:
         """Return the initial worth of each player's chips in dollars."""
@@ -269,22 +241,19 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     # Observations
 
-    def observe(self, state: Market, player: Array) -> Array:
+    def observation(self, state: Market, player: Array) -> Mapping[str, Array]:
         xp = namespace(state.moves)
-        player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
         max_worth = max(self.rules.common_value, *self.rules.values)
-        return concatenated(
-            player,
-            [  # as shares of their maximum, in [0, 1]
-                one_hot(xp, player, self.count),
-                one_hot(xp, state.moves // self.count, self.turns),
-                one_hot(xp, state.order, self.count),
-                entry_at(state.worths, player) / max_worth,
-                *(chips / self.total for chips in (state.holdings, state.given, state.wanted)),
-                entry_at(state.willing.swapaxes(-1, -2), player),
-                one_hot(xp, state.partner, self.count),
-            ],
-        )
+        return {
+            "turn": one_hot(xp, state.moves // self.count, self.turns),
+            "order": one_hot(xp, state.order, self.count),
+            "worths": entry_at(state.worths, player) / max_worth,
+            "holdings": state.holdings / self.total,
+            "given": state.given / self.total,
+            "wanted": state.wanted / self.total,
+            "accepted": entry_at(state.willing.swapaxes(-1, -2), player),
+            "partners": one_hot(xp, state.partner, self.count),
+        }
 
     def position(self, request: DecisionRequest) -> Market:
         briefing: Briefing = request.briefing

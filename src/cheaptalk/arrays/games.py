@@ -49,35 +49,52 @@ class ArrayGame(ABC, Generic[Rules, State]):
 
     Attributes:
         players: the seats of the game in order.
+        count: the number of players.
         actions: the number of actions; each action is an integer from 0 to ``actions`` - 1.
         uniforms: the number of random numbers per instance, including those for draws in play.
         longest: the maximum number of steps of a match.
-        features: the sizes of the parts of an observation, by name.
     """
 
     players: tuple[str, ...]
     actions: int
-    uniforms: int
+    uniforms: int = 0
     longest: int
-    features: Mapping[str, int]
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
+        self.players = tuple(rules.seats)
+        self.count = len(self.players)
+
+    def check_action_count(self) -> None:
+        """Raise :class:`NoArrayGame` if the game has more than :data:`MAX_ACTIONS` actions."""
+        if self.actions > MAX_ACTIONS:
+            raise NoArrayGame(
+                f"{self.rules.name} has {self.actions:,} actions with these parameters; array "
+                f"games support at most {MAX_ACTIONS:,}; use smaller parameters"
+            )
 
     @abstractmethod
     def draw_instance(self, uniforms: Array) -> State:
         """Return the initial states of matches from random numbers, shape (..., ``uniforms``)."""
 
-    @abstractmethod
     def from_instances(self, instances: Sequence[Instance]) -> State:
-        """Return the initial states of matches with the given instances, stacked along one axis."""
+        """Return the initial states of matches with the given instances, stacked along one axis.
+
+        Override this method if instances are not empty.
+        """
+        return self.draw_instance(np.zeros((len(instances), self.uniforms)))
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
         """Return all instances and their probabilities; by default, a single empty instance.
 
         Raises:
-            NoArrayGame: the game has too many instances.
+            NoArrayGame: the game has too many instances, or draws random numbers in play.
         """
+        if self.uniforms:
+            raise NoArrayGame(
+                f"{self.rules.name} has no list of instances, because it draws random numbers in "
+                "play"
+            )
         return [Instance()], [1.0]
 
     def instances_of(self, state: Any) -> list[Instance]:
@@ -106,12 +123,16 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """Return whether each match has ended; shape (...)."""
 
     @abstractmethod
+    def possible(self, state: State, number: Array) -> Array:
+        """Return whether actions are legal in running matches; see :meth:`permitted`."""
+
     def permitted(self, state: State, number: Array) -> Array:
         """Return whether actions are legal, shape (..., count); False after the end of a match.
 
         Args:
             number: the actions, shape (count,) for all matches, or shape (..., count) by match.
         """
+        return self.possible(state, number) & ~self.over(state)[..., None]
 
     def legal(self, state: State) -> Array:
         """Return whether each action is legal; shape (..., ``actions``)."""
@@ -141,19 +162,59 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """
 
     @abstractmethod
+    def observation(self, state: State, player: Array) -> Mapping[str, Array]:
+        """Return what players observe in addition to their own number.
+
+        Args:
+            player: the observing player in each match, shape (...).
+
+        Returns:
+            The parts of the observations by name, preferably with numbers in [0, 1]; each has the
+            shape (...) or (..., sizes).
+        """
+
     def observe(self, state: State, player: Array) -> Array:
         """Return each match's observation for the given player; shape (..., ``observed``)."""
+        over = self.over(state)
+        xp = namespace(over)
+        player = xp.broadcast_to(xp.asarray(player), over.shape)
+        return self._joined(player, self.observation(state, player))
+
+    def _joined(self, player: Array, parts: Mapping[str, Array]) -> Array:
+        """Return the player's number and the parts of an observation as one row per match."""
+        xp = namespace(player)
+        rows = [one_hot(xp, player, self.count), *parts.values()]
+        flat = [row.reshape(*player.shape, -1).astype(np.float32) for row in rows]
+        return xp.concatenate(flat, axis=-1)
+
+    @cached_property
+    def features(self) -> Mapping[str, int]:
+        """The sizes of the parts of an observation, by name."""
+        state = self.draw_instance(np.zeros((1, self.uniforms)))
+        parts = self.observation(state, np.zeros(1, np.int32))
+        return {"player": self.count} | {name: int(part.size) for name, part in parts.items()}
 
     @abstractmethod
+    def payoffs(self, state: State) -> Array:
+        """Return payoffs in the game's unit; any numbers in unfinished matches."""
+
     def returns(self, state: State) -> Array:
         """Return payoffs in the game's unit, 0 in unfinished matches; shape (..., players)."""
+        over = self.over(state)
+        return namespace(over).where(over[..., None], self.payoffs(state), 0.0)
 
-    @abstractmethod
+    def max_payoff(self) -> float:
+        """Return the default of :meth:`scale`, the maximum payoff of any player."""
+        return float(max(high for _, high in self.rules.payoff_bounds().values()))
+
     def scale(self, state: State) -> Array:
         """Return the positive divisors with which learners scale payoffs; shape (..., players).
 
-        Each player knows its own number, so the division doesn't change the best action.
+        Each player knows its own number, so the division doesn't change the best action. By
+        default, the divisor is the maximum payoff.
         """
+        over = self.over(state)
+        return namespace(over).full((*over.shape, self.count), self.max_payoff(), np.float32)
 
     @abstractmethod
     def position(self, request: DecisionRequest) -> State:
@@ -208,25 +269,15 @@ def one_hot(xp: Any, number: Array, width: int) -> Array:
 
 
 def entry_at(array: Array, index: Array) -> Array:
-    """Return each match's entry (..., rest) of an array (..., entries, rest) at an index (...)."""
+    """Return each match's entry at an index, for example a player's entry; shape (..., rest).
+
+    Args:
+        array: shape (..., entries, rest).
+        index: the index of the entry in each match, shape (...).
+    """
     axis = index.ndim
     indices = index.reshape(*index.shape, *(1,) * (array.ndim - axis))
     return namespace(index).take_along_axis(array, indices, axis=axis).squeeze(axis=axis)
-
-
-def concatenated(player: Array, features: Sequence[Array]) -> Array:
-    """Concatenate an observation's features into one row for each entry of ``player``."""
-    rows = [feature.reshape(*player.shape, -1).astype(np.float32) for feature in features]
-    return namespace(player).concatenate(rows, axis=-1)
-
-
-def check_action_count(game: str, actions: int) -> None:
-    """Raise :class:`NoArrayGame` if a game has more than :data:`MAX_ACTIONS` actions."""
-    if actions > MAX_ACTIONS:
-        raise NoArrayGame(
-            f"{game} has {actions:,} actions with these parameters; array games support at most "
-            f"{MAX_ACTIONS:,}; use smaller parameters"
-        )
 
 
 def array_game(rules: Game) -> ArrayGame[Any, Any]:
@@ -240,7 +291,13 @@ def array_game(rules: Game) -> ArrayGame[Any, Any]:
 
 
 def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
-    """Return the array version of a game, given the game's name and parameters."""
+    """Return the array version of a game, given the game's name and parameters.
+
+    Raises:
+        UnknownName: the game is unknown or has no array version.
+        NoArrayGame: the array version doesn't support these parameters.
+        CheaptalkError: a parameter is invalid.
+    """
     return array_game(legal(get_game(game).rules, parameters or {}))
 
 

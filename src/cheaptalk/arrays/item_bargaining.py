@@ -1,34 +1,23 @@
 """Item bargaining as an array game, which plays many matches at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import exp, factorial, prod
 from typing import Any, NamedTuple
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    NoArrayGame,
-    concatenated,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, NoArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
-from cheaptalk.games.item_bargaining.best_response import Hand
+from cheaptalk.games.item_bargaining.best_response import possible_hands
 from cheaptalk.games.item_bargaining.rules import (
     MAX_COUNT,
     MAX_DIVISIONS,
-    SEATS,
     Briefing,
-    Bundle,
     Drawn,
     ItemBargaining,
     Move,
     OfferMade,
     Pool,
-    worth,
 )
 from cheaptalk.rules import Action, DecisionRequest, Instance
 
@@ -72,20 +61,11 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         quantities = rules.quantities
         self.fixed = None if isinstance(quantities, Drawn) else quantities
         self.kinds = quantities.kinds if isinstance(quantities, Drawn) else len(quantities)
-        self.players = tuple(SEATS)
         bundles = MAX_DIVISIONS if self.fixed is None else prod(count + 1 for count in self.fixed)
         self.actions = OFFER + bundles
         quantity_uniforms = 0 if self.fixed is not None else TRIES * self.kinds
         self.uniforms = quantity_uniforms + 2 * (self.kinds + 1)
         self.longest = 2 * rules.rounds
-        self.features = {
-            "player": 2,
-            "quantities": self.kinds,
-            "values": self.kinds,
-            "outside": 1,
-            "moves": self.longest,
-            "offers": self.longest * self.kinds,
-        }
         self.discounts = np.array([rules.discount**number for number in range(rules.rounds)])
 
     # Instances
@@ -115,7 +95,7 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
                 "item_bargaining has too many instances to list; use fixed quantities, few kinds "
                 "and a small highest_value"
             )
-        hands = list(self._hands(self.fixed))
+        hands = list(possible_hands(self.rules, self.fixed))
         if len(hands) > MAX_HANDS:
             raise NoArrayGame("item_bargaining has too many instances to list; use fewer items")
         pairs = list(product(hands, repeat=2))
@@ -128,15 +108,6 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
             for first, second in pairs
         ]
         return instances, [first.weight * second.weight for first, second in pairs]
-
-    def _hands(self, quantities: Bundle) -> Iterator[Hand]:
-        """Yield all possible hands of a player, with their probabilities."""
-        rules, highest = self.rules, self.rules.highest_value
-        for values in product(range(1, highest + 1), repeat=self.kinds):
-            top = worth(quantities, values) - rules.below_total
-            options = range(rules.least_outside, top + 1)
-            for outside in options:
-                yield Hand(values, outside, highest**-self.kinds / len(options))
 
     def instances_of(self, state: Bargain) -> list[Instance]:
         columns = (np.asarray(column).tolist() for column in state[:3])
@@ -182,10 +153,9 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         """Return the number of ways to divide the pool; shape (...)."""
         return (state.quantities + 1).prod(axis=-1)
 
-    def permitted(self, state: Bargain, number: Array) -> Array:
+    def possible(self, state: Bargain, number: Array) -> Array:
         bundles = number < OFFER + self.ways(state)[..., None]
-        possible = bundles & ((number != ACCEPT) | (state.moves > 0)[..., None])
-        return possible & ~self.over(state)[..., None]
+        return bundles & ((number != ACCEPT) | (state.moves > 0)[..., None])
 
     def random_action(self, state: Bargain, uniforms: Array) -> Array:
         first = state.moves == 0
@@ -221,7 +191,7 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         """Return the last offer, or zeros before the first offer; shape (..., kinds)."""
         return entry_at(state.offers, namespace(state.moves).maximum(state.moves - 1, 0))
 
-    def returns(self, state: Bargain) -> Array:
+    def payoffs(self, state: Bargain) -> Array:
         xp = namespace(state.moves)
         offer = self.table(state)[..., None, :]
         takes = (state.moves % 2)[..., None] == xp.arange(2)
@@ -229,7 +199,7 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         agreed = (bundles * state.values).sum(axis=-1)
         worth = xp.where((state.status == ACCEPTED)[..., None], agreed, state.outside)
         factor = xp.asarray(self.discounts)[state.moves // 2]
-        return xp.where(self.over(state)[..., None], worth * factor[..., None], 0.0)
+        return worth * factor[..., None]
 
     def scale(self, state: Bargain) -> Array:
         """Return the total value of all items to each player."""
@@ -237,23 +207,17 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
 
     # Observations
 
-    def observe(self, state: Bargain, player: Array) -> Array:
+    def observation(self, state: Bargain, player: Array) -> Mapping[str, Array]:
         xp = namespace(state.moves)
-        player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
         values, outside = entry_at(state.values, player), entry_at(state.outside, player)
         total = xp.maximum((values * state.quantities).sum(axis=-1), 1)
-        max_quantity = max(self.fixed) if self.fixed else MAX_COUNT
-        return concatenated(
-            player,
-            [  # as shares of their maximum, in [0, 1]
-                one_hot(xp, player, 2),
-                state.quantities / max_quantity,
-                values / self.rules.highest_value,
-                outside / total,
-                one_hot(xp, state.moves, self.longest),
-                state.offers / xp.maximum(state.quantities, 1)[..., None, :],
-            ],
-        )
+        return {
+            "quantities": state.quantities / (max(self.fixed) if self.fixed else MAX_COUNT),
+            "values": values / self.rules.highest_value,
+            "outside": outside / total,
+            "moves": one_hot(xp, state.moves, self.longest),
+            "offers": state.offers / xp.maximum(state.quantities, 1)[..., None, :],
+        }
 
     def position(self, request: DecisionRequest) -> Bargain:
         briefing: Briefing = request.briefing

@@ -23,12 +23,9 @@ class NegotiationArrays(AlternatingOffers[Negotiation]):
 
     def __init__(self, rules: Negotiation, parts: int = 100) -> None:
         super().__init__(rules, parts)
+        self.replies = [True, True, rules.outside_option]
         self.values = (rules.value("alice"), rules.value("bob"))
         self.top = min(TOP * max(self.values), rules.scale * rules.price_limit)
-
-    @staticmethod
-    def possible(rules: Negotiation) -> list[bool]:
-        return [True, True, rules.outside_option]
 
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
         xp = namespace(offer)

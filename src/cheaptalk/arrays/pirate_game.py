@@ -3,20 +3,12 @@
 Votes on a plan are processed one by one, by seniority, but no vote is revealed before the count.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from math import comb
 from typing import NamedTuple
 
 from cheaptalk.arrays.chance import draw_below
-from cheaptalk.arrays.games import (
-    Array,
-    ArrayGame,
-    check_action_count,
-    concatenated,
-    entry_at,
-    namespace,
-    one_hot,
-)
+from cheaptalk.arrays.games import Array, ArrayGame, entry_at, namespace, one_hot
 from cheaptalk.games.extras import needed
 from cheaptalk.games.pirate_game.rules import (
     Counted,
@@ -27,7 +19,7 @@ from cheaptalk.games.pirate_game.rules import (
     votes_needed,
 )
 from cheaptalk.games.seat_names import find_seat
-from cheaptalk.rules import Action, DecisionRequest, Instance
+from cheaptalk.rules import Action, DecisionRequest
 
 np = needed("numpy")
 
@@ -66,25 +58,16 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
 
     def __init__(self, rules: PirateGame) -> None:
         super().__init__(rules)
-        self.players = tuple(rules.seats)
-        self.count, self.ballots = len(self.players), len(self.players) - 1
+        self.ballots = self.count - 1
         self.actions = PLAN + comb(rules.gold + self.ballots, self.ballots)
-        check_action_count(rules.name, self.actions)
+        self.check_action_count()
         listed = list(shared_out(rules.gold, self.count))
         self.plans = np.array(listed, np.int32)
         self._plan_numbers = {plan: number for number, plan in enumerate(listed)}
         living = range(self.count, 1, -1)
         self._choices = np.array([comb(rules.gold + alive - 1, alive - 1) for alive in living])
         self._votes_needed = np.array([votes_needed(alive, rules.majority) for alive in living])
-        self.uniforms = 0
         self.longest = sum(living)
-        self.features = {
-            "player": self.count,
-            "ballot": self.ballots,
-            "plans": self.ballots * self.count,
-            "counts": self.ballots,
-            "accepted": self.ballots,
-        }
 
     # Instances
 
@@ -94,9 +77,6 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         return Voyages(
             xp.zeros(by_pirate, np.int32), xp.zeros(by_pirate, bool), none, none, none + RUNNING
         )
-
-    def from_instances(self, instances: Sequence[Instance]) -> Voyages:
-        return self.draw_instance(np.zeros((len(instances), 0)))
 
     # Moves
 
@@ -112,11 +92,10 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         xp = namespace(state.moves)
         return xp.asarray(self._choices)[xp.minimum(state.ballot, self.ballots - 1)]
 
-    def permitted(self, state: Voyages, number: Array) -> Array:
+    def possible(self, state: Voyages, number: Array) -> Array:
         xp, last = namespace(state.moves), PLAN + self._plans_now(state)
         plan = (number >= PLAN) & (number < last[..., None])
-        possible = xp.where((state.moves == 0)[..., None], plan, number < PLAN)
-        return possible & ~self.over(state)[..., None]
+        return xp.where((state.moves == 0)[..., None], plan, number < PLAN)
 
     def random_action(self, state: Voyages, uniforms: Array) -> Array:
         xp, proposes = namespace(state.moves), state.moves == 0
@@ -149,44 +128,32 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
             status=xp.where(ends, ended, state.status).astype(np.int32),
         )
 
-    def returns(self, state: Voyages) -> Array:
+    def payoffs(self, state: Voyages) -> Array:
         xp = namespace(state.moves)
         passed = entry_at(state.plans, xp.minimum(xp.maximum(state.status, 0), self.ballots - 1))
         all_to_last = (xp.arange(self.count) == self.count - 1) * self.rules.gold
-        paid = xp.where((state.status == self.ballots)[..., None], all_to_last, passed)
-        return xp.where(self.over(state)[..., None], paid, 0.0)
-
-    def scale(self, state: Voyages) -> Array:
-        """Return the amount of gold, which is the maximum payoff."""
-        xp, shape = namespace(state.moves), (*state.moves.shape, self.count)
-        return xp.full(shape, self.rules.gold, np.float32)
+        return xp.where((state.status == self.ballots)[..., None], all_to_last, passed)
 
     # Observations
 
-    def observe(self, state: Voyages, player: Array) -> Array:
+    def observation(self, state: Voyages, player: Array) -> Mapping[str, Array]:
         xp = namespace(state.moves)
-        player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
         finished = xp.where(self.over(state), state.status + 1, state.ballot)
         counted = xp.arange(self.ballots) < finished[..., None]
         counts = xp.where(counted, state.votes.sum(axis=-1), 0)
         accepted = entry_at(state.votes.swapaxes(-1, -2), player)
-        return self._observation(player, state.ballot, state.plans, counts, accepted)
+        return self._parts(state.ballot, state.plans, counts, accepted)
 
-    def _observation(
-        self, player: Array, ballot: Array, plans: Array, counts: Array, accepted: Array
-    ) -> Array:
+    def _parts(
+        self, ballot: Array, plans: Array, counts: Array, accepted: Array
+    ) -> Mapping[str, Array]:
         """Return an observation: plans and vote counts as shares, and the player's own votes."""
-        xp = namespace(ballot)
-        return concatenated(
-            player,
-            [
-                one_hot(xp, player, self.count),
-                one_hot(xp, ballot, self.ballots),
-                plans / self.rules.gold,
-                counts / self.count,
-                accepted,
-            ],
-        )
+        return {
+            "ballot": one_hot(namespace(ballot), ballot, self.ballots),
+            "plans": plans / self.rules.gold,
+            "counts": counts / self.count,
+            "accepted": accepted,
+        }
 
     def position(self, request: DecisionRequest) -> Voyages:
         ballot = request.event.round - 1
@@ -207,7 +174,8 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
             if isinstance(event, Counted):
                 counts[event.round - 1] = event.accepted
         player = np.array(self.player_index(request))
-        return self._observation(player, np.array(request.event.round - 1), plans, counts, accepted)
+        ballot = np.array(request.event.round - 1)
+        return self._joined(player, self._parts(ballot, plans, counts, accepted))
 
     def action(self, request: DecisionRequest, number: int) -> Action:
         if number < PLAN:

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
+import cheaptalk as ct
 from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas, check_talk
 from cheaptalk.conformance.declarations import (
     check_assessment,
@@ -53,7 +54,7 @@ from cheaptalk.conformance.play import (
 )
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
 from cheaptalk.conformance.processes import check_processes, spec_at
-from cheaptalk.rules import GameSpec, Metric, Series, field_meanings, games
+from cheaptalk.rules import field_meanings, games
 
 CHECKS: tuple[Check, ...] = (
     check_seats,
@@ -98,7 +99,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(
-    game_spec: GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
+    game_spec: ct.GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
 ) -> Iterator[Verdict]:
     """Run every check on a game, in every variant and with each seed.
 
@@ -121,7 +122,7 @@ def verdicts(
 
 
 def _planned(
-    game_spec: GameSpec, seeds: Sequence[str], limit: float
+    game_spec: ct.GameSpec, seeds: Sequence[str], limit: float
 ) -> Iterator[tuple[Check | SpecCheck, list[Callable[[], None]]]]:
     """Yield each check with the functions that run it for each configuration and seed."""
     pairs = list(product(variants(game_spec).values(), seeds))
@@ -145,7 +146,9 @@ def _cause(game: str, error: ConformanceError) -> str:
     return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", root_cause(error).replace(f"{game}: ", ""))
 
 
-def check_game(game_spec: GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT) -> None:
+def check_game(
+    game_spec: ct.GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
+) -> None:
     """Raise an error for the first check that the game fails; see :func:`verdicts`.
 
     Raises:
@@ -193,7 +196,7 @@ __all__ = [
 ]
 
 
-def advice(game_spec: GameSpec) -> Iterator[str]:
+def advice(game_spec: ct.GameSpec) -> Iterator[str]:
     """Yield a sentence for each missing description, with the consequence for users."""
     rules = game_spec.rules
     if not rules.__doc__:
@@ -220,7 +223,10 @@ def advice(game_spec: GameSpec) -> Iterator[str]:
             f"{', '.join(unbounded)} has no range, so that studies may set values that the "
             "rules do not support; add one, as in rounds: int = Field(3, ge=1, le=100)"
         )
-    quantities: list[Metric | Series] = [*game_spec.metrics.values(), *game_spec.series.values()]
+    quantities: list[ct.Metric | ct.Series] = [
+        *game_spec.metrics.values(),
+        *game_spec.series.values(),
+    ]
     unitless = [quantity.name for quantity in quantities if not quantity.unit]
     if unitless:
         yield f"no unit for {', '.join(unitless)}; tables and axes show numbers without a unit"

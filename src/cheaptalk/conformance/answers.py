@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+import cheaptalk as ct
 from cheaptalk.conformance.matches import (
     Broken,
     State,
@@ -19,17 +20,6 @@ from cheaptalk.conformance.matches import (
     questions,
     same,
 )
-from cheaptalk.rules import (
-    MESSAGE_LIMIT,
-    Action,
-    Ask,
-    Chance,
-    DecisionRequest,
-    Game,
-    GameSpec,
-    IllegalAction,
-    Table,
-)
 from cheaptalk.styles import Style, Unparsable, style_in
 
 NO_NUMBERS = (True, math.nan, math.inf, "plenty")
@@ -39,12 +29,12 @@ TRIES = 50
 """Maximum attempts to draw a different answer from the strategy ``random``."""
 
 
-class Stranger(Action):
+class Stranger(ct.Action):
     """An action type that no game declares."""
 
 
 @configuration_check
-def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_schemas(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Action types refuse missing and unknown fields, invalid numbers, and unlimited text."""
     for _, action in questions(game_spec, new_table(game, seed)):
         for fields, fault in _with_faults(action):
@@ -55,7 +45,7 @@ def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
             raise Broken(f"{type(action).__name__} accepts {fault}")
 
 
-def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
+def _with_faults(action: ct.Action) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield invalid variants of an action's fields, each with one fault and its description."""
     fields = action.model_dump()
     schema, texts = type(action).model_json_schema(), texts_of(type(action))
@@ -71,24 +61,24 @@ def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
             yield fields | {name: "x" * length}, f'{length:,} characters of "{name}"'
 
 
-def _fields(action: type[Action]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _fields(action: type[ct.Action]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the names and JSON schemas of an action's fields, without null as an alternative."""
     for name, spec in action.model_json_schema()["properties"].items():
         kinds = [kind for kind in spec.get("anyOf", ()) if kind.get("type") != "null"]
         yield name, kinds[0] if len(kinds) == 1 else spec
 
 
-def texts_of(action: type[Action]) -> dict[str, int]:
+def texts_of(action: type[ct.Action]) -> dict[str, int]:
     """Return the free-text fields of an action, with the maximum length of each."""
     return {
-        name: spec.get("maxLength", MESSAGE_LIMIT)
+        name: spec.get("maxLength", ct.MESSAGE_LIMIT)
         for name, spec in _fields(action)
         if spec.get("type") == "string" and not {"enum", "const", "format"} & set(spec)
     }
 
 
 @configuration_check
-def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_answers(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Unreadable, ambiguous, oversized and illegal responses are refused and change nothing.
 
     Every style parses a legal answer that it wrote as the same answer.
@@ -104,14 +94,16 @@ def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
     same(State.of(table), State.of(played(game_spec, game, seed)), "with refused answers between")
 
 
-def _other_answer(game_spec: GameSpec, request: DecisionRequest, action: Action) -> Action | None:
+def _other_answer(
+    game_spec: ct.GameSpec, request: ct.DecisionRequest, action: ct.Action
+) -> ct.Action | None:
     """Return a legal answer other than ``action`` from random play, or None if none is found."""
-    requests = (request._replace(chance=Chance(f"other {number}")) for number in range(TRIES))
+    requests = (request._replace(chance=ct.Chance(f"other {number}")) for number in range(TRIES))
     answers = map(game_spec.strategies["random"], requests)
     return next((answer for answer in answers if answer != action), None)
 
 
-def _check_reading(style: Style, request: DecisionRequest, action: Action) -> None:
+def _check_reading(style: Style, request: ct.DecisionRequest, action: ct.Action) -> None:
     """Check that a style never misreads an answer that it wrote, even within other text."""
     written = style.codec.write(action)
     for reply in (written, f"Very well.\n{written}\nThank you."):
@@ -127,7 +119,7 @@ def _check_reading(style: Style, request: DecisionRequest, action: Action) -> No
 
 
 def _check_unreadable(
-    style: Style, request: DecisionRequest, action: Action, other: Action | None
+    style: Style, request: ct.DecisionRequest, action: ct.Action, other: ct.Action | None
 ) -> None:
     """Check that a style rejects responses with no answer, a huge answer or several answers."""
     write = style.codec.write
@@ -145,9 +137,9 @@ def _check_unreadable(
         raise Broken(f'style "{style.name}" reads {reply[:200]!r} as {repr(read)[:200]}')
 
 
-def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> None:
+def _check_refusals(table: ct.Table, request: ct.DecisionRequest, action: ct.Action) -> None:
     """Check that a match rejects illegal actions and actions of another type."""
-    candidates: list[Action] = [Stranger()]
+    candidates: list[ct.Action] = [Stranger()]
     for name, spec in _fields(type(action)):
         if spec.get("type") in ("number", "integer"):
             candidates += [action.model_copy(update={name: value}) for value in EXTREMES]
@@ -157,12 +149,12 @@ def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> N
         if reason == "":
             raise Broken(f"{candidate!r} is refused without a reason")
         if reason is not None:
-            with suppress(IllegalAction):
+            with suppress(ct.IllegalAction):
                 table.answer(request.actor, candidate)
 
 
 @configuration_check
-def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_forfeits(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """A forfeit at any request ends the match without errors, as forfeited or as the rules define.
 
     At every request, first one actor forfeits, then all actors with simultaneous requests; all
@@ -171,7 +163,7 @@ def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
     match = played(game_spec, game, seed)
     for count, given in enumerate(match.given):
         for together in (False, True):
-            table = Table(game, match.instance, seed)
+            table = ct.Table(game, match.instance, seed)
             for earlier in match.given[:count]:
                 table.answer(earlier.actor, earlier.action)
             actors = list(table.pending) if together else [given.actor]
@@ -193,7 +185,7 @@ HARMLESS = "x" * len(ATTACK)
 
 
 @configuration_check
-def check_talk(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_talk(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Other players' messages appear only through the filter ``quoted``, and change no other text.
 
     The same moves are repeated twice. All free-text fields contain harmless text in one match, and
@@ -215,7 +207,7 @@ def check_talk(game_spec: GameSpec, game: Game, seed: str) -> None:
                     )
 
 
-def _with_text(match: Table, seed: str, words: str) -> Table:
+def _with_text(match: ct.Table, seed: str, words: str) -> ct.Table:
     """Repeat the moves of a match with the given text in every free-text field."""
     table = new_table(match.game, seed)
     for _, actor, action in match.given:
@@ -226,7 +218,7 @@ def _with_text(match: Table, seed: str, words: str) -> Table:
     return table
 
 
-def _with(ask: Ask, action: Action, words: str) -> Action:
+def _with(ask: ct.Ask, action: ct.Action, words: str) -> ct.Action:
     """Return a move with the given text in its free-text fields, as far as the rules accept it."""
     names = list(texts_of(type(action)))
     filled = [name for name in names if getattr(action, name) is not None]

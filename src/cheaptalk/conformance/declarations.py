@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isfinite, isnan
 
+import cheaptalk as ct
 from cheaptalk.conformance.matches import (
     Broken,
     configuration_check,
@@ -14,19 +15,7 @@ from cheaptalk.conformance.matches import (
     outcome_of,
     played,
 )
-from cheaptalk.rules import (
-    Action,
-    Assessment,
-    Event,
-    Game,
-    GameSpec,
-    Moment,
-    Point,
-    Result,
-    Series,
-    Table,
-    Value,
-)
+from cheaptalk.rules import Assessment
 from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.styles import block_name, style_in
 
@@ -35,7 +24,7 @@ MATCHES = 5
 
 
 @configuration_check
-def check_seats(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_seats(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Actors have unique names, and each has a declared seat, role and briefing.
 
     Each actor observes an event before its first request.
@@ -61,12 +50,12 @@ def check_seats(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 @configuration_check
-def check_words(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_words(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Every event and action is declared and has a text in every style.
 
     All events of a match are plain, immutable values, and every style renders them.
     """
-    kinds: list[type[Event] | type[Action]] = [*game.events, *game.actions]
+    kinds: list[type[ct.Event] | type[ct.Action]] = [*game.events, *game.actions]
     blocks = Counter(block_name(kind) for kind in kinds)
     for kind in kinds:
         if blocks[block_name(kind)] > 1:
@@ -79,7 +68,7 @@ def check_words(game_spec: GameSpec, game: Game, seed: str) -> None:
             _check_moment(game_spec, game, actor, moment)
 
 
-def _check_moment(game_spec: GameSpec, game: Game, actor: str, moment: Moment) -> None:
+def _check_moment(game_spec: ct.GameSpec, game: ct.Game, actor: str, moment: ct.Moment) -> None:
     """Check that an observation's types are declared and that every style renders them."""
     event, action = moment
     for value, kinds in ((event, game.events), (action, game.actions)):
@@ -98,7 +87,7 @@ def _check_moment(game_spec: GameSpec, game: Game, actor: str, moment: Moment) -
 
 
 @configuration_check
-def check_payoffs(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_payoffs(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Bounds are finite, and every seat's payoff in random matches lies within them."""
     bounds = game.declared_bounds("payoff_bounds")
     for role in game.roles:
@@ -112,7 +101,7 @@ def check_payoffs(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 @configuration_check
-def check_metrics(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_metrics(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Every metric has a description and computes a number, or None, from a finished match.
 
     The number is finite and within the metric's bounds.
@@ -120,9 +109,9 @@ def check_metrics(game_spec: GameSpec, game: Game, seed: str) -> None:
     measured(game_spec, played(game_spec, game, seed))
 
 
-def measured(game_spec: GameSpec, match: Table) -> None:
+def measured(game_spec: ct.GameSpec, match: ct.Table) -> None:
     """Check that every metric has a description and a valid value for a match."""
-    result = Result(match.game, match.instance, outcome_of(match), lambda: match.given)
+    result = ct.Result(match.game, match.instance, outcome_of(match), lambda: match.given)
     for metric in game_spec.metrics.values():
         if not metric.meaning:
             raise Broken(f'metric "{metric.name}" has no docstring')
@@ -137,10 +126,10 @@ def measured(game_spec: GameSpec, match: Table) -> None:
 
 
 @configuration_check
-def check_json(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_json(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Parameters, instance and outcome are unchanged after a round trip through JSON."""
     match = played(game_spec, game, seed)
-    values: tuple[Value, ...] = (game, match.instance, outcome_of(match))
+    values: tuple[ct.Value, ...] = (game, match.instance, outcome_of(match))
     for value in values:
         with no_error(f"reading {value!r} back from JSON"):
             read = type(value).model_validate_json(value.model_dump_json())
@@ -149,7 +138,7 @@ def check_json(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 @configuration_check
-def check_series(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_series(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Every series has a description and computes numbers by round from a finished match.
 
     Each number is None, or finite and within the series' bounds. It belongs to one seat or to all
@@ -157,7 +146,7 @@ def check_series(game_spec: GameSpec, game: Game, seed: str) -> None:
     exceed the number of requests.
     """
     match = played(game_spec, game, seed)
-    result = Result(game, match.instance, outcome_of(match), lambda: match.given)
+    result = ct.Result(game, match.instance, outcome_of(match), lambda: match.given)
     for series in game_spec.series.values():
         if not series.meaning:
             raise Broken(f'series "{series.name}" has no docstring')
@@ -167,7 +156,7 @@ def check_series(game_spec: GameSpec, game: Game, seed: str) -> None:
             _check_points(game, match.requests, series, points)
 
 
-def _check_points(game: Game, requests: int, series: Series, points: list[Point]) -> None:
+def _check_points(game: ct.Game, requests: int, series: ct.Series, points: list[ct.Point]) -> None:
     label = f'series "{series.name}"'
     bounds = series.bounds_in(game)
     for number, seat, value in points:
@@ -185,13 +174,13 @@ def _check_points(game: Game, requests: int, series: Series, points: list[Point]
 
 
 @configuration_check
-def check_assessment(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_assessment(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """The assessment returns finite numbers, and refers only to requests of the match.
 
     No seat can attain more than the upper bound of its payoff.
     """
     match = played(game_spec, game, seed)
-    result = Result(game, match.instance, outcome_of(match), lambda: match.given)
+    result = ct.Result(game, match.instance, outcome_of(match), lambda: match.given)
     assessment = game_spec.assessment
     with no_error("the assessment of statements"):
         made = [(request, actor) for request, actor, _ in assessment.statements(result)]
@@ -217,7 +206,7 @@ def check_assessment(game_spec: GameSpec, game: Game, seed: str) -> None:
                 raise Broken(f'missed() yields request {request}, which "{seat}" does not answer')
 
 
-def _numbers(assessment: Assessment, result: Result, seat: str) -> Iterator[tuple[str, float]]:
+def _numbers(assessment: Assessment, result: ct.Result, seat: str) -> Iterator[tuple[str, float]]:
     """Yield all numbers of a seat's assessment, with the names of their methods."""
     for demand in assessment.demands(result, seat):
         yield from (("demands", payoff) for payoff in demand)
@@ -228,7 +217,7 @@ def _numbers(assessment: Assessment, result: Result, seat: str) -> Iterator[tupl
     yield from (("private_numbers", number) for number in private)
 
 
-def _expect_requests(method: str, keys: Iterable[tuple[int, str]], result: Result) -> None:
+def _expect_requests(method: str, keys: Iterable[tuple[int, str]], result: ct.Result) -> None:
     answered = {(request, actor) for request, actor, _ in result.given()}
     for request, actor in keys:
         if (request, actor) not in answered:

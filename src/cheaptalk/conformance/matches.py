@@ -12,19 +12,8 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 
 from pydantic import ValidationError
 
-from cheaptalk.rules import (
-    Action,
-    Decide,
-    DecisionRequest,
-    Game,
-    GameSpec,
-    Horizon,
-    IllegalAction,
-    Moment,
-    Outcome,
-    Table,
-    decided,
-)
+import cheaptalk as ct
+from cheaptalk.rules import Decide, decided
 from cheaptalk.rules.errors import describe, place_of
 from cheaptalk.rules.game import expect_finite, expect_json
 
@@ -93,7 +82,7 @@ class Check(Named, Protocol):
     """
 
     def __call__(
-        self, game_spec: GameSpec, game: Game, seed: str, *, limit: float = LIMIT
+        self, game_spec: ct.GameSpec, game: ct.Game, seed: str, *, limit: float = LIMIT
     ) -> None: ...
 
 
@@ -101,11 +90,11 @@ class SpecCheck(Named, Protocol):
     """A check across all configurations of a game, with several seeds; see :class:`Check`."""
 
     def __call__(
-        self, game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
+        self, game_spec: ct.GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
     ) -> None: ...
 
 
-HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))
+HORIZONS = (ct.Horizon(rounds=1), ct.Horizon(rounds=3), ct.Horizon(rounds=5, hidden=True))
 LONGEST = 10_000
 """Maximum requests in a match of random play; more raise an error because it may never end."""
 
@@ -134,11 +123,11 @@ def no_error(activity: str) -> Iterator[None]:
         raise Broken(f"{activity} failed: {describe(error)}") from error
 
 
-def configuration_check(check: Callable[[GameSpec, Game, str], None]) -> Check:
+def configuration_check(check: Callable[[ct.GameSpec, ct.Game, str], None]) -> Check:
     """Turn a function into a check whose errors name the game, configuration and seed."""
 
     @wraps(check)
-    def checked(game_spec: GameSpec, game: Game, seed: str, *, limit: float = LIMIT) -> None:
+    def checked(game_spec: ct.GameSpec, game: ct.Game, seed: str, *, limit: float = LIMIT) -> None:
         try:
             with time_limit(limit):
                 check(game_spec, game, seed)
@@ -149,11 +138,11 @@ def configuration_check(check: Callable[[GameSpec, Game, str], None]) -> Check:
     return checked
 
 
-def spec_check(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecCheck:
+def spec_check(check: Callable[[ct.GameSpec, Sequence[str]], None]) -> SpecCheck:
     """Turn a function into a check across configurations whose errors name the game."""
 
     @wraps(check)
-    def checked(game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
+    def checked(game_spec: ct.GameSpec, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
         try:
             with time_limit(limit):
                 check(game_spec, seeds)
@@ -163,7 +152,7 @@ def spec_check(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecCheck:
     return checked
 
 
-def _placed(game_spec: GameSpec, context: str, error: Exception | Stuck) -> ConformanceError:
+def _placed(game_spec: ct.GameSpec, context: str, error: Exception | Stuck) -> ConformanceError:
     if isinstance(error, Stuck):
         return OutOfTime(f"{game_spec.name}: {context}: {error}")
     problem = str(error) if isinstance(error, Broken) else describe(error)
@@ -180,13 +169,13 @@ def root_cause(error: BaseException) -> str:
     return " ".join((describe(error) if is_foreign else str(error)).split())
 
 
-def _setting(game_spec: GameSpec, game: Game) -> str:
+def _setting(game_spec: ct.GameSpec, game: ct.Game) -> str:
     """Return a configuration's label in :func:`variants`, or otherwise its parameters as JSON."""
     labels = (label for label, variant in variants(game_spec).items() if variant == game)
     return next(labels, None) or game.model_dump_json(exclude_defaults=True)
 
 
-def variants(game_spec: GameSpec) -> dict[str, Game]:
+def variants(game_spec: ct.GameSpec) -> dict[str, ct.Game]:
     """Return the configurations to check by label: the defaults, and variants with one change.
 
     Each flag, choice and horizon is changed individually, unless the game refuses the change.
@@ -203,14 +192,14 @@ def variants(game_spec: GameSpec) -> dict[str, Game]:
 def _alternatives(annotation: Any, default: Any) -> tuple[Any, ...]:
     if annotation is bool:
         return (not default,)
-    if annotation is Horizon:
+    if annotation is ct.Horizon:
         return HORIZONS
     if get_origin(annotation) is Literal:
         return tuple(option for option in get_args(annotation) if option != default)
     return ()
 
 
-def random_moves(game_spec: GameSpec) -> dict[str, Decide]:
+def random_moves(game_spec: ct.GameSpec) -> dict[str, Decide]:
     """Return the strategy ``random`` for every role.
 
     Raises:
@@ -222,14 +211,17 @@ def random_moves(game_spec: GameSpec) -> dict[str, Decide]:
     return dict.fromkeys(game_spec.rules.roles, strategy)
 
 
-def new_table(game: Game, seed: str) -> Table:
+def new_table(game: ct.Game, seed: str) -> ct.Table:
     """Return a new match with the instance of this seed."""
-    return Table(game, game.instance_of(seed), seed)
+    return ct.Table(game, game.instance_of(seed), seed)
 
 
 def questions(
-    game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
-) -> Iterator[tuple[DecisionRequest, Action]]:
+    game_spec: ct.GameSpec,
+    table: ct.Table,
+    players: Mapping[str, Decide] | None = None,
+    stream: str = "",
+) -> Iterator[tuple[ct.DecisionRequest, ct.Action]]:
     """Play a match to its end; yield each request and answer before processing the answer.
 
     Args:
@@ -253,7 +245,7 @@ def questions(
             yield request, (action := decided(request, decide))
             try:
                 table.answer(ask.actor, action)
-            except IllegalAction as illegal:
+            except ct.IllegalAction as illegal:
                 strategy = getattr(decide, "name", "a function")
                 raise Broken(
                     f'the answer of "{ask.actor}", by {strategy}, to {ask.event} is refused: '
@@ -263,7 +255,7 @@ def questions(
         _expect_numbers(table.game, table.outcome)
 
 
-def _expect_numbers(game: Game, outcome: Outcome) -> None:
+def _expect_numbers(game: ct.Game, outcome: ct.Outcome) -> None:
     """Raise an error for non-finite payoffs or outcomes, because NaN is not equal to itself."""
     paid: dict[str, float] = {}
     with suppress(Exception):  # reported by check_payoffs
@@ -273,8 +265,11 @@ def _expect_numbers(game: Game, outcome: Outcome) -> None:
 
 
 def finished(
-    game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
-) -> Table:
+    game_spec: ct.GameSpec,
+    table: ct.Table,
+    players: Mapping[str, Decide] | None = None,
+    stream: str = "",
+) -> ct.Table:
     """Play a match to its end and return it; players answer as in :func:`questions`."""
     for _ in questions(game_spec, table, players, stream):
         pass
@@ -282,8 +277,8 @@ def finished(
 
 
 def played(
-    game_spec: GameSpec, game: Game, seed: str, players: Mapping[str, Decide] | None = None
-) -> Table:
+    game_spec: ct.GameSpec, game: ct.Game, seed: str, players: Mapping[str, Decide] | None = None
+) -> ct.Table:
     """Play a match with the given seed to its end, as in :func:`questions`, and return it."""
     return finished(game_spec, new_table(game, seed), players)
 
@@ -292,13 +287,13 @@ class State(NamedTuple):
     """The observable state of a match, for comparisons."""
 
     requests: int
-    waiting: tuple[tuple[str, type[Action], object], ...]
-    heard: dict[str, tuple[Moment, ...]]
-    outcome: Outcome | None
+    waiting: tuple[tuple[str, type[ct.Action], object], ...]
+    heard: dict[str, tuple[ct.Moment, ...]]
+    outcome: ct.Outcome | None
     forfeited: frozenset[str]
 
     @classmethod
-    def of(cls, table: Table) -> "State":
+    def of(cls, table: ct.Table) -> "State":
         return cls(
             table.requests,
             tuple((ask.actor, ask.action, ask.event) for ask in table.pending.values()),
@@ -327,13 +322,13 @@ def same(first: State, second: State, context: str) -> None:
         raise Broken(f"{context}, {difference}")
 
 
-def outcome_of(match: Table) -> Outcome:
+def outcome_of(match: ct.Table) -> ct.Outcome:
     """Return the outcome of a match; raise a violation if the match has no outcome."""
     if match.outcome is None:
         raise Broken(f"the match is {match.standing}, although every request was answered")
     return match.outcome
 
 
-def in_bounds(match: Table) -> None:
+def in_bounds(match: ct.Table) -> None:
     """Check that a match pays every actor, with payoffs within the bounds of their roles."""
     match.game.seat_payoffs(outcome_of(match))

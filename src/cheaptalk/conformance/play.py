@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+import cheaptalk as ct
 from cheaptalk.conformance.declarations import measured
 from cheaptalk.conformance.matches import (
     Broken,
@@ -25,12 +26,11 @@ from cheaptalk.conformance.matches import (
     spec_check,
     variants,
 )
-from cheaptalk.rules import Action, Game, GameSpec, Given, Strategy, Table, replay
 from cheaptalk.rules.bounds import Bounds, Path, numbers
 
 
 @configuration_check
-def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_strategies(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Every strategy plays its roles legally to the end, and payoffs stay within their bounds.
 
     Each strategy plays all seats of its roles, then only the first of these seats; all other seats
@@ -49,7 +49,7 @@ def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 @configuration_check
-def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_memory(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """A strategy replays a match identically after it has played other matches.
 
     The check detects strategies that keep state between matches or use their own random generator.
@@ -64,8 +64,8 @@ def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 def seatings(
-    game_spec: GameSpec, game: Game, *, single: bool = True
-) -> Iterator[tuple[Strategy, tuple[str, ...]]]:
+    game_spec: ct.GameSpec, game: ct.Game, *, single: bool = True
+) -> Iterator[tuple[ct.Strategy, tuple[str, ...]]]:
     """Yield each strategy with all seats that it can fill and, if ``single``, with the first."""
     for strategy in game_spec.strategies.values():
         seats = tuple(seat for seat, role in game.seats.items() if role in strategy.roles)
@@ -74,7 +74,7 @@ def seatings(
 
 
 @configuration_check
-def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_same_seed(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """The same seed leads to the same instance and the same requests."""
     first, second = played(game_spec, game, seed), played(game_spec, game, seed)
     if first.instance != second.instance:
@@ -83,7 +83,7 @@ def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 
 @configuration_check
-def check_replay(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_replay(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Replaying the first answers of a match, read from JSON, leads to the next request.
 
     This holds after any number of answers, also between answers to simultaneous requests.
@@ -94,10 +94,10 @@ def check_replay(game_spec: GameSpec, game: Game, seed: str) -> None:
         for given in match.given
         if given.action is not None
     ]
-    original = Table(game, match.instance, seed)
+    original = ct.Table(game, match.instance, seed)
     for count in range(len(answers) + 1):
         with no_error(f"replaying {count} answers"):
-            replayed = replay(game, match.instance, seed, answers[:count])
+            replayed = ct.replay(game, match.instance, seed, answers[:count])
         same(State.of(original), State.of(replayed), f"replaying {count} answers")
         if count < len(answers):
             original.answer(match.given[count].actor, match.given[count].action)
@@ -110,7 +110,7 @@ ANSWERS = 1_000
 
 
 @spec_check
-def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
+def check_parameters(game_spec: ct.GameSpec, seeds: Sequence[str]) -> None:
     """Matches of up to 1,000 answers run at the minimum and maximum of every numeric parameter.
 
     The check also plays with the adjacent numbers, and one match with the defaults to its end.
@@ -126,7 +126,7 @@ def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
                 in_bounds(table)
 
 
-def edge_settings(game: Game) -> dict[str, Game]:
+def edge_settings(game: ct.Game) -> dict[str, ct.Game]:
     """Return valid configurations, by label, that set one numeric parameter to an extreme value."""
     games = {}
     for name, field in type(game).model_fields.items():
@@ -136,7 +136,7 @@ def edge_settings(game: Game) -> dict[str, Game]:
     return games
 
 
-def played_some(game_spec: GameSpec, game: Game, seed: str) -> Table:
+def played_some(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> ct.Table:
     """Return a match with this seed after at most 1,000 answers of random play."""
     table = new_table(game, seed)
     for _ in islice(questions(game_spec, table), ANSWERS):
@@ -172,7 +172,7 @@ MATCHES = 20
 
 
 @spec_check
-def check_events(game_spec: GameSpec, seeds: Sequence[str]) -> None:
+def check_events(game_spec: ct.GameSpec, seeds: Sequence[str]) -> None:
     """Every declared event and action occurs in at least one match.
 
     The matches have random play, every strategy or forfeits, in every variant and at the edges of
@@ -192,7 +192,7 @@ def check_events(game_spec: GameSpec, seeds: Sequence[str]) -> None:
     )
 
 
-def _matches(game_spec: GameSpec, seeds: tuple[str, ...]) -> Iterator[Table]:
+def _matches(game_spec: ct.GameSpec, seeds: tuple[str, ...]) -> Iterator[ct.Table]:
     for number in range(MATCHES):
         for seed in (f"{seed}/{number}" for seed in seeds):
             for game in variants(game_spec).values():
@@ -206,7 +206,7 @@ def _matches(game_spec: GameSpec, seeds: tuple[str, ...]) -> Iterator[Table]:
                     yield played_some(game_spec, edge, seed)
 
 
-def _forfeited(game_spec: GameSpec, match: Table, count: int) -> Table:
+def _forfeited(game_spec: ct.GameSpec, match: ct.Table, count: int) -> ct.Table:
     """Return a copy of a match in which the actor forfeits instead of giving answer ``count``."""
     table = new_table(match.game, match.chance.seed)
     for given in match.given[:count]:
@@ -222,7 +222,7 @@ STREAMS = ("", "another", "a third")
 
 
 @configuration_check
-def check_extremes(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_extremes(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Extreme numbers (huge, tiny, 0 or negative) are rejected or keep the match within bounds.
 
     The first and the last answer of each actor and type are changed: every number individually, and
@@ -236,11 +236,13 @@ def check_extremes(game_spec: GameSpec, game: Game, seed: str) -> None:
         _check_answer(game_spec, match, match.given[index], match.given[:index])
 
 
-def _check_answer(game_spec: GameSpec, match: Table, given: Given, previous: list[Given]) -> None:
+def _check_answer(
+    game_spec: ct.GameSpec, match: ct.Table, given: ct.Given, previous: list[ct.Given]
+) -> None:
     """Check that a match ends within its bounds after an extreme answer that the rules accept."""
     assert given.action is not None
     for action, stream in product(extreme(given.action), STREAMS):
-        table = Table(match.game, match.instance, match.chance.seed)
+        table = ct.Table(match.game, match.instance, match.chance.seed)
         for earlier in previous:
             table.answer(earlier.actor, earlier.action)
         with no_error(f'judging {action!r} of "{given.actor}"'):
@@ -254,7 +256,7 @@ def _check_answer(game_spec: GameSpec, match: Table, given: Given, previous: lis
                 in_bounds(finished(game_spec, table, stream=stream))
 
 
-def extreme(action: Action) -> Iterator[Action]:
+def extreme(action: ct.Action) -> Iterator[ct.Action]:
     """Yield copies of an action with extreme numbers, if the action's type accepts them."""
     fields = action.model_dump()
     paths = list(numbers(fields))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+import cheaptalk as ct
 from cheaptalk.conformance.matches import (
     Broken,
     State,
@@ -14,24 +15,12 @@ from cheaptalk.conformance.matches import (
     random_moves,
     same,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Event,
-    Game,
-    GameSpec,
-    Secret,
-    Step,
-    Table,
-    Tell,
-    Value,
-)
+from cheaptalk.rules import Step
 from cheaptalk.styles import Style, style_in
 
 
 @configuration_check
-def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_simultaneous(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Actors do not observe simultaneous answers, and the order of these answers has no effect.
 
     The match is played twice, with simultaneous answers in order and in reverse order.
@@ -41,7 +30,7 @@ def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
     same(next(ends), next(ends), "changing the order of simultaneous answers")
 
 
-def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> State:
+def _play_in_order(game_spec: ct.GameSpec, game: ct.Game, seed: str, order: int) -> State:
     """Return the final state after simultaneous answers given in order (1) or in reverse (-1)."""
     table = new_table(game, seed)
     move, *_ = random_moves(game_spec).values()
@@ -58,7 +47,7 @@ def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> St
     return State.of(table)
 
 
-def _sees(table: Table, actor: str) -> str:
+def _sees(table: ct.Table, actor: str) -> str:
     request = table.request(actor)
     return repr((request.event, list(request.heard)))
 
@@ -67,8 +56,8 @@ class Observation(NamedTuple):
     """An event that an actor observes, or a decision request if ``action`` is set."""
 
     actor: str
-    event: Event
-    action: type[Action] | None = None
+    event: ct.Event
+    action: type[ct.Action] | None = None
 
     def __str__(self) -> str:
         if self is OVER:
@@ -76,23 +65,23 @@ class Observation(NamedTuple):
         return f'"{self.actor}" {"has the request" if self.action else "observes"} {self.event}'
 
 
-class Refused(Event):
+class Refused(ct.Event):
     """A marker for the refusal of a move that was legal in the original match."""
 
     reason: str
 
 
-class Over(Event):
+class Over(ct.Event):
     """The end of the match."""
 
 
 OVER = Observation("", Over())
-CUT = Observation("", Event())
+CUT = Observation("", ct.Event())
 """A marker at which the comparison of observations ends."""
 
 
 @configuration_check
-def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
+def check_secrets(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """The actor's private information changes the actor's texts, but no other actor's texts.
 
     For every secret of the game, the same moves are repeated with only this fact changed. The
@@ -135,9 +124,9 @@ def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
             raise Broken(f"a secret of {owners} doesn't change their observations: {fact}")
 
 
-def _fact(match: Table, secret: Secret) -> str:
+def _fact(match: ct.Table, secret: ct.Secret) -> str:
     """Describe the values that a secret changes; return "" if it changes nothing."""
-    pairs: tuple[tuple[Value, Value], ...] = (
+    pairs: tuple[tuple[ct.Value, ct.Value], ...] = (
         (match.instance, secret.instance),
         (match.game, secret.game),
     )
@@ -150,7 +139,7 @@ def _fact(match: Table, secret: Secret) -> str:
 
 
 def _both(
-    match: Table, secret: Secret, actors: frozenset[str]
+    match: ct.Table, secret: ct.Secret, actors: frozenset[str]
 ) -> Iterator[tuple[Observation, Observation]]:
     """Yield each original observation with its changed counterpart until the secret is revealed."""
     lines = _observations(match.game, match.instance, match, secret, actors)
@@ -162,14 +151,14 @@ def _both(
 
 
 def _observations(
-    game: Game, instance: Any, match: Table, secret: Secret, actors: frozenset[str]
+    game: ct.Game, instance: Any, match: ct.Table, secret: ct.Secret, actors: frozenset[str]
 ) -> Iterator[Observation]:
     """Replay a match's moves and yield observations; ``CUT`` marks the secret's revelation."""
     moves = {
         actor.name: iter([given.action for given in match.given if given.actor == actor.name])
         for actor in game.actors
     }
-    rules = game.play(instance, Chance(match.chance.seed))
+    rules = game.play(instance, ct.Chance(match.chance.seed))
     answer: Any = None
     while True:
         try:
@@ -179,7 +168,7 @@ def _observations(
         for line in _lines(step):
             if line.actor in actors:
                 yield CUT if secret.revealed(line.event) else line
-        if isinstance(step, Tell):
+        if isinstance(step, ct.Tell):
             answer = None
             continue
         actions = {ask.actor: next(moves[ask.actor], None) for ask in _asks(step)}
@@ -187,15 +176,15 @@ def _observations(
             reason = ask.refuse(actions[ask.actor])
             if reason is not None:
                 yield Observation(ask.actor, Refused(reason)) if ask.actor in actors else CUT
-        answer = actions[step.actor] if isinstance(step, Ask) else actions
+        answer = actions[step.actor] if isinstance(step, ct.Ask) else actions
 
 
-def _asks(step: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
-    return (step,) if isinstance(step, Ask) else step
+def _asks(step: ct.Ask | tuple[ct.Ask, ...]) -> tuple[ct.Ask, ...]:
+    return (step,) if isinstance(step, ct.Ask) else step
 
 
 def _lines(step: Step) -> Iterator[Observation]:
-    if isinstance(step, Tell):
+    if isinstance(step, ct.Tell):
         for actor in (step.to,) if isinstance(step.to, str) else step.to:
             yield Observation(actor, step.event)
     else:
@@ -203,7 +192,7 @@ def _lines(step: Step) -> Iterator[Observation]:
             yield Observation(ask.actor, ask.event, ask.action)
 
 
-def _text(style: Style, game: Game, line: Observation) -> str:
+def _text(style: Style, game: ct.Game, line: Observation) -> str:
     if isinstance(line.event, Over | Refused):
         return ""
     text = style.tell(line.event, game, line.actor)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
 
+import cheaptalk as ct
 from cheaptalk.conformance.matches import (
     Broken,
     Stuck,
@@ -19,7 +20,7 @@ from cheaptalk.conformance.matches import (
     variants,
 )
 from cheaptalk.conformance.play import seatings
-from cheaptalk.rules import CheaptalkError, GameSpec, Table, UnknownName, games, get_game
+from cheaptalk.rules import games
 from cheaptalk.rules.errors import describe
 from cheaptalk.styles import style_in
 
@@ -27,7 +28,7 @@ PROGRAM = "from cheaptalk.conformance.processes import main; main()"
 
 
 @spec_check
-def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
+def check_processes(game_spec: ct.GameSpec, seeds: Sequence[str]) -> None:
     """The same seeds produce identical matches in processes with different hash seeds.
 
     The check detects dependence on the order of a set of strings, on a global random generator, or
@@ -47,7 +48,7 @@ def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
             raise Broken(f"two processes play the same match differently: {line} and {other_line}")
 
 
-def reference(game_spec: GameSpec) -> str | None:
+def reference(game_spec: ct.GameSpec) -> str | None:
     """Return the name or ``MODULE:NAME`` by which other processes find a game spec, or None."""
     if game_spec.name in games() and games()[game_spec.name].rules is game_spec.rules:
         return game_spec.name
@@ -55,13 +56,13 @@ def reference(game_spec: GameSpec) -> str | None:
     while package:
         names = vars(sys.modules[package]) if package in sys.modules else {}
         for name, thing in names.items():
-            if isinstance(thing, GameSpec) and thing.rules is game_spec.rules:
+            if isinstance(thing, ct.GameSpec) and thing.rules is game_spec.rules:
                 return f"{package}:{name}"
         package = package.rpartition(".")[0]
     return None
 
 
-def spec_at(location: str) -> GameSpec:
+def spec_at(location: str) -> ct.GameSpec:
     """Return a game spec, given the name of a registered game or a location ``MODULE:NAME``.
 
     Raises:
@@ -71,19 +72,19 @@ def spec_at(location: str) -> GameSpec:
     module, colon, name = location.partition(":")
     if not colon:
         try:
-            return get_game(location)
-        except UnknownName as error:
+            return ct.get_game(location)
+        except ct.UnknownName as error:
             advice = f"to use a game that is not installed, name its module, as in {location}:SPEC"
-            raise CheaptalkError(f"{error}; {advice}") from None
+            raise ct.CheaptalkError(f"{error}; {advice}") from None
     try:
         loaded = import_module(module)
     except Exception as error:
-        raise CheaptalkError(f"{module} cannot be imported: {describe(error)}") from error
+        raise ct.CheaptalkError(f"{module} cannot be imported: {describe(error)}") from error
     game_spec = getattr(loaded, name or "SPEC", None)
-    if not isinstance(game_spec, GameSpec):
+    if not isinstance(game_spec, ct.GameSpec):
         is_folder = loaded.__file__ is None
         advice = f"run this in the folder {module}" if is_folder else "write MODULE:NAME"
-        raise CheaptalkError(f"{module} has no game spec {name or 'SPEC'}; {advice}")
+        raise ct.CheaptalkError(f"{module} has no game spec {name or 'SPEC'}; {advice}")
     return game_spec
 
 
@@ -101,7 +102,7 @@ def _start(arguments: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
 def _lines(printed: str, errors: str, status: int) -> list[str]:
     """Return the output lines of a finished process; raise a violation if it failed."""
     if status:
-        cause = CheaptalkError((errors.strip().splitlines() or ["the process was killed"])[-1])
+        cause = ct.CheaptalkError((errors.strip().splitlines() or ["the process was killed"])[-1])
         raise Broken(f"another process failed to play the matches: {cause}") from cause
     return printed.splitlines()
 
@@ -117,7 +118,7 @@ def main() -> None:
         raise SystemExit(root_cause(error)) from error
 
 
-def _played(game_spec: GameSpec, seeds: Sequence[str]) -> Iterator[str]:
+def _played(game_spec: ct.GameSpec, seeds: Sequence[str]) -> Iterator[str]:
     for label, game in variants(game_spec).items():
         for seed in seeds:
             for strategy, seats in seatings(game_spec, game, single=False):
@@ -126,7 +127,7 @@ def _played(game_spec: GameSpec, seeds: Sequence[str]) -> Iterator[str]:
                     yield json.dumps([strategy.name, label, f"seed {seed}", *line])
 
 
-def _observations(game_spec: GameSpec, match: Table) -> Iterator[list[str]]:
+def _observations(game_spec: ct.GameSpec, match: ct.Table) -> Iterator[list[str]]:
     """Yield all observations, with their text in the default style, and the outcome."""
     for actor, heard in match.heard.items():
         renderer = style_in(game_spec).to(match.game, actor)

@@ -1,7 +1,4 @@
-"""The games: packages of rules, prompts, strategies and metrics, loaded on first use.
-
-Modules of rules import :mod:`cheaptalk.rules` as ``ct``, so that they read like a user's game.
-"""
+"""The games: packages of rules, prompts, strategies and metrics, loaded on first use."""
 
 import lazy_loader
 

@@ -20,9 +20,12 @@ def round_limits(game: Any) -> tuple[float, float]:
 
 
 class Turn(NamedTuple):
-    """An offer that a player made or answered; ``taken`` is None for the player's own offers.
+    """An offer that a player made or answered.
 
-    ``payoff`` is the player's payoff from the offer, or this as a share of its attainable payoff.
+    Attributes:
+        stage: the round, from 1.
+        payoff: the player's payoff from the offer, or this as a share of its attainable payoff.
+        taken: whether the player accepted the offer; None for the player's own offers.
     """
 
     stage: int

@@ -142,12 +142,12 @@ def talker_of(
         setting = by_role[request.actor.partition("_")[0]]
         name = chosen.get(setting, choices[setting].default)
         action: Action = tactics[setting][name](request)
-        said: str | None = getattr(action, "message", None)
-        if said is None or (silent is not None and said.startswith(silent)):
+        spoken: str | None = getattr(action, "message", None)
+        if spoken is None or (silent is not None and spoken.startswith(silent)):
             return action
         message = wording(manner, topics(request), request)
         if not replaces:
-            message = f"{said} {message}".strip()
+            message = f"{spoken} {message}".strip()
         return action.model_copy(update={"message": message})
 
     kinds: dict[str, tuple[Any, Any]] = {"manner": (Manner, "polite")}

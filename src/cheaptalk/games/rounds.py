@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import Field
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
 
 A = TypeVar("A", bound=ct.Action)
 C = TypeVar("C")
@@ -179,9 +179,11 @@ def by_player(
     rows: Iterable[Sequence[float | None]],
     total: Callable[[Sequence[float]], float] = fmean,
 ) -> Iterator[ct.Point]:
-    """Yield each player's value in each round, and a total over all players, by default the mean.
+    """Yield each player's value in each round, and an aggregate over all players.
 
-    Rows are rounds, with a number or None for each player in order.
+    Args:
+        rows: one row per round with a number, or None, for each player in order.
+        total: aggregates the numbers of a round, if there are any; by default the mean.
     """
     seats = tuple(result.game.seats)
     for number, row in enumerate(rows, 1):

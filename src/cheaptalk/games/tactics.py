@@ -19,8 +19,14 @@ PATIENCE = 12
 def conceded(stage: int, rounds: int | None, start: float, end: float, power: float) -> float:
     """Return the demand at a stage (Faratin, Sierra and Jennings 1998, time-dependent tactics).
 
-    start - (start - end) * time ** power, where time runs from 0 at stage 1 to 1 at the last stage
-    (:data:`PATIENCE` if ``rounds`` is None). A power above 1 concedes late, below 1 early.
+    start - (start - end) * time ** power, where time runs from 0 at stage 1 to 1 at the last stage.
+
+    Args:
+        stage: the stage, from 1.
+        rounds: the last stage; None if it is unknown, for :data:`PATIENCE`.
+        start: the demand at the first stage.
+        end: the demand at the last stage.
+        power: 1 for a constant pace, above 1 to concede late, below 1 to concede early.
 
     >>> [conceded(stage, 3, 0.9, 0.5, 1) for stage in (1, 2, 3)]
     [0.9, 0.7, 0.5]
@@ -37,9 +43,11 @@ def concessions(
 ) -> tuple[Strategy, Strategy, Strategy]:
     """Return the strategies ``linear``, ``boulware`` and ``conceder`` of Alice and Bob.
 
-    ``concede`` plays on the curve of :func:`conceded`, given its start, end and power, which are by
-    default ``first`` and ``last``. ``demanded`` is the meaning of a demand, such as "the share
-    demanded in the {} round".
+    Args:
+        concede: plays on the curve of :func:`conceded`, given its start, end and power.
+        demanded: the meaning of a demand, such as "the share demanded in the {} round".
+        first: the default demand in the first round.
+        last: the default demand in the last round.
     """
     ends = f"""Args:
         start: {demanded.format("first")}.

@@ -82,10 +82,11 @@ MAX_LISTED = 10_000
 
 @cache
 def listed(kind: type[Action]) -> tuple[Action, ...] | None:
-    """Return all actions that an action type's schema allows; None if they cannot be enumerated.
+    """Return all actions that the schema of an action type allows.
 
-    For example, the type has text, amounts, lists or unbounded numbers, or allows more than
-    :data:`MAX_LISTED` actions.
+    Returns:
+        None if the actions cannot be enumerated: the type has text, amounts, lists or unbounded
+        numbers, or allows more than :data:`MAX_LISTED` actions.
     """
     fields = {
         name: _values(schema) for name, schema in kind.model_json_schema()["properties"].items()

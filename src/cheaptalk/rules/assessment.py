@@ -183,7 +183,12 @@ UNASSESSED: Final = Assessment()
 
 
 def checked(verdicts: Mapping[tuple[int, str], str], true: str) -> list[Statement]:
-    """Return the statements that an exact check read, from its verdicts by request and actor."""
+    """Return the statements that an exact check read.
+
+    Args:
+        verdicts: the check's verdicts by request and actor.
+        true: the verdict on true statements.
+    """
     return [
         Statement(request, actor, verdict == true) for (request, actor), verdict in verdicts.items()
     ]

@@ -17,7 +17,12 @@ SLACK = 1e-9
 
 
 def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> Bounds:
-    """Return the bounds of the mean payoff of ``filled`` seats of a role, given those of the total.
+    """Return the bounds of the mean payoff of several seats that share a role.
+
+    Args:
+        seat_bounds: the bounds of one seat's payoff.
+        total: the bounds of the sum over all ``seats`` of the role.
+        filled: the number of seats in the mean, at least 1.
 
     For example, exactly one of ten players wins 1: one seat can win 1, the mean over five seats is
     at most 0.2, and the mean over all ten is 0.1.
@@ -32,7 +37,11 @@ def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> 
 
 
 def within(value: float, bounds: Bounds) -> bool:
-    """Return whether a number lies within its bounds, up to floating-point error."""
+    """Return whether a number lies within its bounds, up to floating-point error.
+
+    >>> within(1 + 1e-12, SHARE), within(1.001, SHARE), within(float("nan"), (-inf, inf))
+    (True, False, False)
+    """
     minimum, maximum = bounds
     if minimum <= value <= maximum:
         return True

@@ -102,7 +102,12 @@ Location: TypeAlias = tuple[str | int, ...]
 
 
 class Problem(NamedTuple):
-    """A problem in a user's data: pydantic's ``loc`` and ``type``, and the cause and the fix.
+    """A problem in a user's data.
+
+    Attributes:
+        location: the invalid value; empty for the data as a whole.
+        code: the kind of problem, as in pydantic's ``type``.
+        message: cause and fix, without the location.
 
     >>> print(Problem(("games", 0, "pairing"), "value_error", "null is not a pairing"))
     games.0.pairing: null is not a pairing

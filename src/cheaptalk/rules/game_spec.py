@@ -48,8 +48,10 @@ class Quantity(Generic[T]):
     """A quantity computed from a finished match.
 
     Attributes:
+        name: the name in tables.
         of: the function that computes the quantity from a result.
         published: the function that the published system's code uses, if it differs.
+        unit: the unit for tables and axes.
         bounds: the minimum and maximum of both functions; confidence intervals end at the bounds.
         published_unit: the unit of the published function's values, if it differs.
         limits: returns tighter bounds for a game, if the bounds depend on its parameters.
@@ -103,6 +105,8 @@ class Strategy:
     """A scripted strategy for some roles of one game.
 
     Attributes:
+        name: the name in study files.
+        roles: the roles that the strategy can play.
         function: returns an action for a decision request (and settings, by keyword).
         settings: a model of the function's keyword settings, with their defaults and ranges.
         searches: whether the strategy searches a game tree, which may take minutes.
@@ -175,6 +179,7 @@ class StyleFile:
     """A prompt style's template and answer format.
 
     Attributes:
+        template: the name of the template file.
         codec: the name of the codec that reads and writes answers.
         folder: the template's folder; None for the game's own folder of templates.
     """
@@ -199,9 +204,15 @@ class GameSpec:
     """A registered game with its templates, strategies and metrics.
 
     Attributes:
+        rules: the game's class.
+        words: the folder of the game's templates.
         styles: the styles by name; the first is the default.
+        strategies: the scripted strategies by name.
+        metrics: the metrics by name.
+        series: the per-round metrics by name.
         checks: exact checks of messages and moves, by the name of the rubric that they validate.
         view: the content of pages of empirical games; None for all metrics of the match.
+        assessment: what profiles need to know about the game.
     """
 
     rules: type[Game]

@@ -32,6 +32,9 @@ class ReplayMismatch(CheaptalkError):
 def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide]) -> Table:
     """Play a match between scripted players to its end.
 
+    Args:
+        players: the players by seat or by role.
+
     Raises:
         StrategyError: a strategy failed or answered illegally.
         CheaptalkError: a seat has no player, a player is not a function, or a name in ``players``
@@ -109,6 +112,7 @@ async def play_async(
     Args:
         answer: returns the action, or None if the actor finally failed to answer. If a call raises
             an error, all concurrent requests are completed before the first error is raised.
+        watch: called at the beginning and after every answer.
     """
 
     async def settle(ask: Ask) -> None:

@@ -88,7 +88,7 @@ class Registry(Mapping[str, T]):
         self._here: dict[str, T] = {}
         self._packaged: dict[str, T] | None = None
         self._built_in: dict[str, T] = {}
-        self._found: dict[str, T] | None = None
+        self._merged: dict[str, T] | None = None
         self._owners: dict[str, str] = {}
         Registry.known.append(self)
 
@@ -168,9 +168,9 @@ class Registry(Mapping[str, T]):
         self._changed()
 
     def _changed(self) -> None:
-        self._found = None
+        self._merged = None
         games.cache_clear()
-        _whole.cache_clear()
+        _extended.cache_clear()
 
     def _load_built_in(self, point: EntryPoint) -> T | None:
         """Load one built-in object without loading other objects; None if it isn't built in."""
@@ -184,9 +184,9 @@ class Registry(Mapping[str, T]):
         return self._built_in.get(name)
 
     def _all(self) -> dict[str, T]:
-        if self._found is None:
-            self._found = self._installed() | self._here
-        return self._found
+        if self._merged is None:
+            self._merged = self._installed() | self._here
+        return self._merged
 
     def _installed(self) -> dict[str, T]:
         """Return all objects that packages register, reading their entry points only once."""
@@ -371,11 +371,11 @@ def games() -> dict[str, GameSpec]:
                     f'the {registry.what} "{name}" of {registry.origin(name)} belongs to no game; '
                     f"name it GAME.NAME; unknown game {suggest(game, sorted(GAMES))}"
                 )
-    return {name: _whole(name) for name in sorted(GAMES)}
+    return {name: _extended(name) for name in sorted(GAMES)}
 
 
 @cache
-def _whole(name: str) -> GameSpec:
+def _extended(name: str) -> GameSpec:
     """Return a game spec, including parts such as metrics that other packages add to it."""
     game_spec = GAMES.find(name)
     game, prefix = game_spec.name, f"{game_spec.name}."
@@ -395,7 +395,7 @@ def _whole(name: str) -> GameSpec:
 
 def get_game(name: str) -> GameSpec:
     """Return the spec of a game; raise :class:`UnknownName` if no game has this name."""
-    return _whole(name)
+    return _extended(name)
 
 
 def game_title(name: str) -> str:

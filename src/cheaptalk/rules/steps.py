@@ -31,6 +31,8 @@ class Ask(NamedTuple):
     """A decision request to one actor.
 
     Attributes:
+        actor: the actor that must answer.
+        action: the type of a legal answer.
         event: the event that the actor observes with the request.
         objection: returns why the rules refuse an action that fits the schema, or None.
     """

@@ -36,7 +36,9 @@ class DecisionRequest(NamedTuple):
 
     Attributes:
         number: the number of the request within the match, from 0.
+        ask: the request as the rules yielded it.
         heard: the actor's earlier observations and answers, oldest first.
+        chance: the actor's own random streams.
     """
 
     number: int

@@ -60,7 +60,13 @@ FAULTS = (
 
 
 class Braced(NamedTuple):
-    """A text in braces, from ``start`` to ``end`` of a response; ``data`` is None if not JSON."""
+    """A text in braces, from ``start`` to ``end`` of a response.
+
+    Attributes:
+        text: the complete text, with the braces.
+        data: the JSON object; None if the text is not JSON.
+        fault: why the text is not JSON.
+    """
 
     text: str
     start: int
@@ -70,11 +76,16 @@ class Braced(NamedTuple):
 
 
 def objects(text: str) -> tuple[list[Braced], str]:
-    """Return JSON objects and texts in braces that resemble one, and the text without thinking.
+    """Return all JSON objects outside thinking blocks, and texts in braces that resemble one.
 
-    Objects within other objects or within thinking are not returned; spaces replace the thinking.
-    Strings may contain line breaks. :class:`Unparsable` is raised if the text ends within an object
-    or within thinking, if braces do not match, or if an object is ambiguous or nested too deeply.
+    Objects within other objects are not returned. Strings may contain line breaks.
+
+    Returns:
+        The objects, and the text with spaces in place of the thinking.
+
+    Raises:
+        Unparsable: the text ends within an object or within thinking, braces do not match, there
+            are too many objects, or an object is nested too deeply or gives a key two values.
     """
     braced: list[Braced] = []
     parts: list[str] = []

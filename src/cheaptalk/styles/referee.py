@@ -74,10 +74,13 @@ def verdict(
     *,
     cut_off: bool = False,
 ) -> str | None:
-    """Return why a reply without thinking does not clearly give its answer; None if it does.
+    """Return why a reply does not clearly give its answer; None if the answer is accepted.
 
-    ``objects`` are all JSON objects in the reply, and ``occurrences`` those that state the answer;
-    one clear statement suffices. ``cut_off`` is whether a length limit ended the reply.
+    Args:
+        text: the reply without thinking.
+        objects: all JSON objects in the reply.
+        occurrences: the objects that state the answer, at least one; one clear statement suffices.
+        cut_off: whether a length limit ended the reply.
     """
     for item in objects:
         text = f"{text[: item.start]}{'.':{len(item.text)}}{text[item.end :]}"

@@ -4,21 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, entry_at, namespace
-from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar, RoundResult
 
 
 class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
     """The divide-the-dollar game as an array game, which plays many matches at once."""
 
-    @staticmethod
-    def answers(rules: DivideTheDollar) -> Sequence[int]:
-        expect_limits(rules)
-        return range(rules.golds + 1)
+    def answers(self) -> Sequence[int]:
+        self.expect_limits()
+        return range(self.rules.golds + 1)
 
-    @staticmethod
-    def feature_specs(rules: DivideTheDollar) -> Mapping[str, Feature]:
-        return {"bid": Feature(1, rules.golds), "total": Feature(1, rules.golds)}
+    def report_units(self) -> Mapping[str, float]:
+        return {"bid": self.rules.golds, "total": self.rules.golds}
 
     def gains(self, choices: Array, draws: Array) -> Array:
         fits = choices.sum(axis=-1, keepdims=True) <= self.rules.golds

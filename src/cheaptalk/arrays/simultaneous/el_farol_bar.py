@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, entry_at, namespace
-from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar, RoundResult
 
 GO, STAY = 0, 1
@@ -13,14 +13,11 @@ GO, STAY = 0, 1
 class ElFarolBarArrays(SimultaneousRounds[ElFarolBar]):
     """The El Farol bar game as an array game, which plays many matches at once."""
 
-    @staticmethod
-    def answers(rules: ElFarolBar) -> Sequence[str]:
+    def answers(self) -> Sequence[str]:
         return ("go", "stay")
 
-    @staticmethod
-    def feature_specs(rules: ElFarolBar) -> Mapping[str, Feature]:
-        whether = Feature(1, 1)
-        return {"stayed": whether, "counted": whether, "went": Feature(1, rules.players)}
+    def report_units(self) -> Mapping[str, float]:
+        return {"stayed": 1, "counted": 1, "went": self.rules.players}
 
     def gains(self, choices: Array, draws: Array) -> Array:
         xp, rules = namespace(choices), self.rules

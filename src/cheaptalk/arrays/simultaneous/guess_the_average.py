@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
-from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
+from cheaptalk.arrays.simultaneous.rounds import Decided, SimultaneousRounds
 from cheaptalk.games.extras import needed
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage, RoundResult
 
@@ -17,30 +17,22 @@ LARGEST = 2**31
 class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
     """The guess-the-average array game, in which players observe averages but not targets."""
 
-    @staticmethod
-    def answers(rules: GuessTheAverage) -> Sequence[int]:
-        ratio = rules.ratio
-        widest = rules.players * rules.maximum * max(ratio.numerator, ratio.denominator)
-        if widest >= LARGEST:
+    def answers(self) -> Sequence[int]:
+        maximum, ratio = self.rules.maximum, self.rules.ratio
+        if self.count * maximum * max(ratio.numerator, ratio.denominator) >= LARGEST:
             raise NoArrayGame(
-                f"guess_the_average: a maximum of {rules.maximum} is too large for ratio {ratio} "
-                f"and {rules.players} players; use a smaller maximum or a simpler ratio"
+                f"guess_the_average: a maximum of {maximum} is too large for ratio {ratio} "
+                f"and {self.count} players; use a smaller maximum or a simpler ratio"
             )
-        return range(rules.minimum, rules.maximum + 1)
+        return range(self.rules.minimum, maximum + 1)
 
-    @staticmethod
-    def feature_specs(rules: GuessTheAverage) -> Mapping[str, Feature]:
-        number = Feature(1, rules.maximum)
-        return {
-            "chosen": number,
-            "average": number,
-            "winning": Feature(2, rules.maximum),
-            "share": Feature(1, 1),
-        }
+    def report_units(self) -> Mapping[str, float]:
+        number = self.rules.maximum
+        return {"chosen": number, "average": number, "winning": number, "share": 1}
 
     def _winning(self, numbers: Array) -> Array:
         """Return whether each number wins; shape (..., rounds, players)."""
-        ratio, count = self.rules.ratio, len(self.players)
+        ratio, count = self.rules.ratio, self.count
         target = ratio.numerator * numbers.sum(axis=-1, keepdims=True)
         distance = abs(numbers * (count * ratio.denominator) - target)
         return distance == distance.min(axis=-1, keepdims=True)
@@ -49,12 +41,12 @@ class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
         xp, winning = namespace(choices), self._winning(self.rules.minimum + choices)
         return xp.where(winning, 1 / winning.sum(axis=-1, keepdims=True), 0.0)
 
-    def returns(self, state: Any) -> Array:
-        return super().returns(state) / self.rounds
+    def payoffs(self, state: Decided) -> Array:
+        return super().payoffs(state) / self.rounds
 
     def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
         xp, numbers = namespace(choices), self.rules.minimum + choices
-        winning, average = self._winning(numbers), numbers.sum(axis=-1) / len(self.players)
+        winning, average = self._winning(numbers), numbers.sum(axis=-1) / self.count
         lowest = xp.where(winning, numbers, self.rules.maximum).min(axis=-1)
         highest = xp.where(winning, numbers, self.rules.minimum).max(axis=-1)
         chosen, share = (

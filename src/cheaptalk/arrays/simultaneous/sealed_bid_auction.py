@@ -7,7 +7,7 @@ from typing import Any
 
 from cheaptalk.arrays.chance import draw_below, draw_distinct, uniform_count
 from cheaptalk.arrays.games import Array, NoArrayGame, entry_at, namespace
-from cheaptalk.arrays.simultaneous.rounds import Decided, Feature, SimultaneousRounds, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import Decided, SimultaneousRounds
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.rules import RoundResult, SealedBidAuction, Turn, Valuations
 from cheaptalk.rules import Chance, Instance
@@ -23,44 +23,33 @@ VALUATION, RANK = 0, 1
 class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
     """The sealed-bid auction as an array game, which plays many matches at once."""
 
-    private_features = {"valuation": 1}  # noqa: RUF012 - as the base class declares it
-
     def __init__(self, rules: SealedBidAuction) -> None:
         super().__init__(rules)
         self.fixed = rules.draws == "gama"
-        count = len(self.players)
+        count = self.count
         self.ties = uniform_count(count, count)
         values = uniform_count(count, len(rules.grid)) if rules.distinct else count
         self.uniforms = self.rounds * (self.ties + (0 if self.fixed else values))
 
-    @staticmethod
-    def answers(rules: SealedBidAuction) -> Sequence[int]:
-        expect_limits(rules)
-        return range(rules.high + 1)
+    def answers(self) -> Sequence[int]:
+        self.expect_limits()
+        return range(self.rules.high + 1)
 
-    @staticmethod
-    def feature_specs(rules: SealedBidAuction) -> Mapping[str, Feature]:
-        amount, whether = Feature(1, rules.high), Feature(1, 1)
-        return {
-            "valuations": amount,
-            "bids": amount,
-            "winning": amount,
-            "paid": amount,
-            "won": whether,
-            "tied": whether,
-        }
+    def report_units(self) -> Mapping[str, float]:
+        amounts = dict.fromkeys(("valuations", "bids", "winning", "paid"), self.rules.high)
+        return amounts | {"won": 1, "tied": 1}
 
     # Instances
 
     def draws(self, uniforms: Array) -> Array:
-        count = len(self.players)
+        count = self.count
         by_round = uniforms.reshape(*uniforms.shape[:-1], self.rounds, -1)
         ranks = draw_distinct(by_round[..., : self.ties], count, count)
         valuations = self._valuations(by_round[..., self.ties :])
         return namespace(uniforms).stack([valuations, ranks], axis=-1).astype(np.int32)
 
     def _valuations(self, uniforms: Array) -> Array:
-        xp, rules, count = namespace(uniforms), self.rules, len(self.players)
+        xp, rules, count = namespace(uniforms), self.rules, self.count
         if self.fixed:
             published = rules.draw_instance(Chance("as published")).valuations
             return xp.broadcast_to(xp.asarray(published), (*uniforms.shape[:-1], count))
@@ -79,7 +68,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         return np.stack([valuations, ranks], axis=-1).astype(np.int32)
 
     def known_draws(self, question: Turn, number: int, player: int) -> Array:
-        draws = np.zeros((self.rounds, len(self.players), 2), np.int32)
+        draws = np.zeros((self.rounds, self.count, 2), np.int32)
         draws[number, player, VALUATION] = question.valuation
         return draws
 
@@ -100,7 +89,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         ]
 
     def every_instance(self) -> tuple[list[Instance], list[float]]:
-        grid, count = self.rules.grid, len(self.players)
+        grid, count = self.rules.grid, self.count
         count_instances = (len(grid) ** count * factorial(count)) ** self.rounds
         if self.fixed or count_instances > MAX_INSTANCES:
             raise NoArrayGame(
@@ -117,11 +106,8 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
 
     # Play
 
-    def private_values(self, draws: Array) -> Sequence[Array]:
-        return (draws[..., VALUATION] / self.rules.high,)
-
-    def read_private_values(self, question: Turn) -> Sequence[float]:
-        return (question.valuation / self.rules.high,)
+    def private_values(self, draws: Array) -> Mapping[str, Array]:
+        return {"valuation": draws[..., VALUATION] / self.rules.high}
 
     def max_action(self, state: Decided) -> Array:
         """Return the bidder's valuation, which is the highest legal bid."""
@@ -130,7 +116,7 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
 
     def _wins(self, bids: Array, draws: Array) -> Array:
         """Return whether each player wins the item; shape (..., rounds, players)."""
-        count = len(self.players)
+        count = self.count
         precedence = bids * count + (count - 1 - draws[..., RANK])  # different for all players
         return precedence == precedence.max(axis=-1, keepdims=True)
 

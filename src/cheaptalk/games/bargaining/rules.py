@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
 
 
 class Offer(ct.Action):

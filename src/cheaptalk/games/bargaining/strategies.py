@@ -47,8 +47,12 @@ def equilibrium_share(stage: int, rounds: int | None, discount: float, rival: fl
     The proposer offers the rival exactly the value of waiting for one stage: x_T = 1, x_t = 1 -
     d_rival * x_(t+1), with alternating discounts (backward induction; Stahl 1972). With an infinite
     horizon, x = (1 - d_rival) / (1 - d_own * d_rival) (Rubinstein 1982, proposition; GLEE appendix
-    C), and 1/2 if neither player discounts. The discounts are those of the proposer and of the
-    responder, in (0, 1]; ``rounds`` is None for an infinite horizon.
+    C), and 1/2 if neither player discounts.
+
+    Args:
+        rounds: the last stage; None for an infinite horizon.
+        discount: the proposer's discount, in (0, 1].
+        rival: the responder's discount, in (0, 1].
 
     >>> round(equilibrium_share(1, None, 0.9, 0.9), 4)
     0.5263

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
 from cheaptalk.games.seat_names import find_seat
 
 Shooters = tuple[tuple[str, float], ...]

@@ -31,8 +31,10 @@ Chances = tuple[float, ...]
 class Solution(NamedTuple):
     """The optimal play of each living shooter, with shooters numbered from 0 in shooting order.
 
-    ``aims`` are the probabilities that shooters shoot at their targets instead of missing
-    deliberately, and ``wins`` all winning probabilities at each shooter's turn.
+    Attributes:
+        targets: the best target of each shooter.
+        aims: the probability that each shooter shoots instead of missing deliberately.
+        wins: the winning probabilities of all shooters at each shooter's turn.
     """
 
     targets: tuple[int, ...]
@@ -46,9 +48,14 @@ def solve(rates: tuple[float, ...]) -> Solution:
 
     Among several equilibria, the result has the fewest deliberate misses. A shooter who is
     indifferent between targets shoots at the best shot; among equals, at the last in order. If all
-    players missed forever, no player would win, so this is never an equilibrium. Hit rates are in
-    (0, 1], in shooting order. A :class:`ValueError` is raised if there are more than
-    :data:`MAX_SHOOTERS` shooters, or if no equilibrium was found (there may be none).
+    players missed forever, no player would win, so this is never an equilibrium.
+
+    Args:
+        rates: each living shooter's hit rate, in (0, 1], in shooting order.
+
+    Raises:
+        ValueError: there are more than :data:`MAX_SHOOTERS` shooters, or no stationary equilibrium
+            was found (there may be none).
 
     >>> truel = solve((0.3, 0.5, 1.0))  # the best strategy of the worst shot is to miss
     >>> truel.aims, [round(chance, 4) for chance in truel.wins[0]]

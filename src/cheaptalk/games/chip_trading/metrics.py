@@ -30,8 +30,12 @@ def surplus_bound(worths: Worths, chips: int) -> float:
 
     The linear programme of Strategic Tradeoffs, definition 1: maximise sum_ic v_ic a_ic over
     allocations a >= 0 that use all chips of each colour c and give every player i at least the
-    value of its initial chips (``chips`` of each colour). Chips are divisible here, so the surplus
-    of whole chips can be slightly less. The values v are in cents. Needs scipy.
+    value of its initial chips. Chips are divisible here, so the surplus of whole chips can be
+    slightly less. Needs scipy.
+
+    Args:
+        worths: v, the value of a chip in cents, by player and colour.
+        chips: each player's initial number of chips per colour.
     """
     colours = next(iter(worths.values()))
     rows = tuple(tuple(by_colour[colour] for colour in colours) for by_colour in worths.values())

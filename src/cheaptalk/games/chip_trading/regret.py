@@ -29,8 +29,11 @@ Regret: TypeAlias = Literal["no", "forced", "unforced"]
 class Decision(NamedTuple):
     """A decision with a clear intent, and the regret that it causes in hindsight.
 
-    Turns are numbered from 1, and the gain from the trade is in cents. ``missed`` is the turn of
-    the missed offer that causes the regret, if there is one.
+    Attributes:
+        turn: the turn of the decision, from 1.
+        part: the player's role in the turn.
+        gain: the player's gain from the trade in cents.
+        missed: the turn of the missed offer that causes the regret; None if there is no such offer.
     """
 
     turn: int

@@ -6,7 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, field_validator
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
+from cheaptalk.rules import RulesError
 from cheaptalk.rules.steps import no_objection
 
 Colour = Annotated[
@@ -26,18 +27,22 @@ class Proposal(ct.Action):
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:
-        """Return the proposer's gain in cents, given its value of a chip of each colour."""
+        """Return the proposer's gain from the trade in cents.
+
+        Args:
+            worths: the value of a chip of each colour to the proposer, in cents.
+        """
         return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
+
+    @classmethod
+    def of(cls, give: str, give_amount: int, want: str, want_amount: int) -> "Proposal":
+        """Return a proposal without validation."""
+        return cls.unchecked(give=give, give_amount=give_amount, want=want, want_amount=want_amount)
 
     @property
     def mirrored(self) -> "Proposal":
         """The same trade as seen by the partner, with both sides swapped."""
-        return Proposal.unchecked(
-            give=self.want,
-            give_amount=self.want_amount,
-            want=self.give,
-            want_amount=self.give_amount,
-        )
+        return Proposal.of(self.want, self.want_amount, self.give, self.give_amount)
 
 
 class Response(ct.Action):
@@ -324,12 +329,12 @@ class ChipTrading(ct.Game):
         """Return the values of all colours; raise an error if instance and game do not match."""
         values, private = instance.values.values(), set(self.colours[1:])
         if sorted(instance.order) != sorted(self.seats) or set(instance.values) != set(self.seats):
-            raise ct.RulesError("the instance and the game have different players")
+            raise RulesError("the instance and the game have different players")
         if any(
             set(by_colour) != private or not {*by_colour.values()} <= {*self.values}
             for by_colour in values
         ):
-            raise ct.RulesError("the instance and the game have different colours or values")
+            raise RulesError("the instance and the game have different colours or values")
         common = {self.colours[0]: self.common_value}
         return {
             seat: {colour: (common | instance.values[seat])[colour] for colour in self.colours}

@@ -8,7 +8,7 @@ appendix A.3). Beliefs need numpy.
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, groupby, permutations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -36,9 +36,7 @@ class Room(Struct, frozen=True):
         return amount_wanted * worths[self.want] - self.amount * worths[self.give]
 
     def proposal(self, amount_wanted: int) -> rules.Proposal:
-        return rules.Proposal.unchecked(
-            give=self.give, give_amount=self.amount, want=self.want, want_amount=amount_wanted
-        )
+        return rules.Proposal.of(self.give, self.amount, self.want, amount_wanted)
 
 
 def held(request: DecisionRequest) -> tuple[rules.Stock, rules.Stock]:
@@ -88,49 +86,33 @@ TIE = 1e-9
 """Maximum relative difference of expected gains that are treated as equal."""
 
 
-class Weighed(NamedTuple):
-    """Proposals for one pair of colours, with arrays of amounts and expected gains."""
-
-    give: str
-    amounts: Any
-    want: str
-    wanted_amounts: Any
-    expected: Any
-
-    def offer(self, index: int) -> rules.Proposal:
-        """Return the proposal with this index."""
-        give, want = int(self.amounts[index]), int(self.wanted_amounts[index])
-        return rules.Proposal.unchecked(
-            give=self.give, give_amount=give, want=self.want, want_amount=want
-        )
-
-
 def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> rules.Proposal:
     """Return the profitable proposal with the greatest expected gain; ties are broken at random."""
     holdings = rules.read(request.event.stocks)
     rivals = beliefs(request, learning)
     worths = dict(request.briefing.worths)
     weighed = [
-        weigh(list(pair), worths, holdings, rivals)
-        for _, pair in groupby(gainful(request), key=lambda room: (room.give, room.want))
+        (*pair, *weigh(list(rooms), worths, holdings, rivals))
+        for pair, rooms in groupby(gainful(request), key=lambda room: (room.give, room.want))
     ]
-    threshold = max(options.expected.max() for options in weighed) * (1 - TIE)
+    threshold = max(expected.max() for *_, expected in weighed) * (1 - TIE)
     best = [
-        (options, index)
-        for options in weighed
-        for index in np.flatnonzero(options.expected >= threshold)
+        (give, amounts[index], want, wanted_amounts[index])
+        for give, want, amounts, wanted_amounts, expected in weighed
+        for index in np.flatnonzero(expected >= threshold)
     ]
-    options, index = stream.pick(best)
-    return options.offer(index)
+    give, amount, want, wanted_amount = stream.pick(best)
+    return rules.Proposal.of(give, int(amount), want, int(wanted_amount))
 
 
 def weigh(
     rooms: list[Room], worths: dict[str, int], holdings: rules.Holdings, rivals: dict[str, Possible]
-) -> Weighed:
-    """Compute the expected gains of proposals for one pair of colours.
+) -> tuple[Any, Any, Any]:
+    """Return arrays of given amounts, requested amounts and expected gains of proposals.
 
-    A player gains by giving y requested chips for x offered chips if and only if a requested chip
-    is worth less than x / y offered chips. The other players' values are independent.
+    The proposals are for one pair of colours. A player gains by giving y requested chips for x
+    offered chips if and only if a requested chip is worth less than x / y offered chips. The other
+    players' values are independent.
     """
     give, want = rooms[0].give, rooms[0].want
     amounts = np.repeat([room.amount for room in rooms], [len(room.range) for room in rooms])
@@ -141,7 +123,7 @@ def weigh(
         accepts = np.searchsorted(ratios, amounts / wanted_amounts) / len(ratios)
         none_accept *= 1 - np.where(wanted_amounts <= holdings[player][want], accepts, 0)
     gain = wanted_amounts * worths[want] - amounts * worths[give]
-    return Weighed(give, amounts, want, wanted_amounts, gain * (1 - none_accept))
+    return amounts, wanted_amounts, gain * (1 - none_accept)
 
 
 def prior(briefing: rules.Briefing) -> Possible:
@@ -238,10 +220,7 @@ def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
     give = draw.pick([colour for colour, number in stock.items() if number])
     want = draw.pick([colour for colour in stock if colour != give])
     amount = draw.integer(1, stock[give])
-    amount_wanted = draw.integer(1, max(1, maxima[want]))
-    return rules.Proposal.unchecked(
-        give=give, give_amount=amount, want=want, want_amount=amount_wanted
-    )
+    return rules.Proposal.of(give, amount, want, draw.integer(1, max(1, maxima[want])))
 
 
 @strategy("player")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.contexts import (
     KINDS,
     PILE,

@@ -21,10 +21,14 @@ Values: TypeAlias = tuple[float, float, float]
 
 
 class View(NamedTuple):
-    """A player's view of a game: the briefing, and the offer on the table.
+    """A player's view of a game.
 
-    ``part`` is the player's part of the last offered division, ``stated`` are the partner's values
-    if it has stated all of them, and ``spoken`` is whether the player has sent a message.
+    Attributes:
+        me: the player's briefing.
+        table: the current offer.
+        part: the player's part of the last offered division, if any.
+        stated: the partner's values, if the partner has stated all of them.
+        spoken: whether the player has sent a message.
     """
 
     me: rules.Briefing
@@ -124,9 +128,12 @@ def negotiate(
     enough: Callable[[Triple], bool],
     aside: str = "",
 ) -> Action:
-    """Choose the action of a negotiator who offers a division, with a message ``aside``.
+    """Choose the action of a scripted negotiator.
 
-    ``division_wanted`` is the player's part; ``enough`` returns whether the player accepts a part.
+    Args:
+        division_wanted: the player's part in the division that the player offers.
+        enough: returns whether the player accepts this part of a partner's offer.
+        aside: a message that accompanies offers.
     """
     if isinstance(request.event, rules.ProposalMade):
         books, hats, balls = view.part or division_wanted

@@ -6,6 +6,7 @@ The time grows with hands, bundles and rounds, so use it for small pools.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from cheaptalk.games.item_bargaining.rules import (
     SECOND,
     Briefing,
     Bundle,
+    ItemBargaining,
     Move,
     OfferMade,
     Opening,
@@ -42,11 +44,11 @@ class Plan(NamedTuple):
     move: Literal["accept", "walk"] | Bundle
 
 
-def rival_hands(me: Briefing) -> Iterator[Hand]:
-    """Yield all hands that the rival can have, with their probabilities."""
-    chance = me.highest_value ** -len(me.quantities)
-    for values in product(range(1, me.highest_value + 1), repeat=len(me.quantities)):
-        options = range(me.least_outside, worth(me.quantities, values) - me.below_total + 1)
+def possible_hands(limits: Briefing | ItemBargaining, quantities: Bundle) -> Iterator[Hand]:
+    """Yield all hands that a player can have, with their probabilities."""
+    chance = limits.highest_value ** -len(quantities)
+    for values in product(range(1, limits.highest_value + 1), repeat=len(quantities)):
+        options = range(limits.least_outside, worth(quantities, values) - limits.below_total + 1)
         for outside in options:
             yield Hand(values, outside, chance / len(options))
 
@@ -56,7 +58,7 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
     mean = sum(me.quantities) * (me.highest_value + 1) / 2
     total = float(me.highest_value) ** len(me.quantities)
     if total * (mean - me.below_total - me.least_outside + 1) <= SMALL:
-        yield from rival_hands(me)
+        yield from possible_hands(me, me.quantities)
         return
     for _ in range(count):
         values = tuple([draw.integer(1, me.highest_value) for _ in me.quantities])
@@ -67,7 +69,10 @@ def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
 class Responder:
     """A search for the best move against a rival whose hand is one of several candidates.
 
-    In the rival's strategy (``policy``), only the opening may be random.
+    Args:
+        me: the player's briefing.
+        policy: the rival's strategy; only its opening may be random.
+        hands: the rival's possible hands.
     """
 
     def __init__(self, me: Briefing, policy: Decide, hands: Iterable[Hand]) -> None:
@@ -79,15 +84,12 @@ class Responder:
         self._kept_worths = {
             bundle: worth(rest(me.quantities, bundle), me.values) for bundle in bundles
         }
-        self._replies: dict[tuple[int, int, Bundle | None], Move] = {}
-        self._plans: dict[tuple[int, Bundle | None, tuple[int, ...]], Plan] = {}
+        self.plan = cache(self._plan)
+        self.reply = cache(self._reply)
 
-    def plan(self, number: int, offer: Bundle | None, among: Sequence[int]) -> Plan:
+    def _plan(self, number: int, offer: Bundle | None, among: tuple[int, ...]) -> Plan:
         """Return the best move in a round, given the current offer and the rival's hands."""
-        key = (number, offer, tuple(among))
-        if key not in self._plans:
-            self._plans[key] = max(self._options(*key), key=lambda plan: plan.value)
-        return self._plans[key]
+        return max(self._options(number, offer, among), key=lambda plan: plan.value)
 
     def _options(self, number: int, offer: Bundle | None, among: Sequence[int]) -> Iterator[Plan]:
         factor = self.me.discount ** (number - 1)
@@ -116,21 +118,16 @@ class Responder:
                 replies.setdefault(move.offer, []).append(hand)
         next_round = number if self.late else number + 1
         for offer, hands in replies.items():
-            total += self.weigh(hands) * self.plan(next_round, offer, hands).value
+            total += self.weigh(hands) * self.plan(next_round, offer, tuple(hands)).value
         return total
 
     def weigh(self, among: Iterable[int]) -> float:
         """Return the probability that the rival's hand is one of the given hands."""
         return math.fsum(self.hands[hand].weight for hand in among)
 
-    def reply(self, hand: int, number: int, offer: Bundle | None) -> Move:
-        """Return the rival's move in a round, given its hand and the current offer."""
-        key = (hand, number, offer)
-        if key not in self._replies:
-            self._replies[key] = self._simulate_reply(self.hands[hand], number, offer)
-        return self._replies[key]
-
-    def _simulate_reply(self, hand: Hand, number: int, offer: Bundle | None) -> Move:
+    def _reply(self, index: int, number: int, offer: Bundle | None) -> Move:
+        """Return the rival's move in a round, given the index of its hand and the current offer."""
+        hand = self.hands[index]
         me = self.me
         briefing = replace(
             me,
@@ -149,11 +146,17 @@ class Responder:
         assert isinstance(move, Move)
         return move
 
-    def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
-        """Return the hands that fit the rival's offers (:func:`offers_seen`), or else all."""
-        hands = all_hands = list(range(len(self.hands)))
+    def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> tuple[int, ...]:
+        """Return the hands that are consistent with the rival's offers, or all hands if none is.
+
+        Args:
+            offers: rounds, current offers, and the rival's offers, as from :func:`offers_seen`.
+        """
+        hands = all_hands = tuple(range(len(self.hands)))
         for number, table, offer in offers:
-            hands = [hand for hand in hands if self.reply(hand, number, table).offer == offer]
+            hands = tuple(
+                [hand for hand in hands if self.reply(hand, number, table).offer == offer]
+            )
         return hands or all_hands
 
 

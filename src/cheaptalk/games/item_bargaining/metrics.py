@@ -31,9 +31,12 @@ from cheaptalk.rules.assessment import Assessment, Mistakes
 
 
 class Turn(NamedTuple):
-    """A player's turn: its information, the bundle offered to it, and its move (None if invalid).
+    """A player's turn: its information and its move.
 
-    ``player`` is the player's index, 0 or 1.
+    Attributes:
+        player: the index of the player, 0 or 1.
+        offered: the bundle offered to the player; None if there was no offer.
+        move: the player's answer; None if it was invalid.
     """
 
     player: int

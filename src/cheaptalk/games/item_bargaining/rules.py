@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
+from cheaptalk.rules import Stream
 
 MAX_COUNT = 99
 """Maximum number of items of one kind."""
@@ -59,14 +60,14 @@ class Drawn(ct.Value):
             )
         return self
 
-    def quantities(self, draw: ct.Stream) -> Bundle:
+    def quantities(self, draw: Stream) -> Bundle:
         """Draw the number of items of each kind, until they are suitable for bargaining."""
         while True:
             counts = tuple([self._count(draw) for _ in range(self.kinds)])
             if no_pool(counts) is None:
                 return counts
 
-    def _count(self, draw: ct.Stream) -> int:
+    def _count(self, draw: Stream) -> int:
         while True:
             count = poisson(self.mean, draw.uniform())
             if self.zeros == "plus_one":
@@ -141,10 +142,17 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
 
 
 class Briefing(ct.Event):
-    """Information that a player receives at the start of the match, with its private values.
+    """Information that a player receives at the start of the match.
 
-    ``values`` are the values of one item of each kind, ``total`` is the value of all items, and
-    ``outside`` the value of the outside option. The fields after it are parameters of the game.
+    Attributes:
+        seat, rival: the player's seat and the other one.
+        quantities: the items of each kind.
+        values: the value of one item of each kind to the player.
+        total: the value of all items to the player.
+        outside: the value of its outside option.
+        least_outside, below_total: the range of outside options, see the parameters.
+        highest_value: the maximum value of an item.
+        discount, rounds: as in the parameters.
     """
 
     seat: str
@@ -318,7 +326,7 @@ class ItemBargaining(ct.Game):
         values, outside = zip(*[self._hand(quantities, draw) for _ in SEATS], strict=True)
         return Pool.unchecked(quantities=quantities, values=values, outside=outside)
 
-    def _hand(self, quantities: Bundle, draw: ct.Stream) -> tuple[tuple[int, ...], int]:
+    def _hand(self, quantities: Bundle, draw: Stream) -> tuple[tuple[int, ...], int]:
         integer, highest = draw.integer, self.highest_value
         values = tuple([integer(1, highest) for _ in quantities])
         return values, integer(self.least_outside, worth(quantities, values) - self.below_total)
@@ -426,11 +434,3 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The paper's games by name, for ``ItemBargaining.model_validate``; the two classes have the
 default discount and rounds."""
-
-
-def walked(instance: Pool, by: str = FIRST) -> Settlement:
-    """Return the outcome of a match in which one player uses the strategy ``walk`` (section 5).
-
-    The strategy walks away in round 1 against any rival, so no model calls are needed.
-    """
-    return Settlement(ended="walk", round=1, by=by, worth=instance.outside)

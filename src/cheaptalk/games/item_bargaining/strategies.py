@@ -42,7 +42,11 @@ def aspired(discount: float, rounds: int, number: int, family: Family = "polynom
     s * (1 - x ** p), or s * (exp((1 - x) ** p) - 1) / (e - 1), where x runs from 0 in the first
     round to 1 in the last. Patient players start high and concede late: s is 0.15, 0.25 or 0.40
     with a conceder, linear or Boulware schedule, for discounts up to 0.92, up to 0.96 and above.
-    With one round, the aspiration is 0; after the last round, it is that of the last.
+
+    Args:
+        discount: the factor by which an outcome's value shrinks from round to round.
+        rounds: the maximum number of rounds; with one round, the aspiration is 0.
+        number: the round, from 1; after the last round, the aspiration is that of the last.
     """
     patience = (discount > 0.92) + (discount > 0.96)
     scale, power = (0.15, 0.25, 0.4)[patience], MANNERS[family][patience]
@@ -82,7 +86,9 @@ def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float
 def fewest(prices: Sequence[int], available: Sequence[int], missing: int) -> int | None:
     """Return the smallest number of units that supplies a missing value; None if none does.
 
-    ``prices`` are the values of a unit of each kind, in descending order.
+    Args:
+        prices: the value of a unit of each kind, in descending order.
+        available: the available units of each kind.
     """
     added = 0
     for price, units in zip(prices, available, strict=True):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
 
 
 class Price(ct.Action):

@@ -45,8 +45,11 @@ def regret_minimising_gain(surplus: float, draw: float) -> float:
     0) minus the revenue of the price p, which is p - c if p <= v, else 0. If the price has density
     1 / (p - c) on [c + (h - c) / e, h], the expected regret is (h - c) / e for every v in this
     range, and lower for lower v; no other distribution has a smaller maximum (Bergemann and Schlag
-    2008, 2011, here with a cost). The gain p - c at quantile u (``draw``, uniform in [0, 1)) is
-    therefore (h - c) * exp(u - 1), where h - c is the maximum surplus of a trade.
+    2008, 2011, here with a cost). The gain p - c at quantile u is therefore (h - c) * exp(u - 1).
+
+    Args:
+        surplus: h - c, the maximum surplus of a trade, in dollars.
+        draw: the quantile u, uniform in [0, 1).
 
     >>> round(regret_minimising_gain(100, 0.0), 2), regret_minimising_gain(100, 1.0)
     (36.79, 100.0)

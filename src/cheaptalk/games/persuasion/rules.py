@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
+from cheaptalk.rules import RulesError
 
 Signal = Literal["binary", "text"]
 
@@ -189,7 +190,7 @@ class Persuasion(ct.Game):
 
     def play(self, instance: Qualities, chance: ct.Chance) -> ct.Play[Trades]:
         if len(instance.qualities) != self.horizon.rounds:
-            raise ct.RulesError("the instance and the game have different numbers of rounds")
+            raise RulesError("the instance and the game have different numbers of rounds")
         yield ct.Tell("alice", self._briefing("alice"))
         briefing = self._briefing("bob")
         if not self.myopic:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-import cheaptalk.rules as ct
+import cheaptalk as ct
 from cheaptalk.games.seat_names import find_seat
 
 Majority = Literal["half", "strict"]

@@ -12,12 +12,15 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
     """Return the symmetric equilibrium bid of risk-neutral bidders with uniform valuations.
 
     First price: low + (v - low) * (N - 1) / N, the expected highest valuation of the other bidders
-    if all are below v (N bidders, and the minimum valuation ``low``). Second price: v, which is
-    dominant (Vickrey 1961; McAfee and McMillan 1987).
+    if all are below v. Second price: v, which is dominant (Vickrey 1961; McAfee and McMillan 1987).
 
     The first-price bid is the limit of a fine grid, because a grid has no symmetric equilibrium in
     pure bids. With GAMA-Bench's draws from a grid without replacement, the expectation is lower by
     1/N of the grid's step (179 instead of 180 for v = 200 among ten bidders).
+
+    Args:
+        valuation: v, at least the minimum valuation ``low``.
+        players: N, the number of bidders.
 
     >>> equilibrium_bid(200, 10, "first"), equilibrium_bid(200, 10, "second")
     (180.0, 200)
