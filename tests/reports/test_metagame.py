@@ -18,16 +18,11 @@ from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSI
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.charts.chart import Lead, tones_of
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.behaviour_figures import (
-    concession_curves,
-    demands,
-    instance_histogram,
-    self_play_radar,
-)
 from cheaptalk.reports.metagame.graph import best_response_graph
 from cheaptalk.reports.metagame.parts import analysis_parts, answer
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.text import fixed
+from tests.known import known
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import Tab, browse
@@ -163,10 +158,8 @@ def test_metrics_depend_on_the_game(well: Path, path: Path) -> None:
         (game,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
     (reading,) = game.readings
     assert "Efficiency" in [column.title for column in reading.columns]
-    low, value = game.at_equilibrium("Efficiency").low, game.at_equilibrium("Efficiency").estimate
-    assert low is not None
-    assert value is not None
-    assert 0 <= low <= value <= 1
+    efficiency = game.at_equilibrium("Efficiency")
+    assert 0 <= known(efficiency.low) <= known(efficiency.estimate) <= 1
 
     with ct.Store.open(path) as store:
         (pooled,) = selected(played(store).frames, ["item_bargaining"])
@@ -283,8 +276,7 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     assert next(iter(dots)) == regrets.y.names[0] == "walk"
     assert across(named(regrets)[""]) == sorted(mark.x for mark in dots.values())  # type: ignore[type-var]
     spread = bg4.against("regret")[0]
-    assert dots["soft"].x_ends is not None
-    assert dots["soft"].x_ends[1] == pytest.approx(spread.high)
+    assert known(dots["soft"].x_ends)[1] == pytest.approx(spread.high)
     cell = boxes(payoffs)[3]
     assert (payoffs.y.names[1], payoffs.x.names[0]) == ("tough", "soft")
     assert cell.label == fixed(bg4.payoffs[1][0].estimate or 0, 2)
@@ -298,10 +290,8 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
 def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
-    radar = self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR)
-    levels = instance_histogram(frame, OPPOSITION)
-    assert radar is not None
-    assert levels is not None
+    radar = known(figures.self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR))
+    levels = known(figures.instance_histogram(frame, OPPOSITION))
     soft, walk = (named(radar)[name] for name in ("soft", "walk"))
     self_play = frame.filter(
         (pl.col("player_player_1") == "soft") & (pl.col("player_player_2") == "soft")
@@ -313,16 +303,16 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert sum(counts) == 3 * 12
     middle = np.average([sum(box.x) / 2 for box in boxes(levels)], weights=counts)
     assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
-    assert self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
-    assert instance_histogram(frame.clear(), OPPOSITION) is None
+    assert figures.self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
+    assert figures.instance_histogram(frame.clear(), OPPOSITION) is None
 
 
 def test_concession_curves_have_bands_if_instances_suffice(path: Path, tmp_path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
-        rounds = demands(store, "table")["item_bargaining"]
-    panel = concession_curves("item_bargaining", frame, rounds, ["soft", "tough", "walk"])
-    assert panel is not None
+        rounds = figures.demands(store, "table")["item_bargaining"]
+    all_players = ["soft", "tough", "walk"]
+    panel = known(figures.concession_curves("item_bargaining", frame, rounds, all_players))
     assert panel.unit == "share of the maximum"
     assert list(named(panel)) == ["soft", "tough"]
     first, *later = named(panel)["soft"].marks
@@ -332,20 +322,18 @@ def test_concession_curves_have_bands_if_instances_suffice(path: Path, tmp_path:
     assert first.text.startswith("soft, round 1: ")
     assert f"{offers.height} matches on {3 * 12} instances" in first.text
     for mark in (first, *later):
-        assert mark.y_ends is not None
-        assert 0 <= mark.y_ends[0] <= float(mark.y or 0) <= mark.y_ends[1] <= 1
+        low, high = known(mark.y_ends)
+        assert 0 <= low <= float(mark.y or 0) <= high <= 1
     part = frame.filter(pl.col("game.discount") == 0.9)
-    few = concession_curves("item_bargaining", part, rounds, ["tough"])
-    assert few is not None
+    few = known(figures.concession_curves("item_bargaining", part, rounds, ["tough"]))
     assert across(named(few)["tough"]) == [1, 2, 3]  # only BG6 has more rounds
-    assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
+    assert figures.concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
     path = play(tmp_path, HEURISTICS | {"instances": 1, "games": [{"game": "item_bargaining"}]})
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
-        rounds = demands(store, "table")["item_bargaining"]
-    panel = concession_curves("item_bargaining", frame, rounds, ["tough"])
-    assert panel is not None
+        rounds = figures.demands(store, "table")["item_bargaining"]
+    panel = known(figures.concession_curves("item_bargaining", frame, rounds, ["tough"]))
     marks = named(panel)["tough"].marks
     assert {mark.y_ends for mark in marks} == {None}
     assert "interval" not in marks[0].text

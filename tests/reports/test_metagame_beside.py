@@ -20,6 +20,7 @@ from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import rankings
 from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
+from tests.known import known
 from tests.pages import Page
 from tests.reports.browser import Tab, browse
 from tests.reports.conftest import table
@@ -105,11 +106,11 @@ def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
     assert result.providers is None
     assert single.providers is None
 
-    assert bg5.providers is not None
-    assert dict(bg5.providers.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
-    assert bg5.providers.left_out == ("walk",)
-    assert [reading.name for reading in bg5.providers.readings] == ["mixtures", "selected"]
-    for reading in bg5.providers.readings:
+    among = known(bg5.providers)
+    assert dict(among.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
+    assert among.left_out == ("walk",)
+    assert [reading.name for reading in among.readings] == ["mixtures", "selected"]
+    for reading in among.readings:
         assert reading.payoffs[1][0] == bg5.payoffs[1][0]  # the same draws, so the same interval
         assert np.sum(reading.responses, axis=0) == pytest.approx([1, 1])
 
@@ -120,39 +121,35 @@ def test_shares_count_only_bootstrap_draws(path: Path) -> None:
         owners = OWNERS | {"walk": "Bolt"}
         played = Played.of(store, "table")
         (result,) = played.analyses(["BG4"], draws=7, providers=owners, paired=False)
-    assert result.providers is not None
-    for reading in result.providers.readings:
+    for reading in known(result.providers).readings:
         sevenths = np.array(reading.responses) * 7 * 2  # two providers may share a draw
         assert sevenths == pytest.approx(np.round(sevenths))
         assert reading.several * 7 == pytest.approx(round(reading.several * 7))
 
 
 def test_value_given_needs_offers(bg5: Analysis, path: Path) -> None:
-    assert bg5.selected is not None
-    assert bg5.providers is not None
     offers = pl.concat(
-        bg5.selected.frame.select(
+        known(bg5.selected).frame.select(
             pl.col(f"player_player_{me}").alias("giver"),
             pl.col(f"player_player_{other}").alias("rival"),
             pl.col(f"utility_given_player_{me}").alias("given"),
         )
         for me, other in ((1, 2), (2, 1))
     ).drop_nulls()
-    for reading in bg5.providers.readings:
-        assert reading.value_given is not None
+    for reading in known(bg5.providers).readings:
         # tough is the best response to both, so both play against tough
         for at, giver in enumerate(("soft", "tough")):
             met = offers.filter(pl.col("giver") == giver, pl.col("rival") == "tough")
             by_match = met["given"].mean()
-            assert reading.value_given[at].estimate == pytest.approx(by_match)
+            assert known(reading.value_given)[at].estimate == pytest.approx(by_match)
 
     with ct.Store.open(path) as store:
         (result,) = Played.of(store, "table").analyses(
             ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
         )
-    assert result.providers is not None
-    assert [reading.value_given for reading in result.providers.readings] == [None, None]
-    assert result.providers.absent["value given"] == "walk never makes an offer"
+    among = known(result.providers)
+    assert [reading.value_given for reading in among.readings] == [None, None]
+    assert among.absent["value given"] == "walk never makes an offer"
 
 
 def test_proposals_need_matches(bg5: Analysis) -> None:
@@ -168,8 +165,7 @@ def test_proposals_need_matches(bg5: Analysis) -> None:
     payoffs = [[0, 0, 0, 1], [0, 0, 3, 4], [9, 2, 5, 5], [0, 6, 5, 5]]
     owners = dict(zip("abcd", ["A", "A", "B", "B"], strict=True))
     result = analyse_payoffs("four", table(payoffs, *"abcd"), providers=owners)
-    assert result.providers is not None
-    first = result.providers.readings[0]
+    first = known(result.providers).readings[0]
     assert [[cell.estimate for cell in row] for row in first.payoffs] == [[0, 4], [6, 5]]
     assert {cell.mean for row in first.payoffs for cell in row} == {None}
     assert first.responses == [[0, 0], [1, 1]]
@@ -220,8 +216,7 @@ def test_cell_link_finds_only_matches_of_its_configurations(path: Path) -> None:
         analyses = Played.of(store, "table").analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
         places = seats_of(store, "table")["item_bargaining"]
         for result, games in zip(analyses, (1, 2, 3), strict=True):
-            assert result.selected is not None
-            chosen = result.selected.query.get("configuration", "")
+            chosen = known(result.selected).query.get("configuration", "")
             wanted = MatchFilter(
                 "item_bargaining",
                 places,
@@ -239,9 +234,9 @@ def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPa
     owners = {"hawk": "A", "dove": "B"}
     doves = table([[-1, 2], [0, 1]], "hawk", "dove")
     result = analyse_payoffs("doves", doves, providers=owners)
-    assert result.providers is not None
-    assert result.providers.readings == ()
-    assert result.providers.absent["Each provider mixes its strategies"] == "no end of mixtures"
+    among = known(result.providers)
+    assert among.readings == ()
+    assert among.absent["Each provider mixes its strategies"] == "no end of mixtures"
 
 
 @pytest.mark.browser

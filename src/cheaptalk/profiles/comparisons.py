@@ -12,7 +12,7 @@ from msgspec import Struct
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics import estimation
 from cheaptalk.profiles.metrics.definitions import ANYTHING
-from cheaptalk.profiles.profiles import FORMAT, LEVEL, MEAN, PAIR, PAIRED, SAME, Profile
+from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import Bounds
@@ -164,7 +164,11 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
     """Return the weaknesses that only one of two profiles found, new ones first.
 
-    ``earlier`` is the data of :meth:`.Profile.as_json`, of the same battery, size and format.
+    Args:
+        earlier: see :meth:`.Profile.as_json`.
+
+    Raises:
+        CheaptalkError: the earlier data are not a profile, or have another battery, size or format.
     """
     weaknesses = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
@@ -266,7 +270,7 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
             pairs, ["change"], cluster=cluster, strata=cluster[:1], bounds=limits
         )
     row = means.row(0, named=True)
-    return Estimate(*(row[name] for name in MEAN)), row["freedom"]
+    return Estimate.of_mean(row), row["freedom"]
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:
@@ -274,6 +278,6 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
     change, _ = _mean(pairs, ANYTHING, chance=False)
     if abs(change.value or 0) <= SAME:
         return False
-    if change.low is None or change.high is None:
+    if change.ends is None:
         return (change.clusters or 0) > 1
-    return not change.low <= 0 <= change.high
+    return not change.ends[0] <= 0 <= change.ends[1]

@@ -226,9 +226,8 @@ def _changes(profile: Profile, held: Gated, _: Evidence) -> Iterator[Shown]:
 
 
 def _changed_mark(change: Change) -> Mark:
-    low, high = change.change.low, change.change.high
-    ends = None if low is None or high is None else (low, high)
-    return Mark(change.change.value, change.title, str(change), x_ends=ends, size=6)
+    estimate = change.change
+    return Mark(estimate.value, change.title, str(change), x_ends=estimate.ends, size=6)
 
 
 def _changed_row(change: Change) -> dict[str, Any]:
@@ -439,10 +438,9 @@ def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
 
 def _mark(profile: Profile, number: Number) -> Mark:
     estimate = number.own
-    ends = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
     sentence = f"{number.of.title}: {fixed(estimate.value or 0, DECIMALS)}{_compared(number)}"
-    text = f"{profile.player}\n{sentence}"
-    return Mark(estimate.value, _line(number), text, _lead(profile, number), x_ends=ends, size=6)
+    text, lead = f"{profile.player}\n{sentence}", _lead(profile, number)
+    return Mark(estimate.value, _line(number), text, lead, x_ends=estimate.ends, size=6)
 
 
 def _lead(profile: Profile, number: Number) -> Lead | None:

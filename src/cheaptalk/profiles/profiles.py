@@ -41,8 +41,6 @@ LEVEL = 0.05
 """The significance level."""
 ENDS = {"value": "value", "low": "low", "high": "high"}
 ESTIMATE = {**ENDS, "error": "error", "matches": "n", "instances": "clusters", "wanted": "wanted"}
-MEAN = ("mean", "low", "high", "error", "n", "clusters", "wanted")
-"""The columns of :func:`.mean_intervals` that are the fields of an estimate."""
 SEAT = ("configuration", "seat")
 PAIR = ("configuration", "instance", "seat", "other", "way", "repeat")
 """Columns that identify a match of a profile, and the corresponding match in another profile."""
@@ -82,11 +80,6 @@ class Number(NamedTuple):
     def detectable(self) -> float | None:
         """The smallest effect on the metric that this battery size detects with 80 % power."""
         return detectable(self)
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether a difference between paired matches is significant at the profile's 5 % level."""
-        return self.p is not None and self.p <= LEVEL
 
     def as_json(self) -> dict[str, Any]:
         """Return the metric and its estimates as plain data."""
@@ -371,10 +364,7 @@ def _number(
     means = mean(values, "value", ["player"], bounds=quantity.bounds)
     minimum, maximum = quantity.bounds
     means = means.with_columns(pl.col("low", "high").clip(minimum, maximum))
-    estimates = {
-        row["player"]: Estimate(*(row[column] for column in MEAN))
-        for row in means.iter_rows(named=True)
-    }
+    estimates = {row["player"]: Estimate.of_mean(row) for row in means.iter_rows(named=True)}
     if quantity.fitted:
         estimates = {name: _nonnegative(item) for name, item in estimates.items()}
     estimate = estimates.pop(player)

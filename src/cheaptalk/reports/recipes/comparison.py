@@ -26,7 +26,15 @@ from cheaptalk.reports.recipes.study_differences import (
     without_shared,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.recipes.tables import ERROR, WANTED, Estimate, Header, ReportTable, texts
+from cheaptalk.reports.recipes.tables import (
+    ERROR,
+    WANTED,
+    Estimate,
+    Header,
+    ReportTable,
+    estimated,
+    texts,
+)
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import holm
@@ -255,27 +263,20 @@ def _rows(
         player_sides = [side.filter(pl.col(WHO) == who) for side in sides]
         matches = tuple(frozenset(side["match_id"]) for side in player_sides)
         for key, score in scores.items():
-            change = difference(player_sides[0], player_sides[1], key, paired, score.bounds)
-            if change is not None:
-                low, high = change.limits
+            mean_change = difference(*player_sides, key, paired, score.bounds)
+            if mean_change is not None:
                 yield {
                     "game": before.name,
                     WHO: who,
                     "role": capital(role),
                     "score": score.title,
                     "unit": score.unit,
-                    "before": change.before,
-                    "after": change.after,
-                    "difference": change.difference,
-                    "difference.low": low,
-                    "difference.high": high,
-                    "difference.n": change.n,
-                    "difference.error": 0.0 if change.constant_p is not None else change.error,
-                    "difference.clusters": change.clusters,
-                    "difference.wanted": change.wanted,
-                    "paired": change.paired,
+                    "before": mean_change.before,
+                    "after": mean_change.after,
+                    **estimated("difference", mean_change.estimate),
+                    "paired": mean_change.paired,
                     "gain": key == gain,
-                    "p": change.p,
+                    "p": mean_change.p,
                     "decimals": before.decimals.get(key, 2),
                     "seat_role": role,
                     "seated": who,
@@ -348,17 +349,17 @@ def _untested(frame: pl.DataFrame) -> str:
 
 
 def _moved(row: Mapping[str, Any]) -> str:
-    change, low, high = row["difference"], row["difference.low"], row["difference.high"]
-    size = Estimate(change, low, high)
-    if change < 0:
-        size = Estimate(-change, high and -high, low and -low)
-    verb, decimals = "fell" if change < 0 else "rose", row["decimals"]
+    mean_change, low, high = row["difference"], row["difference.low"], row["difference.high"]
+    size = Estimate(mean_change, low, high)
+    if mean_change < 0:
+        size = Estimate(-mean_change, high and -high, low and -low)
+    verb, decimals = "fell" if mean_change < 0 else "rose", row["decimals"]
     if low is None:
         instances = counted(row["difference.clusters"], "instance")
         within = f" on these {instances} (constant within each configuration; others can differ)"
     else:
         within = size.within(decimals, "")
-    by = f"{fixed(abs(change), decimals)}{within}"
+    by = f"{fixed(abs(mean_change), decimals)}{within}"
     role = "" if row["role"] in row["score"] else f" as {row['role']}"
     return f"the {row['score']} of {row[WHO]}{role} {verb} by {by}"
 

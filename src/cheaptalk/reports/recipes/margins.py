@@ -103,7 +103,10 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a warning of outcomes that more than one of twenty such studies lacks."""
+    """Return a warning of rare outcomes, which more than one of twenty such studies lacks.
+
+    It is empty if there are enough instances.
+    """
     if not 1 < instances < ENOUGH:
         return ""
     rare = max(2, round(1 / (1 - ALPHA ** (1 / instances))))
