@@ -1,7 +1,7 @@
 """Players with one fault each, which a profile must detect, and their profiles."""
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -26,10 +26,15 @@ STANDARD = battery()
 
 
 def reduced(
-    name: str, sizes: dict[str, int], *talkers: str, without: Container[str] = (), **changes: object
+    name: str,
+    sizes: dict[str, int],
+    *talkers: str,
+    baselines: Iterable[str] = ("fair", "hard"),
+    without: Container[str] = (),
+    **changes: object,
 ) -> Battery:
-    """Return the standard battery with only two baselines and some of its talkers and parts."""
-    panel = {label: STANDARD.panel[label] for label in ("fair", "hard")}
+    """Return the standard battery with only some of its baselines, talkers and parts."""
+    panel = {label: STANDARD.panel[label] for label in baselines}
     words = {
         key: part.model_copy(update={"against": met})
         for key, part in STANDARD.words.items()
@@ -53,9 +58,10 @@ FEW = reduced(
     STANDARD.sizes,
     *("silent_early", "silent", "flattering", "injection"),
     *("asking", "cunning", "authority", "silent_late"),
+    baselines=["hard"],
     without=("pie-private", "pie-large", "price-private"),
 )
-"""The standard battery with two baselines, two manipulations, fewer parts and no long matches."""
+"""The standard battery with one baseline, two manipulations, fewer parts and no long matches."""
 BATTERIES = {"few": FEW, "brief": BRIEF, "standard": STANDARD}
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {

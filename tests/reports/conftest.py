@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -7,6 +7,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.equilibrium import PayoffTable
+from cheaptalk.reports import Played
 from tests.fakes import install_game
 from tests.pages import Page
 from tests.played import BADLY, WELL, play
@@ -46,6 +47,13 @@ def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store of a study of three heuristics in BG4 to BG6."""
     return play(tmp_path_factory.mktemp("table"), HEURISTICS)
+
+
+@pytest.fixture(scope="package")
+def matches(path: Path) -> Iterator[Played]:
+    """The matches of this study, with its store open."""
+    with ct.Store.open(path) as store:
+        yield Played.of(store, "table")
 
 
 def table(payoffs: object, *labels: str) -> PayoffTable:

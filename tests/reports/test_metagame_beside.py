@@ -1,6 +1,7 @@
 """Beyond equilibria: ratings, providers, and proposals of further matches."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,13 +31,10 @@ CASES = np.array([[3.0, 0.0, 1.0], [5.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
 
 
 @pytest.fixture(scope="module")
-def bg5(path: Path) -> Analysis:
+def bg5(matches: Played) -> Analysis:
     """BG5 with two providers and a budget of 100 matches."""
-    with ct.Store.open(path) as store:
-        played = Played.of(store, "table")
-        (result,) = played.analyses(
-            ["BG5"], draws=40, seed=2, providers=OWNERS, budget=100, paired=False
-        )
+    options: dict[str, Any] = {"draws": 40, "seed": 2, "budget": 100, "paired": False}
+    (result,) = matches.analyses(["BG5"], providers=OWNERS, **options)
     return result
 
 
@@ -70,14 +68,13 @@ def test_ratings_equal_their_functions() -> None:
     assert all(rating.disagreements == () for rating in result.ratings)
 
 
-def test_wins_are_counted_by_match(bg5: Analysis, path: Path) -> None:
+def test_wins_are_counted_by_match(bg5: Analysis, matches: Played) -> None:
     rated = {rating.kind.name: rating for rating in bg5.rankings.ratings}
     assert bg5.labels[rated["Bradley-Terry"].top[0]] == "tough"
     assert rated["Elo"].values[1] > rated["Elo"].values[0]
     assert bg5.rankings.absent == {}
 
-    with ct.Store.open(path) as store:
-        (result,) = Played.of(store, "table").analyses(["BG5"], draws=0, without=["walk"])
+    (result,) = matches.analyses(["BG5"], draws=0, without=["walk"])
     assert "no finite strengths fit" in result.rankings.absent["Bradley-Terry"]
     assert "Elo" not in result.rankings.absent
 
@@ -85,7 +82,7 @@ def test_wins_are_counted_by_match(bg5: Analysis, path: Path) -> None:
 # Providers
 
 
-def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
+def test_providers_follow_from_model_names(matches: Played, bg5: Analysis) -> None:
     for model, provider in [
         ("openai/gpt-4o", "openai"),
         ("openrouter/meta-llama/llama-3", "meta-llama"),
@@ -98,11 +95,9 @@ def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
         spec = {"strategy": "soft"} if model is None else {"model": model}
         assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
 
-    with ct.Store.open(path) as store:
-        played = Played.of(store, "table")
-        assert played.providers == {}
-        (result,) = played.analyses(["BG4"], draws=0)
-        (single,) = played.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
+    assert matches.providers == {}
+    (result,) = matches.analyses(["BG4"], draws=0)
+    (single,) = matches.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
     assert result.providers is None
     assert single.providers is None
 
@@ -115,19 +110,17 @@ def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
         assert np.sum(reading.responses, axis=0) == pytest.approx([1, 1])
 
 
-def test_shares_count_only_bootstrap_draws(path: Path) -> None:
+def test_shares_count_only_bootstrap_draws(matches: Played) -> None:
     """The game of the mean payoffs is not a draw."""
-    with ct.Store.open(path) as store:
-        owners = OWNERS | {"walk": "Bolt"}
-        played = Played.of(store, "table")
-        (result,) = played.analyses(["BG4"], draws=7, providers=owners, paired=False)
+    owners = OWNERS | {"walk": "Bolt"}
+    (result,) = matches.analyses(["BG4"], draws=7, providers=owners, paired=False)
     for reading in known(result.providers).readings:
         sevenths = np.array(reading.responses) * 7 * 2  # two providers may share a draw
         assert sevenths == pytest.approx(np.round(sevenths))
         assert reading.several * 7 == pytest.approx(round(reading.several * 7))
 
 
-def test_value_given_needs_offers(bg5: Analysis, path: Path) -> None:
+def test_value_given_needs_offers(bg5: Analysis, matches: Played) -> None:
     offers = pl.concat(
         known(bg5.selected).frame.select(
             pl.col(f"player_player_{me}").alias("giver"),
@@ -143,10 +136,7 @@ def test_value_given_needs_offers(bg5: Analysis, path: Path) -> None:
             by_match = met["given"].mean()
             assert known(reading.value_given)[at].estimate == pytest.approx(by_match)
 
-    with ct.Store.open(path) as store:
-        (result,) = Played.of(store, "table").analyses(
-            ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
-        )
+    (result,) = matches.analyses(["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"})
     among = known(result.providers)
     assert [reading.value_given for reading in among.readings] == [None, None]
     assert among.absent["value given"] == "walk never makes an offer"
@@ -175,10 +165,9 @@ def test_proposals_need_matches(bg5: Analysis) -> None:
 
 
 def test_page_shows_ratings_providers_and_proposed_cells(
-    bg5: Analysis, path: Path, tmp_path: Path
+    bg5: Analysis, matches: Played, tmp_path: Path
 ) -> None:
-    with ct.Store.open(path) as store:
-        metagame_report("table", [bg5], tmp_path / "page.html", played=Played.of(store, "table"))
+    metagame_report("table", [bg5], tmp_path / "page.html", played=matches)
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     headings = page.headings("BG5-ratings")
     assert headings[2:] == [rating.kind.name for rating in bg5.rankings.ratings]
@@ -211,19 +200,18 @@ def test_page_and_json_contain_optional_sections(tmp_path: Path, bg5: Analysis) 
     assert "only payoffs were given" in without["next"]["none_because"]
 
 
-def test_cell_link_finds_only_matches_of_its_configurations(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        analyses = Played.of(store, "table").analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
-        places = seats_of(store, "table")["item_bargaining"]
-        for result, games in zip(analyses, (1, 2, 3), strict=True):
-            chosen = known(result.selected).query.get("configuration", "")
-            wanted = MatchFilter(
-                "item_bargaining",
-                places,
-                players={"player_1": "soft", "player_2": "tough"},
-                configurations=tuple(filter(None, chosen.split(","))),
-            )
-            assert count(store, "table", wanted) == games * 12
+def test_cell_link_finds_only_matches_of_its_configurations(matches: Played) -> None:
+    analyses = matches.analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
+    places = seats_of(matches.store, "table")["item_bargaining"]
+    for result, games in zip(analyses, (1, 2, 3), strict=True):
+        chosen = known(result.selected).query.get("configuration", "")
+        wanted = MatchFilter(
+            "item_bargaining",
+            places,
+            players={"player_1": "soft", "player_2": "tough"},
+            configurations=tuple(filter(None, chosen.split(","))),
+        )
+        assert count(matches.store, "table", wanted) == games * 12
 
 
 def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +228,11 @@ def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.browser
-def test_click_on_a_cell_opens_a_match_of_its_configuration(path: Path, tmp_path: Path) -> None:
+def test_click_on_a_cell_opens_a_match_of_its_configuration(
+    matches: Played, tmp_path: Path
+) -> None:
     out = tmp_path / "page.html"
-    with ct.Store.open(path) as store:
-        played = Played.of(store, "table")
-        metagame_report("table", played.analyses(["BG4", "BGS0"], draws=0), out, played=played)
+    metagame_report("table", matches.analyses(["BG4", "BGS0"], draws=0), out, played=matches)
 
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri())

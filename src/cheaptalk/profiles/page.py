@@ -122,13 +122,12 @@ def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
     below limits: 0.1 for the share of changed courses, and 0.05 for the absolute and the signed
     change of earnings.
     """
-    text = summary(profile)
     if profile.mostly_forfeited:
         player = profile.player
         yield Answer(f"{player} forfeited most of its matches; all numbers describe the others.")
-    for sentence in text.sentences:
+    for sentence in summary(profile).sentences:
         yield Answer(sentence)
-    for finding in text.examination.findings:
+    for finding in profile.examination.findings:
         if finding.match is not None:
             played = profile.seats.filter(player=profile.player, match_id=finding.match)
             row, title = played.row(0, named=True), capital(finding.title)
@@ -361,7 +360,7 @@ def _sentence(profile: Profile, theme: str, numbers: list[Number]) -> str:
 
 def _first(profile: Profile, theme: str, numbers: list[Number]) -> str:
     if theme == "words":
-        findings = summary(profile).examination.findings
+        findings = profile.examination.findings
         titles = [finding.title for finding in findings if finding.key in profile.numbers]
         effects = ", ".join(titles) or "no effect was found"
         return f"Messages and {profile.player}: {effects}"

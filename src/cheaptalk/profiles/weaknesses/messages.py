@@ -251,8 +251,8 @@ def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) 
             rows = [by_name[name], *(by_name[label] for label in order if label != name)]
             courses = [row.course for row in rows]
             two = len({*courses}) == 2
-            alone = [float(two and courses.count(course) == 1) for course in courses]
-            values = zip(alone, rows, strict=True)
+            differs = [float(two and courses.count(course) == 1) for course in courses]
+            values = zip(differs, rows, strict=True)
             pools.append((game, [(once, row.yielded, row.earned) for once, row in values]))
         ps.append(_stands_out(pools, [False, True, True]))
     return min(1.0, 2 * min(ps))

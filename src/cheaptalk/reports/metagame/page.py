@@ -134,7 +134,9 @@ def metagame_report(
     """
     methods, parts = "seats_methods", []
     by_game: dict[str, str] = {}
-    tones = tones_of(label for one in analyses for label in one.labels if isinstance(label, str))
+    tones = tones_of(
+        label for analysis in analyses for label in analysis.labels if isinstance(label, str)
+    )
     rounds = {}
     if played and tones:
         rounds = _together([figures.demands(played.store, study) for study in played.studies])

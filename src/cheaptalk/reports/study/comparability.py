@@ -78,8 +78,10 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 def head_to_head(met: Encounters) -> str:
     """Return a caution if comparable players met one another but never copies of themselves."""
-    alone = any(label in row.opponents for label, encounter in met.items() for row in encounter)
-    if alone or len({frozenset(encounter) for encounter in met.values()}) == 1:
+    met_itself = any(
+        label in row.opponents for label, encounter in met.items() for row in encounter
+    )
+    if met_itself or len({frozenset(encounter) for encounter in met.values()}) == 1:
         return ""
     return (
         " No player met a copy of itself, so each concession raised a rival's payoff: generous "

@@ -21,7 +21,7 @@ from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
 
 ORDER = 2
-"""Maximum order of interactions by default."""
+"""Maximum order of interactions."""
 ALPHA = 0.05
 EFFECT, VALUE, BASE, OPPONENTS = "effect", "value", "base", "opponents"
 CAPTION = (
@@ -39,10 +39,10 @@ METHOD = (
 
 
 def factor_results(
-    game: GameScores, factors: Mapping[str, Mapping[str, str]], order: int = ORDER
+    game: GameScores, factors: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Answer | Charts | ReportTable]:
-    """Yield the effects of players' factors, up to interactions of an order, by role."""
-    rows = [row for role in game.roles for row in _role_rows(game, role, factors, order)]
+    """Yield the effects of players' factors, and interactions up to :data:`ORDER`, by role."""
+    rows = [row for role in game.roles for row in _role_rows(game, role, factors)]
     if not rows:
         return
     tested = [row for row in rows if row["p"] is not None]
@@ -70,13 +70,13 @@ def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Ch
 
 
 def _role_rows(
-    game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]], order: int
+    game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]]
 ) -> Iterator[dict[str, Any]]:
     cells = _cell_means(game, role, factors)
     names = [name for name in cells.columns if name.startswith("factor.")]
     levels = {name: _levels(cells, name, factors) for name in names}
     varied = [name for name in names if len(levels[name]) > 1]
-    for size in range(1, min(order, len(varied)) + 1):
+    for size in range(1, min(ORDER, len(varied)) + 1):
         for chosen in combinations(varied, size):
             for others in product(*(levels[name][1:] for name in chosen)):
                 pairs = cells
