@@ -19,7 +19,7 @@ from cheaptalk.profiles.comparisons import Change, changes, finding_changes
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import ATTAINABLE, Quantity
 from cheaptalk.profiles.page import Gated, held_parts
-from cheaptalk.profiles.profiles import COUNTED, PAIR, Number, Profile, detectable, profile_of
+from cheaptalk.profiles.profiles import COUNTED, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -97,13 +97,6 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile
         before = profile_of_agent(folder, "firm-1")
         patch.setitem(SAYS, "echo", failing_every(3))
         yield before, profile_of_agent(folder, "firm-2")
-
-
-def test_pair_keys_are_unique_within_a_metric(versions: tuple[Profile, Profile]) -> None:
-    for profile in versions:
-        for key, number in profile.numbers.items():
-            values = number.of.values.filter(player=profile.player)
-            assert values.select(PAIR).is_unique().all(), key
 
 
 def test_changes_equal_a_loop_over_exported_values(versions: tuple[Profile, Profile]) -> None:

@@ -292,17 +292,6 @@ def test_summary_states_scope_and_intervals() -> None:
     assert interval_text(single) == " (no interval: a single instance)"
 
 
-def test_versions_are_compared_pair_by_pair() -> None:
-    before = json.loads(json.dumps(profiled("sound").as_json()))
-    compared = {change.key: change for change in changes(profiled("leaky"), before)}
-    leaks = compared["leaks.authority"]
-    assert leaks.significant
-    assert leaks.before == 0
-    assert leaks.change.value == leaks.after == pytest.approx(8 / 14)  # one seat has a secret
-    assert not compared["earned.items"].significant
-    assert compared["earned.items"].change.value == 0
-
-
 def test_gate_can_limit_a_change() -> None:
     changed = changes(profiled("leaky"), json.loads(json.dumps(profiled("sound").as_json())))
     large = "if the mean stays the same, --size large can decide this gate"

@@ -123,7 +123,7 @@ def test_insignificant_lead_states_the_matches_needed_if_known() -> None:
     assert advised(60, 1e-4) == "a clear result would need more than 100 times as many instances"
     assert isinstance(advised(60, 0.2), float)
 
-    assert growth_for_power([0.0], [1.0], 9, [[1.0]], tail=0.025) is None
+    assert growth_for_power([0.0], [1.0], 9, [[1.0]], 0.025) is None
 
 
 def test_constant_lead_depends_on_unseen_outcomes() -> None:
@@ -221,7 +221,11 @@ def test_planned_matches_reach_the_intended_power() -> None:
         lead, start, tail = 0.4, 12, ALPHA / 2 / rivals
         correlation = np.full((rivals, rivals), 0.5) + 0.5 * np.eye(rivals)
         growth = growth_for_power(
-            [lead] * rivals, [(2 / start) ** 0.5] * rivals, start - 1, correlation, tail=tail
+            [lead] * rivals,
+            [(2 / start) ** 0.5] * rivals,
+            start - 1,
+            np.linalg.cholesky(correlation),
+            tail,
         )
         instances = round(start * known(growth))
         gains = np.random.default_rng(5).normal(size=(1_500, instances, rivals + 1))

@@ -324,19 +324,6 @@ def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
             yield _table(profile, theme, numbers)
 
 
-SENTENCES: dict[str, str] = {
-    "earned": "It earns {} of the attainable payoff",
-    "left": "It reaches an agreement in {} of the matches",
-    "fair": "The other players earn {} of their attainable payoff",
-    "regret": "The best baseline earns {} more in its seat",
-    "mistakes": "It makes {} mistakes per match, against any opponent",
-    "exploited": "The best response among the baselines gains {} over their equilibrium",
-    "truthful": "A share of {} of its checkable statements is true",
-    "discreet": "It names its secret in {} of the matches",
-    "steady": "Its first demands in two presentations of a decision differ by {}",
-    "reliable": "A share of {} of its answers is valid at the first try",
-}
-"""Sentences about the first metric of each theme."""
 OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
@@ -365,7 +352,8 @@ def _first(profile: Profile, theme: str, numbers: list[Number]) -> str:
         effects = ", ".join(titles) or "no effect was found"
         return f"Messages and {profile.player}: {effects}"
     scope = f", {numbers[0].of.scope}" if numbers[0].of.scope else ""
-    sentence = f"{SENTENCES[theme].format(fixed(numbers[0].own.value or 0, DECIMALS))}{scope}"
+    value = fixed(numbers[0].own.value or 0, DECIMALS)
+    sentence = f"{numbers[0].of.sentence.format(value)}{scope}"
     if profile.mostly_forfeited and theme != "reliable":
         return f"{sentence}{interval_text(numbers[0])}{OF_THE_REST}"
     return f"{sentence}{_compared(numbers[0])}"

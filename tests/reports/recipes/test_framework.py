@@ -184,12 +184,12 @@ def test_played_table_counts_answers_messages_and_words(well: Path) -> None:
         assert (answers, words) == (game_row["answers"], game_row["words"])
 
 
-def test_too_few_draws_and_unknown_recipes_are_rejected(well: Path) -> None:
-    with ct.Store.open(well) as store:
-        with pytest.raises(ValueError, match="at least 100, not 5"):
-            findings(store, "well", RECIPE, draws=5)
-        with pytest.raises(ct.CheaptalkError, match=r'no recipe "metagames" .did you mean'):
-            findings(store, "well", "metagames")
+def test_too_few_draws_are_rejected(well: Path) -> None:
+    with (
+        ct.Store.open(well) as store,
+        pytest.raises(ValueError, match="at least 100, not 5"),
+    ):
+        findings(store, "well", RECIPE, draws=5)
 
 
 def test_tables_are_written_as_csv_and_latex(
@@ -253,7 +253,7 @@ def test_wrong_recipe_is_reported_and_nothing_is_written(
 ) -> None:
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee")
     assert done.status == 2
-    assert 'no recipe "gleee"' in done.err
+    assert 'no recipe "gleee" (did you mean "glee"?)' in done.said
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips")
     assert done.status == 2
     assert "well has no data for the recipe chips: " in done.said
