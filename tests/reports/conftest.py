@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -62,16 +63,22 @@ def table(payoffs: object, *labels: str) -> PayoffTable:
     return PayoffTable(labels, labels, matrix, matrix.T)
 
 
+def report(out: Path, path: Path, **options: Any) -> Page:
+    """Write a report of the study named like the store, and return its page."""
+    with ct.Store.open(path) as store:
+        ct.reports.report(store, path.stem, out, **options)
+    return Page(out.read_text(encoding="utf-8"))
+
+
 @pytest.fixture
 def reported(tmp_path: Path) -> Reported:
-    """Write a report of the study named like the store, and return its page."""
+    return partial(report, tmp_path / "report.html")
 
-    def write(path: Path, **options: Any) -> Page:
-        with ct.Store.open(path) as store:
-            ct.reports.report(store, path.stem, tmp_path / "report.html", **options)
-        return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
 
-    return write
+@pytest.fixture(scope="package")
+def well_page(well: Path) -> Page:
+    """The report of the study without failures."""
+    return report(well.with_name("report.html"), well)
 
 
 @pytest.fixture

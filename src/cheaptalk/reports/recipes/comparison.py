@@ -19,7 +19,6 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, Reci
 from cheaptalk.reports.recipes.study_differences import (
     LEVEL,
     WHO,
-    Gaps,
     difference,
     gaps,
     unchanged_pairs,
@@ -162,13 +161,14 @@ class _Comparison:
                 "labels, match them with --alias ALIAS=NAME"
             )
         paired = bool(frame["paired"].all())
-        gaps = self._gaps(game, evidence, paired)
+        frames = evidence.frames[game], self._relabelled(self.other.frames[game])
+        unfinished, gaps_differ = gaps((evidence, self.other), without_shared(*frames)[:2], paired)
         payoffs = (name for name in before.columns if name.startswith("payoff_"))
         scores = [*get_game(game).metrics, *payoffs]
         unchanged = unchanged_pairs(before, after, scores) if paired else None
         studies = evidence.study, self.other.study
-        answer = _changed(frame, len(tested), *studies, unchanged, gaps.differ)
-        yield answer._replace(text=answer.text + gaps.text + _shared_text(shared))
+        answer = _changed(frame, len(tested), *studies, unchanged, gaps_differ)
+        yield answer._replace(text=answer.text + unfinished + _shared_text(shared))
         yield _charts(game, frame, self.other)
         yield _table(game, frame, evidence, self.other, _same_instances(evidence, self.other))
 
@@ -204,11 +204,6 @@ class _Comparison:
         """Return matches of the second study, with players labelled as in the first."""
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
         return _renamed(frame, replaced | dict(self.renamed))
-
-    def _gaps(self, game: str, evidence: Evidence, paired: bool) -> Gaps:
-        after = self._relabelled(self.other.frames[game])
-        before, after, _ = without_shared(evidence.frames[game], after)
-        return gaps((evidence, self.other), (before, after), paired)
 
 
 def _unfinished(game: str, study: Evidence) -> str:
@@ -260,10 +255,10 @@ def _rows(
     }
     sides = [side.seated(role).rename({f"player_{role}": WHO}) for side in (before, after)]
     for who in sorted(set(sides[0][WHO]) & set(sides[1][WHO])):
-        player_sides = [side.filter(pl.col(WHO) == who) for side in sides]
-        matches = tuple(frozenset(side["match_id"]) for side in player_sides)
+        first, second = (side.filter(pl.col(WHO) == who) for side in sides)
+        matches = frozenset(first["match_id"]), frozenset(second["match_id"])
         for key, score in scores.items():
-            mean_change = difference(*player_sides, key, paired, score.bounds)
+            mean_change = difference(first, second, key, paired, score.bounds)
             if mean_change is not None:
                 yield {
                     "game": before.name,

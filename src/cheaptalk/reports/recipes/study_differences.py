@@ -296,17 +296,13 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
 SHARED_CELL = ("configuration", "pairing")
 
 
-class Gaps(NamedTuple):
-    """Sentences on matches without a result, and whether the studies lack different ones."""
-
-    text: str
-    differ: bool
-
-
 def gaps(
     studies: tuple[Evidence, Evidence], frames: tuple[pl.DataFrame, pl.DataFrame], paired: bool
-) -> Gaps:
-    """Count the matches of two studies without a score, in shared configurations and pairings."""
+) -> tuple[str, bool]:
+    """Return sentences on matches without a result, and whether the studies lack different ones.
+
+    They count the matches of two studies without a score, in shared configurations and pairings.
+    """
     first, second = (
         side.join(other, on=SHARED_CELL, how="semi", maintain_order="left")
         for side, other in (frames, frames[::-1])
@@ -332,7 +328,7 @@ def gaps(
             else " Only finished matches are compared. The studies lack different shares of their "
             "matches, so differences may reflect which matches finished."
         )
-    return Gaps("".join(sentences), absent[0] != absent[1])
+    return "".join(sentences), absent[0] != absent[1]
 
 
 def _not_begun(study: Evidence) -> int:
