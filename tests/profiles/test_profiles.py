@@ -22,7 +22,7 @@ from cheaptalk.profiles.metrics.definitions import known_keys
 from cheaptalk.profiles.page import Gated, write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
-from cheaptalk.profiles.weaknesses.manipulations import manipulations
+from cheaptalk.profiles.weaknesses.messages import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
 from tests.known import known
 from tests.profiles.players import (

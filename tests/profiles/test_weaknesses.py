@@ -13,8 +13,14 @@ from cheaptalk.games.manners import manners
 from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.examine import examine
-from cheaptalk.profiles.weaknesses.manipulations import INSTANCE, Conditions, manipulations
-from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence
+from cheaptalk.profiles.weaknesses.messages import (
+    INSTANCE,
+    Conditions,
+    _any_message,
+    _example,
+    _sentence,
+    manipulations,
+)
 from cheaptalk.profiles.weaknesses.outcomes import FailedMatch, _earnings_trial, ending_trials
 from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
 from cheaptalk.profiles.weaknesses.weakness import (

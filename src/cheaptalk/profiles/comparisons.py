@@ -17,7 +17,7 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.errors import first_line
-from cheaptalk.statistics import holm, mean_intervals
+from cheaptalk.statistics import mean_intervals
 from cheaptalk.text import fixed
 
 OLD_FORMATS = (1,)
@@ -210,15 +210,8 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     paired = {key: _pairs(profile, key, rows.get(key)) for key in profile.numbers}
     pairs = {key: frame for key, frame in paired.items() if frame is not None}
     draws = before.draws or bool(profile.seats.filter(player=profile.player)["draws"].any())
-    tested = [key for key in pairs if key not in TIMES] if draws else []
-    level = LEVEL / max(1, len(tested)) if draws else LEVEL
-    p_values = dict(
-        zip(
-            tested,
-            map(float, holm([estimation.sign_flip_p(pairs[key], "change") for key in tested])),
-            strict=True,
-        )
-    )
+    tested = {key: frame for key, frame in pairs.items() if draws and key not in TIMES}
+    p_values, level = estimation.corrected_ps(tested, "change"), LEVEL / max(1, len(tested))
     return [
         _change(profile, key, pair, p_values.get(key), level, chance=draws)
         for key, pair in pairs.items()

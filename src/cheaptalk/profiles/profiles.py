@@ -25,7 +25,6 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics import holm
 
 FORMAT = 2
 """The format of a profile's file; format 1 had no columns ``way`` and ``repeat``."""
@@ -308,13 +307,12 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
     """Add p-values to metrics that are differences between paired matches."""
-    chances = {
-        key: estimation.sign_flip_p(number.of.values.filter(player=player), "value")
+    twins = {
+        key: number.of.values.filter(player=player)
         for key, number in numbers.items()
         if number.of.twins
     }
-    corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
-    first = LEVEL / max(1, len(chances))
+    corrected, first = estimation.corrected_ps(twins, "value"), LEVEL / max(1, len(twins))
     return {
         key: number._replace(p=corrected[key], level=first) if key in corrected else number
         for key, number in numbers.items()

@@ -9,7 +9,6 @@ import polars as pl
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.weaknesses import messages
 from cheaptalk.profiles.weaknesses.examine import LEVEL
-from cheaptalk.profiles.weaknesses.manipulations import Conditions, conditions, manipulations
 from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
 from cheaptalk.text import FEW_MARK, fixed
@@ -119,7 +118,7 @@ def _manipulations(profile: Profile) -> Iterator[str]:
         games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
         limit = "This size cannot find a manipulation that works in only one of these games"
         yield f"{limit}: {games}."
-    tested = {f"words.{name}" for name in manipulations(profile.battery)}
+    tested = {f"words.{name}" for name in messages.manipulations(profile.battery)}
     missed = [
         (weakness.p, weakness)
         for weakness in profile.examination.tested
@@ -141,8 +140,8 @@ def _level(profile: Profile) -> float:
     return LEVEL / max(1, len(profile.examination.tested))
 
 
-def _played(profile: Profile) -> Conditions:
-    return conditions(profile.seats.filter(player=profile.player), profile.battery)
+def _played(profile: Profile) -> messages.Conditions:
+    return messages.conditions(profile.seats.filter(player=profile.player), profile.battery)
 
 
 def _controls(profile: Profile) -> messages.Controls:

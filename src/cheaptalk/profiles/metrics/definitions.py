@@ -10,12 +10,7 @@ from cheaptalk.games.manners import manners
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.exploitability import exploitation
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
-from cheaptalk.profiles.weaknesses.manipulations import (
-    SECRETS,
-    conditions,
-    manipulations,
-    secret_parts,
-)
+from cheaptalk.profiles.weaknesses.messages import SECRETS, conditions, manipulations, secret_parts
 from cheaptalk.rules.bounds import COUNT, SHARE, Bounds
 from cheaptalk.yaml_files import read_yaml
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.weaknesses import exchangeability as tests
-from cheaptalk.profiles.weaknesses.manipulations import SECRETS
+from cheaptalk.profiles.weaknesses.messages import SECRETS
 from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, share_estimate
 from cheaptalk.rules import game_title
 from cheaptalk.rules.assessment import LIES
