@@ -83,7 +83,12 @@ def difference_limits(
 ) -> tuple[float, float] | tuple[None, None]:
     """Return a difference's confidence interval; (None, None) if its error is unknown or 0.
 
-    The bounds of the difference are ignored if the observed difference violates them.
+    Args:
+        error: the standard error, with ``freedom`` degrees of freedom.
+        level: the confidence level, in (0, 1).
+        bounds: the smallest and the largest possible difference; ignored if the observed difference
+            violates them.
+        skew: the skewness of the difference; see :func:`.mean_intervals`.
     """
     if not error or not is_testable(freedom):
         return None, None

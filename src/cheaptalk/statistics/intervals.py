@@ -121,7 +121,9 @@ def mean_intervals(
     no row.
 
     Args:
+        values: the columns to average, with one row per match.
         by: the columns whose combinations define the cells; if empty, all rows form one cell.
+        cluster: the columns that identify clusters.
         strata: the cluster columns that identify strata; empty for no strata. The default is the
             configuration, if it is among the cluster columns.
         level: the confidence level, in (0, 1).

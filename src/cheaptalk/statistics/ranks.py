@@ -120,8 +120,10 @@ def rank_ranges(
 
     Args:
         value: a column of numbers; rows without a value are ignored.
+        by: the column that identifies the groups.
         cluster: as in :func:`.bootstrap`.
         strata: as in :func:`.bootstrap`.
+        highest: whether the highest mean is best, not the lowest.
         draws: as in :func:`.bootstrap`.
         seed: as in :func:`.bootstrap`.
         level: the confidence level, in (0, 1).
