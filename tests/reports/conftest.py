@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ from cheaptalk.reports import Played
 from tests.fakes import install_game
 from tests.pages import Page
 from tests.played import BADLY, WELL, play
+from tests.reports.browser import Tab, browser
 from tests.toys import SPEC
 
 Reported: TypeAlias = Callable[..., Page]
@@ -79,6 +80,13 @@ def reported(tmp_path: Path) -> Reported:
 def well_page(well: Path) -> Page:
     """The report of the study without failures."""
     return report(well.with_name("report.html"), well)
+
+
+@pytest.fixture
+async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
+    """A tab of a new browser."""
+    async with browser(tmp_path / "profile") as opened:
+        yield await opened.tab()
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from cheaptalk.text import fixed
 from tests.known import known
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 from tests.reports.conftest import HEURISTICS, table
 from tests.reports.marks import across, boxes, named, up
 
@@ -371,29 +371,25 @@ def test_page_and_json_of_payoffs_without_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_browser_draws_charts_and_saves_pictures(matches: Played, tmp_path: Path) -> None:
+async def test_browser_draws_charts_and_saves_pictures(
+    matches: Played, tmp_path: Path, tab: Tab
+) -> None:
     out = tmp_path / "page.html"
     metagame_report("table", matches.analyses(["BG4"], draws=20), out, played=matches)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        await tab.until(
-            "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))"
-        )
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        await tab.run(
-            "{ window.saved = []; URL.createObjectURL = (blob) => {"
-            " blob.text().then((text) => saved.push(text)); return '#'; };"
-            " [...document.querySelectorAll('.save button')].filter((one) =>"
-            " one.textContent === 'SVG').forEach((one) => one.click()); }"
-        )
-        await tab.until("saved.length === 7")
-        for text in await tab.run("saved"):
-            root = ElementTree.fromstring(text)  # noqa: S314 - made here
-            assert root.tag.endswith("svg")
-            assert "var(" not in "".join(str(circle.attrib) for circle in root.iter("circle"))
-        assert tab.complaints == []
-        assert tab.fetched[0] == out.as_uri()
-        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
-
-    browse(tmp_path / "profile", visit)
+    await tab.visit(out.as_uri(), width=375)
+    await tab.until("[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))")
+    assert await tab.run("document.documentElement.scrollWidth") == 375
+    await tab.run(
+        "{ window.saved = []; URL.createObjectURL = (blob) => {"
+        " blob.text().then((text) => saved.push(text)); return '#'; };"
+        " [...document.querySelectorAll('.save button')].filter((one) =>"
+        " one.textContent === 'SVG').forEach((one) => one.click()); }"
+    )
+    await tab.until("saved.length === 7")
+    for text in await tab.run("saved"):
+        root = ElementTree.fromstring(text)  # noqa: S314 - made here
+        assert root.tag.endswith("svg")
+        assert "var(" not in "".join(str(circle.attrib) for circle in root.iter("circle"))
+    assert tab.complaints == []
+    assert tab.fetched[0] == out.as_uri()
+    assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []

@@ -23,7 +23,7 @@ from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.known import known
 from tests.pages import Page
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 from tests.reports.conftest import table
 
 OWNERS = {"soft": "Acme", "tough": "Bolt"}
@@ -228,22 +228,18 @@ def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.browser
-def test_click_on_a_cell_opens_a_match_of_its_configuration(
-    matches: Played, tmp_path: Path
+async def test_click_on_a_cell_opens_a_match_of_its_configuration(
+    matches: Played, tmp_path: Path, tab: Tab
 ) -> None:
     out = tmp_path / "page.html"
     metagame_report("table", matches.analyses(["BG4", "BGS0"], draws=0), out, played=matches)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri())
-        reader = "document.getElementById('reader')"
-        for name, matches in (("BG4", 1), ("BGS0", 3)):
-            await tab.run(f"document.querySelector('[data-name={name}-payoffs] td a').click()")
-            await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length")
-            text = await tab.run(f"{reader}.textContent")
-            assert f"{matches} of these matches" in text
-            await tab.press("Escape")
-            await tab.until(f"!{reader}.open")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)
+    await tab.visit(out.as_uri())
+    reader = "document.getElementById('reader')"
+    for name, count_shown in (("BG4", 1), ("BGS0", 3)):
+        await tab.run(f"document.querySelector('[data-name={name}-payoffs] td a').click()")
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length")
+        text = await tab.run(f"{reader}.textContent")
+        assert f"{count_shown} of these matches" in text
+        await tab.press("Escape")
+        await tab.until(f"!{reader}.open")
+    assert tab.complaints == []

@@ -29,7 +29,7 @@ from tests.conftest import Command
 from tests.known import known
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 
 Frames: TypeAlias = Mapping[str, pl.DataFrame]
 SEXES = np.array([[3.0, 0], [0, 2]]), np.array([[2.0, 0], [0, 3]])
@@ -310,17 +310,13 @@ def test_few_instances_per_configuration_state_no_confidence(frames: Frames) -> 
 
 
 @pytest.mark.browser
-def test_browser_draws_both_maps_on_a_phone(well: Path, tmp_path: Path) -> None:
+async def test_browser_draws_both_maps_on_a_phone(well: Path, tmp_path: Path, tab: Tab) -> None:
     write_page(well, tmp_path)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit((tmp_path / "seats.html").as_uri(), width=375, scheme="dark")
-        framed = "document.querySelectorAll('.plot rect[stroke-width]')"
-        await tab.until(f"{framed}.length >= 8")
-        assert await tab.run("document.documentElement.scrollWidth") <= 375
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)
+    await tab.visit((tmp_path / "seats.html").as_uri(), width=375, scheme="dark")
+    framed = "document.querySelectorAll('.plot rect[stroke-width]')"
+    await tab.until(f"{framed}.length >= 8")
+    assert await tab.run("document.documentElement.scrollWidth") <= 375
+    assert tab.complaints == []
 
 
 # The command
