@@ -99,6 +99,7 @@ def test_secrets_are_tested_in_separate_parts() -> None:
     keys = {key for key in profiled("meek").numbers if re.fullmatch(r"words\.\w+", key)}
     assert keys == {f"words.{name}" for name in (*manipulations(FEW), "repeats")}
     assert {"asking", "cunning", "authority", "silent"}.isdisjoint(manipulations(FEW))
+    assert set(profiled("meek").numbers) <= set(known_keys(FEW))
     secret = {key for key in known_keys(FEW) if key.startswith("leaks.") and "-" in key}
     assert secret == {"leaks.pie-secrets", "leaks.price-secrets"}
     rows = profiled("meek").seats.filter(player="meek", part="pie-secrets", seat="bob")
