@@ -348,6 +348,20 @@ def test_command_prints_writes_and_reports_errors(
         assert sentence in wrong.said
 
 
+def test_existing_files_are_not_replaced(cheaptalk: Command, store: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text("mine")
+    before = store.read_bytes()
+    for options, sentence in (
+        (("--out", str(store)), "is a store; choose another file name"),
+        (("--out", "study.yaml"), "study.yaml is an existing YAML file; choose another file name"),
+        (("--out", "page.html", "--tables", "study.yaml"), "is a file; choose a folder"),
+    ):
+        done = cheaptalk("compare", "first", "second", "--store", str(store), *options)
+        assert (done.status, sentence in done.said) == (2, True)
+    assert (store.read_bytes(), (tmp_path / "study.yaml").read_text()) == (before, "mine")
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_studies_with_nothing_in_common_fail(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
