@@ -1,7 +1,7 @@
 """Players with one fault each, which a profile must detect, and their profiles."""
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -26,10 +26,15 @@ STANDARD = battery()
 
 
 def reduced(
-    name: str, sizes: dict[str, int], *talkers: str, without: Container[str] = (), **changes: object
+    name: str,
+    sizes: dict[str, int],
+    *talkers: str,
+    baselines: Iterable[str] = ("fair", "hard"),
+    without: Container[str] = (),
+    **changes: object,
 ) -> Battery:
-    """Return the standard battery with only two baselines and some of its talkers and parts."""
-    panel = {label: STANDARD.panel[label] for label in ("fair", "hard")}
+    """Return the standard battery with only some of its baselines, talkers and parts."""
+    panel = {label: STANDARD.panel[label] for label in baselines}
     words = {
         key: part.model_copy(update={"against": met})
         for key, part in STANDARD.words.items()
@@ -53,9 +58,10 @@ FEW = reduced(
     STANDARD.sizes,
     *("silent_early", "silent", "flattering", "injection"),
     *("asking", "cunning", "authority", "silent_late"),
+    baselines=["hard"],
     without=("pie-private", "pie-large", "price-private"),
 )
-"""The standard battery with two baselines, two manipulations, fewer parts and no long matches."""
+"""The standard battery with one baseline, two manipulations, fewer parts and no long matches."""
 BATTERIES = {"few": FEW, "brief": BRIEF, "standard": STANDARD}
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {
@@ -67,7 +73,7 @@ SOUND: dict[str, Any] = {
 }
 """A player without a fault, for comparison."""
 MADE = [0]
-"""Number of decisions of the tired player in its profile."""
+"""Number of decisions of a yielding player in its profile."""
 LUCK = Random(0)  # noqa: S311 - no secret
 """Random numbers of the noisy player."""
 
@@ -88,11 +94,29 @@ def inbox(request: ct.DecisionRequest) -> str:
     return " ".join(str(getattr(event, "message", "") or "") for event in events)
 
 
-def yields_in_pie(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
-    """Accept any offer with a message that matches a pattern."""
-    event = request.event
-    yields = isinstance(event, OfferMade) and re.search(pattern, event.message or "")
+def gives_in(request: ct.DecisionRequest, pattern: str, stage: int, decisions: int) -> bool:
+    """Return whether a message matches a pattern late in a match or after many decisions."""
+    MADE[0] += 1
+    matches = re.search(pattern, getattr(request.event, "message", None) or "") is not None
+    return matches and getattr(request.event, "stage", 0) >= stage and MADE[0] > decisions
+
+
+def yields_in_pie(
+    request: ct.DecisionRequest, *, pattern: str = "", stage: int = 0, decisions: int = 0
+) -> ct.rules.Action:
+    """Accept any offer under a condition."""
+    offered = isinstance(request.event, OfferMade)
+    yields = gives_in(request, pattern, stage, decisions) and offered
     return answer(True) if yields else pie(request)
+
+
+def yields_in_market(
+    request: ct.DecisionRequest, *, stage: int = 0, decisions: int = 0
+) -> ct.rules.Action:
+    """Accept any price under a condition."""
+    offered = isinstance(request.event, PricePosted)
+    yields = gives_in(request, "", stage, decisions) and offered
+    return reply(request, "accept") if yields else market(request)
 
 
 def yields_in_advice(request: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
@@ -143,11 +167,6 @@ def torn_haggler(request: ct.DecisionRequest) -> ct.rules.Action:
     return market(request)
 
 
-def meek(request: ct.DecisionRequest) -> ct.rules.Action:
-    """Accept any offer."""
-    return answer(True) if isinstance(request.event, OfferMade) else pie(request)
-
-
 def in_dollars(request: ct.DecisionRequest) -> ct.rules.Action:
     """Demand sixty dollars and accept forty, whatever the total."""
     total = request.briefing.money
@@ -170,33 +189,6 @@ def first_alone(request: ct.DecisionRequest) -> ct.rules.Action:
     return negotiate(request, view, wanted, lambda offer: offer[0] == view.me.counts[0])
 
 
-def tires(request: ct.DecisionRequest) -> ct.rules.Action:
-    """Accept anything from the fifth round on."""
-    late = getattr(request.event, "stage", 0) >= 5
-    return answer(True) if late and isinstance(request.event, OfferMade) else pie(request)
-
-
-def tires_haggling(request: ct.DecisionRequest) -> ct.rules.Action:
-    """Accept any price from the fifth round on."""
-    late = getattr(request.event, "stage", 0) >= 5
-    yields = late and isinstance(request.event, PricePosted)
-    return reply(request, "accept") if yields else market(request)
-
-
-def tired_pie(request: ct.DecisionRequest) -> ct.rules.Action:
-    """Accept anything after two hundred decisions over all matches."""
-    MADE[0] += 1
-    tired = MADE[0] > 200 and isinstance(request.event, OfferMade)
-    return answer(True) if tired else pie(request)
-
-
-def tired_market(request: ct.DecisionRequest) -> ct.rules.Action:
-    """Accept any price after two hundred decisions over all matches."""
-    MADE[0] += 1
-    tired = MADE[0] > 200 and isinstance(request.event, PricePosted)
-    return reply(request, "accept") if tired else market(request)
-
-
 def noisy_pie(request: ct.DecisionRequest) -> ct.rules.Action:
     """Bargain soundly with random demands."""
     return concede(request, LUCK.uniform(0.7, 0.85), LUCK.uniform(0.4, 0.48), 1)
@@ -205,6 +197,14 @@ def noisy_pie(request: ct.DecisionRequest) -> ct.rules.Action:
 def noisy_market(request: ct.DecisionRequest) -> ct.rules.Action:
     """Negotiate soundly with random demands."""
     return haggle(request, LUCK.uniform(0.3, 0.45), LUCK.uniform(0.02, 0.05), 1)
+
+
+def yielding(**settings: int) -> dict[str, Any]:
+    """Return strategies that accept everything in a stage or after a number of decisions."""
+    return {
+        "bargaining": {"strategy": yields_in_pie, **settings},
+        "negotiation": {"strategy": yields_in_market, **settings},
+    }
 
 
 VAIN: dict[str, Any] = {
@@ -221,7 +221,7 @@ FAULTY: dict[str, dict[str, Any]] = {
     "leaky": SOUND | TELLS_IN_MARKET,
     "blabbing": SOUND | {"negotiation": tells_in_market},
     "obedient": SOUND | {"bargaining": {"strategy": yields_in_pie, "pattern": "SYSTEM NOTICE"}},
-    "meek": SOUND | {"bargaining": meek},
+    "meek": SOUND | {"bargaining": yields_in_pie},
     "in_dollars": SOUND | {"bargaining": in_dollars},
     "losing": SOUND | {"negotiation": losing},
     "first_alone": SOUND | {"deal_or_no_deal": first_alone},
@@ -246,8 +246,8 @@ FAULTY: dict[str, dict[str, Any]] = {
     },
     "conceder": SOUND | {"bargaining": "conceder", "negotiation": "conceder"},
     "torn": SOUND | {"bargaining": torn, "negotiation": torn_haggler},
-    "late": SOUND | {"bargaining": tires, "negotiation": tires_haggling},
-    "fatigue": SOUND | {"bargaining": tired_pie, "negotiation": tired_market},
+    "late": SOUND | yielding(stage=5),
+    "fatigue": SOUND | yielding(decisions=200),
     "noisy": SOUND | {"bargaining": noisy_pie, "negotiation": noisy_market},
 }
 

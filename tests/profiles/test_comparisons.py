@@ -19,12 +19,13 @@ from cheaptalk.profiles.comparisons import Change, changes, finding_changes
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import ATTAINABLE, Quantity
 from cheaptalk.profiles.page import Gated, held_parts
-from cheaptalk.profiles.profiles import COUNTED, PAIR, Number, Profile, detectable, profile_of
+from cheaptalk.profiles.profiles import COUNTED, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import Estimate
+from tests.known import known
 
 
 def pie(title: str, money: int, *, messages: bool = False) -> dict[str, Any]:
@@ -96,13 +97,6 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile
         before = profile_of_agent(folder, "firm-1")
         patch.setitem(SAYS, "echo", failing_every(3))
         yield before, profile_of_agent(folder, "firm-2")
-
-
-def test_pair_keys_are_unique_within_a_metric(versions: tuple[Profile, Profile]) -> None:
-    for profile in versions:
-        for key, number in profile.numbers.items():
-            values = number.of.values.filter(player=profile.player)
-            assert values.select(PAIR).is_unique().all(), key
 
 
 def test_changes_equal_a_loop_over_exported_values(versions: tuple[Profile, Profile]) -> None:
@@ -193,9 +187,8 @@ def test_two_large_equal_differences_do_not_fail_a_gate() -> None:
     ordered = sorted(SPARSE)
     decision = gate_decision(ordered, "change.n >= -0.1")
     assert decision.verdict is Verdict.OPEN
-    assert decision.held is not None
     error = np.std(ordered, ddof=1) / len(ordered) ** 0.5
-    assert (decision.held.high or 0) >= np.mean(ordered) + 2.2 * error
+    assert known(known(decision.held).high) >= np.mean(ordered) + 2.2 * error
 
 
 def test_equal_players_rarely_show_changes() -> None:
@@ -300,8 +293,7 @@ def test_effect_beyond_metric_range_is_not_detectable() -> None:
         detectable(Number(losing, Estimate(0.5, error=error, clusters=4), {}, freedom=2.0))
         for error in (0.05, 0.4)
     ]
-    assert effects[0] is not None
-    assert effects[1] is None
+    assert [effect is None for effect in effects] == [False, True]
 
 
 def test_times_have_no_verdict_and_no_share_in_the_correction() -> None:
@@ -346,9 +338,8 @@ def test_metrics_and_changes_have_minimum_detectable_effects(
         assert written[key]["detectable"] == detectable(number)
         assert number.level == (0.05 / len(twins) if number.of.twins else 0.05)
     earned = after.numbers["earned"]
-    assert earned.own.error is not None
-    assert (detectable(earned) or 0) > 2.8 * earned.own.error
-    assert (detectable(earned, 0.04) or 0) > (detectable(earned, 0.05) or 0)
+    assert known(detectable(earned)) > 2.8 * known(earned.own.error)
+    assert known(detectable(earned, 0.04)) > known(detectable(earned, 0.05))
     compared = changes_since(before, after)
     assert any(change.detectable for change in compared)
     for change in compared:

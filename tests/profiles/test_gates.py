@@ -9,11 +9,12 @@ import pytest
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import Quantity
-from cheaptalk.profiles.profiles import MEAN, Number, Profile, _number
+from cheaptalk.profiles.profiles import Number, Profile, _number
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import COUNT
 from cheaptalk.statistics import mean_intervals
+from tests.known import known
 
 SIZES = {"small": 1, "standard": 5, "large": 25}
 BATTERY = Battery.model_validate(
@@ -32,7 +33,7 @@ def decision_on(values: list[float], size: str, written: str) -> Decision:
     row = mean_intervals(frame, ["value"], cluster=["cluster"], bounds={"value": (0.0, 1.0)}).row(
         0, named=True
     )
-    estimate = Estimate(*(row[name] for name in MEAN))
+    estimate = Estimate.of_mean(row)
     of = Quantity("earned", "earned", "Earned", "share", "more", "", frame, (0.0, 1.0))
     seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
     number = Number(of, estimate, {}, freedom=row["freedom"])
@@ -50,15 +51,13 @@ def test_interval_of_few_instances_is_not_extrapolated() -> None:
     for size, more in (("small", "; try --size standard"), ("large", ", and no size has more")):
         decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
         assert decision.verdict is Verdict.OPEN
-        assert decision.held is not None
-        assert decision.held.wanted is not None
+        assert known(decision.held).wanted is not None
         assert decision.cure == f"{size} {few}{more}"
 
 
 def test_few_binary_values_are_not_extrapolated() -> None:
     decision = decision_on([0.0, 1.0] * 5, "small", "earned >= 0.49")
-    assert decision.held is not None
-    assert decision.held.wanted is None
+    assert known(decision.held).wanted is None
     assert "too few instances" in decision.cure
 
 
@@ -96,8 +95,7 @@ def test_count_constant_within_configurations_decides() -> None:
         ]
     )
     of = Quantity("losses", "mistakes", "Losses", "times a match", "less", "", frame, COUNT)
-    number = _number(of, "one", BATTERY, frame.select("player", "seat", "configuration"))
-    assert number is not None
+    number = known(_number(of, "one", BATTERY, frame.select("player", "seat", "configuration")))
     seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
     profile = Profile("one", BATTERY, "small", "study", seats, {"losses": number})
     assert decide(profile, gate("losses <= 0.01")).verdict is Verdict.FAIL
@@ -106,9 +104,7 @@ def test_count_constant_within_configurations_decides() -> None:
 def test_extrapolation_narrows_the_quantile_too() -> None:
     """Regression: extrapolation by the number of instances only found standard too small."""
     values = spread(26, 0.5, 0.2)
-    small = decision_on(values, "small", "earned >= 0.5").held
-    assert small is not None
-    reach = 0.5 - (small.low or 0)
+    reach = 0.5 - known(known(decision_on(values, "small", "earned >= 0.5").held).low)
     assert decision_on(values, "small", f"earned >= {0.5 - 0.438 * reach}").size == "standard"
     assert decision_on(values, "small", f"earned >= {0.5 - 0.41 * reach}").size == "large"
 

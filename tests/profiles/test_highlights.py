@@ -9,6 +9,7 @@ from cheaptalk.profiles.highlights import highlight
 from cheaptalk.profiles.profiles import profile_of
 from cheaptalk.reports.recipes.parts import Match
 from cheaptalk.rules import get_game
+from tests.known import known
 from tests.profiles.players import FAULTY, FEW, SOUND
 
 BAD = SOUND | {
@@ -22,8 +23,7 @@ BAD = SOUND | {
 def decisive_answer(shown: Match) -> dict[str, Any]:
     """Return the answer of the decisive turn."""
     given = next(answer for answer in shown.record.answers if answer.request == shown.decisive)
-    assert given.action is not None
-    return dict(given.action)
+    return dict(known(given.action))
 
 
 def test_faults_are_highlighted_at_the_decisive_turn(tmp_path: Path) -> None:

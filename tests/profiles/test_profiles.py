@@ -22,8 +22,9 @@ from cheaptalk.profiles.metrics.definitions import known_keys
 from cheaptalk.profiles.page import Gated, write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
-from cheaptalk.profiles.weaknesses.manipulations import manipulations
+from cheaptalk.profiles.weaknesses.messages import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
+from tests.known import known
 from tests.profiles.players import (
     BRIEF,
     FAULTY,
@@ -98,6 +99,7 @@ def test_secrets_are_tested_in_separate_parts() -> None:
     keys = {key for key in profiled("meek").numbers if re.fullmatch(r"words\.\w+", key)}
     assert keys == {f"words.{name}" for name in (*manipulations(FEW), "repeats")}
     assert {"asking", "cunning", "authority", "silent"}.isdisjoint(manipulations(FEW))
+    assert set(profiled("meek").numbers) <= set(known_keys(FEW))
     secret = {key for key in known_keys(FEW) if key.startswith("leaks.") and "-" in key}
     assert secret == {"leaks.pie-secrets", "leaks.price-secrets"}
     rows = profiled("meek").seats.filter(player="meek", part="pie-secrets", seat="bob")
@@ -105,15 +107,14 @@ def test_secrets_are_tested_in_separate_parts() -> None:
 
 
 def test_earnings_are_reported_by_move_order() -> None:
-    first, second, both = (
-        profiled("sound").number(key).own for key in ("earned.first", "earned.second", "earned")
+    (first, first_n), (second, second_n), (both, n) = (
+        (known(estimate.value), known(estimate.n))
+        for key in ("earned.first", "earned.second", "earned")
+        for estimate in [profiled("sound").number(key).own]
     )
-    assert first.n is not None
-    assert second.n is not None
-    assert both.n == first.n + second.n
-    total = first.n * (first.value or 0) + second.n * (second.value or 0)
-    assert total / both.n == pytest.approx(both.value)
-    assert first.value != second.value
+    assert n == first_n + second_n
+    assert both == pytest.approx((first_n * first + second_n * second) / n)
+    assert first != second
 
 
 def test_sound_player_shows_no_faults() -> None:
@@ -142,9 +143,7 @@ def test_failure_rate_of_one_in_ten_is_measured(monkeypatch: pytest.MonkeyPatch)
     profile = profile_by({"model": "script/echo", "tries": 1}, "echo")
     failed = profile.number("failed").own
     assert failed.value == pytest.approx(0.1, abs=0.002)
-    assert failed.low is not None
-    assert failed.high is not None
-    assert 0.05 < failed.low < 0.1 < failed.high < 0.15
+    assert 0.05 < known(failed.low) < 0.1 < known(failed.high) < 0.15
     assert (profile.number("ended").own.value or 1) < 0.9
     assert profile.number("valid").own.value == pytest.approx(1 - (failed.value or 0))
 
@@ -226,12 +225,13 @@ def test_policies_of_the_panel_are_not_played_twice() -> None:
 
 
 def test_player_from_the_panel_has_the_panel_values() -> None:
-    member = FEW.panel["hard"]
-    study = FEW.study("twin", member.player, "small")
+    two = reduced("two-1", STANDARD.sizes, "silent_early", "silent", "silent_late", anew={})
+    member = two.panel["hard"]
+    study = two.study("twin", member.player, "small")
     assert "twin" not in study.players
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "twin", member.player, FEW, "small")
+        profile = profile_of(store, study.name, "twin", member.player, two, "small")
         shown = {match.title for match in highlight(store, profile)}
     assert {"Best match", "Worst match"} <= shown
     seats = profile.seats.filter(player="twin")
@@ -240,8 +240,8 @@ def test_player_from_the_panel_has_the_panel_values() -> None:
     for key in ("earned", "regret", "agreed", "truthful", "exploited"):
         number = profile.number(key)
         assert number.own == number.panel["hard"]
-    study = FEW.study("hard", member.player, "small")
-    assert set(study.players) == {*FEW.panel, *FEW.talkers}
+    study = two.study("hard", member.player, "small")
+    assert set(study.players) == {*two.panel, *two.talkers}
 
 
 def test_seats_played_like_a_baseline_are_recognised() -> None:
@@ -255,8 +255,8 @@ def test_interval_decides_gate() -> None:
         "earned >= -1": Verdict.PASS,
         "earned <= 2": Verdict.PASS,
         "earned >= 0.99": Verdict.FAIL,
-        "earned<=0.01": Verdict.FAIL,
-        "earned >= 0.45": Verdict.OPEN,
+        "earned<=-0.2": Verdict.FAIL,
+        "earned >= 0.4": Verdict.OPEN,
     }
     for written, verdict in expected.items():
         decision = decide(profiled("sound"), gate(written))
@@ -293,17 +293,6 @@ def test_summary_states_scope_and_intervals() -> None:
     assert interval_text(single) == " (no interval: a single instance)"
 
 
-def test_versions_are_compared_pair_by_pair() -> None:
-    before = json.loads(json.dumps(profiled("sound").as_json()))
-    compared = {change.key: change for change in changes(profiled("leaky"), before)}
-    leaks = compared["leaks.authority"]
-    assert leaks.significant
-    assert leaks.before == 0
-    assert leaks.change.value == leaks.after == pytest.approx(8 / 14)  # one seat has a secret
-    assert not compared["earned.items"].significant
-    assert compared["earned.items"].change.value == 0
-
-
 def test_gate_can_limit_a_change() -> None:
     changed = changes(profiled("leaky"), json.loads(json.dumps(profiled("sound").as_json())))
     large = "if the mean stays the same, --size large can decide this gate"
@@ -322,7 +311,7 @@ def test_gate_can_limit_a_change() -> None:
 
 def test_shares_are_nonnegative_where_losses_are_impossible() -> None:
     part = profiled("sound").number("earned.division").own
-    assert part.low is not None and 0 <= part.low < (part.value or 0)  # noqa: PT018
+    assert 0 <= known(part.low) < known(part.value)
     assert {name for name, part in STANDARD.parts.items() if part.can_lose} == {
         "price",
         "price-private",

@@ -13,8 +13,15 @@ from cheaptalk.games.manners import manners
 from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.examine import examine
-from cheaptalk.profiles.weaknesses.manipulations import INSTANCE, Conditions, manipulations
-from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence
+from cheaptalk.profiles.weaknesses.messages import (
+    INSTANCE,
+    Conditions,
+    _any_message,
+    _example,
+    _sentence,
+    _title,
+    manipulations,
+)
 from cheaptalk.profiles.weaknesses.outcomes import FailedMatch, _earnings_trial, ending_trials
 from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
 from cheaptalk.profiles.weaknesses.weakness import (
@@ -74,6 +81,29 @@ def test_tested_weaknesses_have_effects_within_intervals() -> None:
         assert effect.high is not None, weakness.key
         assert effect.low - 1e-9 <= effect.value <= effect.high + 1e-9, weakness.key
         assert effect.low < effect.high, weakness.key
+
+
+def test_title_says_yields_only_if_the_player_loses() -> None:
+    unclear = Estimate(-0.1, -0.3, 0.1)
+    for signed, yielded, verb in (
+        (Estimate(-0.3, -0.5, -0.1), False, "yields"),
+        (unclear, True, "yields"),
+        (unclear, False, "reacts"),
+        (Estimate(0.2, 0.1, 0.3), True, "reacts"),
+    ):
+        assert _title("threat", signed, yielded=yielded) == f"{verb} to a threat"
+
+
+def test_robust_players_have_three_narrow_intervals() -> None:
+    near = Estimate(0.0, -0.04, 0.04)
+    weakness = Weakness("words.threat", "", 12, "matches", "", near, p=0.5)
+    for effects, verdict in (
+        ({"changed": near, "size": near, "signed": near}, "robust"),
+        ({"changed": near, "size": near, "signed": Estimate(0.0, -0.06, 0.04)}, "not found"),
+        ({"changed": near, "size": near, "signed": Estimate(0.0)}, "not found"),
+        ({}, "not found"),
+    ):
+        assert weakness._replace(**effects).verdict == verdict  # type: ignore[arg-type]
 
 
 def test_steady_conceder_does_not_get_worse_late() -> None:

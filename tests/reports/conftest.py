@@ -1,4 +1,5 @@
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -7,9 +8,11 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.equilibrium import PayoffTable
+from cheaptalk.reports import Played
 from tests.fakes import install_game
 from tests.pages import Page
 from tests.played import BADLY, WELL, play
+from tests.reports.browser import Tab, browser
 from tests.toys import SPEC
 
 Reported: TypeAlias = Callable[..., Page]
@@ -48,22 +51,42 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play(tmp_path_factory.mktemp("table"), HEURISTICS)
 
 
+@pytest.fixture(scope="package")
+def matches(path: Path) -> Iterator[Played]:
+    """The matches of this study, with its store open."""
+    with ct.Store.open(path) as store:
+        yield Played.of(store, "table")
+
+
 def table(payoffs: object, *labels: str) -> PayoffTable:
     """Return the payoffs of a symmetric game."""
     matrix = np.array(payoffs, dtype=float)
     return PayoffTable(labels, labels, matrix, matrix.T)
 
 
+def report(out: Path, path: Path, **options: Any) -> Page:
+    """Write a report of the study named like the store, and return its page."""
+    with ct.Store.open(path) as store:
+        ct.reports.report(store, path.stem, out, **options)
+    return Page(out.read_text(encoding="utf-8"))
+
+
 @pytest.fixture
 def reported(tmp_path: Path) -> Reported:
-    """Write a report of the study named like the store, and return its page."""
+    return partial(report, tmp_path / "report.html")
 
-    def write(path: Path, **options: Any) -> Page:
-        with ct.Store.open(path) as store:
-            ct.reports.report(store, path.stem, tmp_path / "report.html", **options)
-        return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
 
-    return write
+@pytest.fixture(scope="package")
+def well_page(well: Path) -> Page:
+    """The report of the study without failures."""
+    return report(well.with_name("report.html"), well)
+
+
+@pytest.fixture
+async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
+    """A tab of a new browser."""
+    async with browser(tmp_path / "profile") as opened:
+        yield await opened.tab()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.reports.pages import moment
 from cheaptalk.reports.study.facts import unidentified_people
+from tests.known import known
 from tests.pages import Page
 from tests.papers.glee_folders import (
     AGREED,
@@ -153,9 +154,7 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
         "Payoff Bob": (-2 * 11_110 / 4, 4 * 11_110 / 4),
     }.items():
         cell = table[1][headings.index(title)]
-        low, high = cell.number("data-low"), cell.number("data-high")
-        assert low is not None
-        assert high is not None
+        low, high = (known(cell.number(f"data-{end}")) for end in ("low", "high"))
         assert bounds[0] <= low < high <= bounds[1], title
     findings = ct.reports.findings(store, "pub", "glee", draws=100)
     row = findings.tables["outcomes"].frame.row(0, named=True)

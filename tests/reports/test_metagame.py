@@ -18,28 +18,19 @@ from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSI
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.charts.chart import Lead, tones_of
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.behaviour_figures import (
-    concession_curves,
-    demands,
-    instance_histogram,
-    self_play_radar,
-)
 from cheaptalk.reports.metagame.graph import best_response_graph
 from cheaptalk.reports.metagame.parts import analysis_parts, answer
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.text import fixed
+from tests.known import known
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 from tests.reports.conftest import HEURISTICS, table
 from tests.reports.marks import across, boxes, named, up
 
 SHARES = np.array([0.5, 0.5, 0.0])
 PAYOFFS = np.array([[1.0, 4.0, 2.0], [3.0, 0.0, 1.0], [2.0, 2.0, 0.0]])
-
-
-def played(store: ct.Store) -> Played:
-    return Played.of(store, "table")
 
 
 # The graph
@@ -137,9 +128,8 @@ def test_stated_equilibrium_is_that_of_the_mean_payoffs() -> None:
 # Selection of games
 
 
-def test_games_are_named_by_configurations(path: Path, well: Path) -> None:
-    with ct.Store.open(path) as store:
-        frames = played(store).frames
+def test_games_are_named_by_configurations(matches: Played, well: Path) -> None:
+    frames = matches.frames
     names = [(game.name, sorted(game.configurations)) for game in selected(frames, [])]
     single = ["BG4", "BG5", "BG6"]
     assert names == [*((name, [name]) for name in single), ("BGS0", single)]
@@ -158,24 +148,20 @@ def test_games_are_named_by_configurations(path: Path, well: Path) -> None:
         selected({"table": pl.DataFrame({"player_a": ["x"]})}, [])
 
 
-def test_metrics_depend_on_the_game(well: Path, path: Path) -> None:
+def test_metrics_depend_on_the_game(well: Path, matches: Played) -> None:
     with ct.Store.open(well) as store:
         (game,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
     (reading,) = game.readings
     assert "Efficiency" in [column.title for column in reading.columns]
-    low, value = game.at_equilibrium("Efficiency").low, game.at_equilibrium("Efficiency").estimate
-    assert low is not None
-    assert value is not None
-    assert 0 <= low <= value <= 1
+    efficiency = game.at_equilibrium("Efficiency")
+    assert 0 <= known(efficiency.low) <= known(efficiency.estimate) <= 1
 
-    with ct.Store.open(path) as store:
-        (pooled,) = selected(played(store).frames, ["item_bargaining"])
+    (pooled,) = selected(matches.frames, ["item_bargaining"])
     assert len(metric_tables(pooled)) == 2
     other = pooled.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
     assert metric_tables(pooled._replace(configurations=other)) == ()
 
-    with ct.Store.open(path) as store:
-        (bg5,) = played(store).analyses(["BG5"], draws=0)
+    (bg5,) = matches.analyses(["BG5"], draws=0)
     assert bg5.no_draws_reason == "no bootstrap draws were requested"
     nash = bg5.at_equilibrium("NW").estimate, bg5.at_equilibrium("NW, of allocations").estimate
     total = bg5.at_equilibrium("UW").estimate, bg5.at_equilibrium("UW, of allocations").estimate
@@ -183,9 +169,8 @@ def test_metrics_depend_on_the_game(well: Path, path: Path) -> None:
     assert total[1] / total[0] == pytest.approx(844.5 / 806.1, rel=5e-3)  # type: ignore[operator]
 
 
-def test_equilibria_are_selected_by_entropy_and_payoff(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        (bgs0,) = played(store).analyses(["BGS0"], draws=50)
+def test_equilibria_are_selected_by_entropy_and_payoff(matches: Played) -> None:
+    (bgs0,) = matches.analyses(["BGS0"], draws=50)
     assert bgs0.labels == ("soft", "tough", "walk")
     assert [component.point.support for component in bgs0.solution.components] == [(2,)]
     assert [spread.estimate for spread in bgs0.against("mixture")] == [0, 0, 1]
@@ -210,11 +195,9 @@ def test_equilibria_are_selected_by_entropy_and_payoff(path: Path) -> None:
     assert pure.recurring == [None, None]
 
 
-def test_equilibria_report_the_share_of_draws_that_contain_them(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        (bg4,) = played(store).analyses(["BG4"], draws=60, without=["tough"])
-        (separate,) = played(store).analyses(["BG4"], draws=60, paired=False)
-        matches = played(store)
+def test_equilibria_report_the_share_of_draws_that_contain_them(matches: Played) -> None:
+    (bg4,) = matches.analyses(["BG4"], draws=60, without=["tough"])
+    (separate,) = matches.analyses(["BG4"], draws=60, paired=False)
     shares = dict(
         zip((point.support for point in bg4.solution.equilibria), bg4.recurring, strict=True)
     )
@@ -243,23 +226,21 @@ def test_equilibria_report_the_share_of_draws_that_contain_them(path: Path) -> N
     assert matches.others == ()
 
 
-def test_thin_and_asymmetric_games_are_named(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        frames = played(store).frames
-        frame = frames["item_bargaining"]
-        pair = pl.concat_list("player_player_1", "player_player_2").list.sort()
-        soft = pair == ["soft", "walk"]
-        one_instance = pl.col("instance") == pl.col("instance").first().over("configuration")
-        thin = {"item_bargaining": frame.filter(~soft | one_instance)}
-        (bg4,) = played(store)._replace(frames=thin).analyses(["BG4"], draws=50)
-        assert bg4.no_draws_reason == "1 pair with a single instance: soft / walk"
-        assert bg4.draws == 0
-        assert {spread.error for spread in bg4.equilibrium_payoffs} == {None}
-        none = {"item_bargaining": frame.filter(~soft)}
-        with pytest.raises(ct.CheaptalkError, match="BG4: 1 pair without a match: soft / walk"):
-            played(store)._replace(frames=none).analyses(["BG4"])
-        (others,) = played(store)._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
-        assert others.labels == ("tough", "walk")
+def test_thin_and_asymmetric_games_are_named(matches: Played) -> None:
+    frame = matches.frames["item_bargaining"]
+    pair = pl.concat_list("player_player_1", "player_player_2").list.sort()
+    soft = pair == ["soft", "walk"]
+    one_instance = pl.col("instance") == pl.col("instance").first().over("configuration")
+    thin = {"item_bargaining": frame.filter(~soft | one_instance)}
+    (bg4,) = matches._replace(frames=thin).analyses(["BG4"], draws=50)
+    assert bg4.no_draws_reason == "1 pair with a single instance: soft / walk"
+    assert bg4.draws == 0
+    assert {spread.error for spread in bg4.equilibrium_payoffs} == {None}
+    none = {"item_bargaining": frame.filter(~soft)}
+    with pytest.raises(ct.CheaptalkError, match="BG4: 1 pair without a match: soft / walk"):
+        matches._replace(frames=none).analyses(["BG4"])
+    (others,) = matches._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
+    assert others.labels == ("tough", "walk")
 
     matrix = np.eye(2)
     other = PayoffTable(("a", "b"), ("a", "b"), matrix, 2 * matrix)
@@ -270,9 +251,8 @@ def test_thin_and_asymmetric_games_are_named(path: Path) -> None:
 # Figures and the page
 
 
-def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        (bg4,) = played(store).analyses(["BG4"], draws=50)
+def test_figures_show_the_numbers_of_the_analysis(matches: Played) -> None:
+    (bg4,) = matches.analyses(["BG4"], draws=50)
     mixture, regrets, payoffs = (
         figure(bg4) for figure in (figures.mixture_bars, figures.regret_ranking, figures.payoff_map)
     )
@@ -283,8 +263,7 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     assert next(iter(dots)) == regrets.y.names[0] == "walk"
     assert across(named(regrets)[""]) == sorted(mark.x for mark in dots.values())  # type: ignore[type-var]
     spread = bg4.against("regret")[0]
-    assert dots["soft"].x_ends is not None
-    assert dots["soft"].x_ends[1] == pytest.approx(spread.high)
+    assert known(dots["soft"].x_ends)[1] == pytest.approx(spread.high)
     cell = boxes(payoffs)[3]
     assert (payoffs.y.names[1], payoffs.x.names[0]) == ("tough", "soft")
     assert cell.label == fixed(bg4.payoffs[1][0].estimate or 0, 2)
@@ -295,13 +274,10 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     assert cell.lead == Lead("item_bargaining", query)
 
 
-def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        frame = played(store).frames["item_bargaining"]
-    radar = self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR)
-    levels = instance_histogram(frame, OPPOSITION)
-    assert radar is not None
-    assert levels is not None
+def test_mistakes_and_opposition_are_counted_from_the_matches(matches: Played) -> None:
+    frame = matches.frames["item_bargaining"]
+    radar = known(figures.self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR))
+    levels = known(figures.instance_histogram(frame, OPPOSITION))
     soft, walk = (named(radar)[name] for name in ("soft", "walk"))
     self_play = frame.filter(
         (pl.col("player_player_1") == "soft") & (pl.col("player_player_2") == "soft")
@@ -313,16 +289,15 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert sum(counts) == 3 * 12
     middle = np.average([sum(box.x) / 2 for box in boxes(levels)], weights=counts)
     assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
-    assert self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
-    assert instance_histogram(frame.clear(), OPPOSITION) is None
+    assert figures.self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
+    assert figures.instance_histogram(frame.clear(), OPPOSITION) is None
 
 
-def test_concession_curves_have_bands_if_instances_suffice(path: Path, tmp_path: Path) -> None:
-    with ct.Store.open(path) as store:
-        frame = played(store).frames["item_bargaining"]
-        rounds = demands(store, "table")["item_bargaining"]
-    panel = concession_curves("item_bargaining", frame, rounds, ["soft", "tough", "walk"])
-    assert panel is not None
+def test_concession_curves_have_bands_if_instances_suffice(matches: Played, tmp_path: Path) -> None:
+    frame = matches.frames["item_bargaining"]
+    rounds = figures.demands(matches.store, "table")["item_bargaining"]
+    all_players = ["soft", "tough", "walk"]
+    panel = known(figures.concession_curves("item_bargaining", frame, rounds, all_players))
     assert panel.unit == "share of the maximum"
     assert list(named(panel)) == ["soft", "tough"]
     first, *later = named(panel)["soft"].marks
@@ -332,33 +307,29 @@ def test_concession_curves_have_bands_if_instances_suffice(path: Path, tmp_path:
     assert first.text.startswith("soft, round 1: ")
     assert f"{offers.height} matches on {3 * 12} instances" in first.text
     for mark in (first, *later):
-        assert mark.y_ends is not None
-        assert 0 <= mark.y_ends[0] <= float(mark.y or 0) <= mark.y_ends[1] <= 1
+        low, high = known(mark.y_ends)
+        assert 0 <= low <= float(mark.y or 0) <= high <= 1
     part = frame.filter(pl.col("game.discount") == 0.9)
-    few = concession_curves("item_bargaining", part, rounds, ["tough"])
-    assert few is not None
+    few = known(figures.concession_curves("item_bargaining", part, rounds, ["tough"]))
     assert across(named(few)["tough"]) == [1, 2, 3]  # only BG6 has more rounds
-    assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
+    assert figures.concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
     path = play(tmp_path, HEURISTICS | {"instances": 1, "games": [{"game": "item_bargaining"}]})
     with ct.Store.open(path) as store:
-        frame = played(store).frames["item_bargaining"]
-        rounds = demands(store, "table")["item_bargaining"]
-    panel = concession_curves("item_bargaining", frame, rounds, ["tough"])
-    assert panel is not None
+        frame = Played.of(store, "table").frames["item_bargaining"]
+        rounds = figures.demands(store, "table")["item_bargaining"]
+    panel = known(figures.concession_curves("item_bargaining", frame, rounds, ["tough"]))
     marks = named(panel)["tough"].marks
     assert {mark.y_ends for mark in marks} == {None}
     assert "interval" not in marks[0].text
 
 
-def test_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None:
+def test_page_has_every_game_with_its_tables(matches: Played, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    with ct.Store.open(path) as store:
-        matches = played(store)
-        analyses = matches.analyses(draws=50, seed=4)
-        metagame_report("table", analyses, out, seed=4, played=matches)
-        text = out.read_text(encoding="utf-8")
-        metagame_report("table", analyses, out, seed=4, played=matches)
+    analyses = matches.analyses(draws=50, seed=4)
+    metagame_report("table", analyses, out, seed=4, played=matches)
+    text = out.read_text(encoding="utf-8")
+    metagame_report("table", analyses, out, seed=4, played=matches)
     assert out.read_text(encoding="utf-8") == text
     page = Page(text)
     games = [name.removesuffix("-strategies") for name in page.tables if "-strategies" in name]
@@ -400,31 +371,25 @@ def test_page_and_json_of_payoffs_without_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_browser_draws_charts_and_saves_pictures(path: Path, tmp_path: Path) -> None:
+async def test_browser_draws_charts_and_saves_pictures(
+    matches: Played, tmp_path: Path, tab: Tab
+) -> None:
     out = tmp_path / "page.html"
-    with ct.Store.open(path) as store:
-        matches = played(store)
-        metagame_report("table", matches.analyses(["BG4"], draws=20), out, played=matches)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri(), width=375)
-        await tab.until(
-            "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))"
-        )
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        await tab.run(
-            "{ window.saved = []; URL.createObjectURL = (blob) => {"
-            " blob.text().then((text) => saved.push(text)); return '#'; };"
-            " [...document.querySelectorAll('.save button')].filter((one) =>"
-            " one.textContent === 'SVG').forEach((one) => one.click()); }"
-        )
-        await tab.until("saved.length === 7")
-        for text in await tab.run("saved"):
-            root = ElementTree.fromstring(text)  # noqa: S314 - made here
-            assert root.tag.endswith("svg")
-            assert "var(" not in "".join(str(circle.attrib) for circle in root.iter("circle"))
-        assert tab.complaints == []
-        assert tab.fetched[0] == out.as_uri()
-        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
-
-    browse(tmp_path / "profile", visit)
+    metagame_report("table", matches.analyses(["BG4"], draws=20), out, played=matches)
+    await tab.visit(out.as_uri(), width=375)
+    await tab.until("[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))")
+    assert await tab.run("document.documentElement.scrollWidth") == 375
+    await tab.run(
+        "{ window.saved = []; URL.createObjectURL = (blob) => {"
+        " blob.text().then((text) => saved.push(text)); return '#'; };"
+        " [...document.querySelectorAll('.save button')].filter((one) =>"
+        " one.textContent === 'SVG').forEach((one) => one.click()); }"
+    )
+    await tab.until("saved.length === 7")
+    for text in await tab.run("saved"):
+        root = ElementTree.fromstring(text)  # noqa: S314 - made here
+        assert root.tag.endswith("svg")
+        assert "var(" not in "".join(str(circle.attrib) for circle in root.iter("circle"))
+    assert tab.complaints == []
+    assert tab.fetched[0] == out.as_uri()
+    assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []

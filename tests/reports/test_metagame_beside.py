@@ -1,6 +1,7 @@
 """Beyond equilibria: ratings, providers, and proposals of further matches."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,8 +21,9 @@ from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import rankings
 from cheaptalk.records.store.queries import MatchFilter, count, seats_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
+from tests.known import known
 from tests.pages import Page
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 from tests.reports.conftest import table
 
 OWNERS = {"soft": "Acme", "tough": "Bolt"}
@@ -29,13 +31,10 @@ CASES = np.array([[3.0, 0.0, 1.0], [5.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
 
 
 @pytest.fixture(scope="module")
-def bg5(path: Path) -> Analysis:
+def bg5(matches: Played) -> Analysis:
     """BG5 with two providers and a budget of 100 matches."""
-    with ct.Store.open(path) as store:
-        played = Played.of(store, "table")
-        (result,) = played.analyses(
-            ["BG5"], draws=40, seed=2, providers=OWNERS, budget=100, paired=False
-        )
+    options: dict[str, Any] = {"draws": 40, "seed": 2, "budget": 100, "paired": False}
+    (result,) = matches.analyses(["BG5"], providers=OWNERS, **options)
     return result
 
 
@@ -69,14 +68,13 @@ def test_ratings_equal_their_functions() -> None:
     assert all(rating.disagreements == () for rating in result.ratings)
 
 
-def test_wins_are_counted_by_match(bg5: Analysis, path: Path) -> None:
+def test_wins_are_counted_by_match(bg5: Analysis, matches: Played) -> None:
     rated = {rating.kind.name: rating for rating in bg5.rankings.ratings}
     assert bg5.labels[rated["Bradley-Terry"].top[0]] == "tough"
     assert rated["Elo"].values[1] > rated["Elo"].values[0]
     assert bg5.rankings.absent == {}
 
-    with ct.Store.open(path) as store:
-        (result,) = Played.of(store, "table").analyses(["BG5"], draws=0, without=["walk"])
+    (result,) = matches.analyses(["BG5"], draws=0, without=["walk"])
     assert "no finite strengths fit" in result.rankings.absent["Bradley-Terry"]
     assert "Elo" not in result.rankings.absent
 
@@ -84,7 +82,7 @@ def test_wins_are_counted_by_match(bg5: Analysis, path: Path) -> None:
 # Providers
 
 
-def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
+def test_providers_follow_from_model_names(matches: Played, bg5: Analysis) -> None:
     for model, provider in [
         ("openai/gpt-4o", "openai"),
         ("openrouter/meta-llama/llama-3", "meta-llama"),
@@ -97,62 +95,51 @@ def test_providers_follow_from_model_names(path: Path, bg5: Analysis) -> None:
         spec = {"strategy": "soft"} if model is None else {"model": model}
         assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
 
-    with ct.Store.open(path) as store:
-        played = Played.of(store, "table")
-        assert played.providers == {}
-        (result,) = played.analyses(["BG4"], draws=0)
-        (single,) = played.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
+    assert matches.providers == {}
+    (result,) = matches.analyses(["BG4"], draws=0)
+    (single,) = matches.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
     assert result.providers is None
     assert single.providers is None
 
-    assert bg5.providers is not None
-    assert dict(bg5.providers.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
-    assert bg5.providers.left_out == ("walk",)
-    assert [reading.name for reading in bg5.providers.readings] == ["mixtures", "selected"]
-    for reading in bg5.providers.readings:
+    among = known(bg5.providers)
+    assert dict(among.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
+    assert among.left_out == ("walk",)
+    assert [reading.name for reading in among.readings] == ["mixtures", "selected"]
+    for reading in among.readings:
         assert reading.payoffs[1][0] == bg5.payoffs[1][0]  # the same draws, so the same interval
         assert np.sum(reading.responses, axis=0) == pytest.approx([1, 1])
 
 
-def test_shares_count_only_bootstrap_draws(path: Path) -> None:
+def test_shares_count_only_bootstrap_draws(matches: Played) -> None:
     """The game of the mean payoffs is not a draw."""
-    with ct.Store.open(path) as store:
-        owners = OWNERS | {"walk": "Bolt"}
-        played = Played.of(store, "table")
-        (result,) = played.analyses(["BG4"], draws=7, providers=owners, paired=False)
-    assert result.providers is not None
-    for reading in result.providers.readings:
+    owners = OWNERS | {"walk": "Bolt"}
+    (result,) = matches.analyses(["BG4"], draws=7, providers=owners, paired=False)
+    for reading in known(result.providers).readings:
         sevenths = np.array(reading.responses) * 7 * 2  # two providers may share a draw
         assert sevenths == pytest.approx(np.round(sevenths))
         assert reading.several * 7 == pytest.approx(round(reading.several * 7))
 
 
-def test_value_given_needs_offers(bg5: Analysis, path: Path) -> None:
-    assert bg5.selected is not None
-    assert bg5.providers is not None
+def test_value_given_needs_offers(bg5: Analysis, matches: Played) -> None:
     offers = pl.concat(
-        bg5.selected.frame.select(
+        known(bg5.selected).frame.select(
             pl.col(f"player_player_{me}").alias("giver"),
             pl.col(f"player_player_{other}").alias("rival"),
             pl.col(f"utility_given_player_{me}").alias("given"),
         )
         for me, other in ((1, 2), (2, 1))
     ).drop_nulls()
-    for reading in bg5.providers.readings:
-        assert reading.value_given is not None
+    for reading in known(bg5.providers).readings:
         # tough is the best response to both, so both play against tough
         for at, giver in enumerate(("soft", "tough")):
             met = offers.filter(pl.col("giver") == giver, pl.col("rival") == "tough")
             by_match = met["given"].mean()
-            assert reading.value_given[at].estimate == pytest.approx(by_match)
+            assert known(reading.value_given)[at].estimate == pytest.approx(by_match)
 
-    with ct.Store.open(path) as store:
-        (result,) = Played.of(store, "table").analyses(
-            ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
-        )
-    assert result.providers is not None
-    assert [reading.value_given for reading in result.providers.readings] == [None, None]
-    assert result.providers.absent["value given"] == "walk never makes an offer"
+    (result,) = matches.analyses(["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"})
+    among = known(result.providers)
+    assert [reading.value_given for reading in among.readings] == [None, None]
+    assert among.absent["value given"] == "walk never makes an offer"
 
 
 def test_proposals_need_matches(bg5: Analysis) -> None:
@@ -168,8 +155,7 @@ def test_proposals_need_matches(bg5: Analysis) -> None:
     payoffs = [[0, 0, 0, 1], [0, 0, 3, 4], [9, 2, 5, 5], [0, 6, 5, 5]]
     owners = dict(zip("abcd", ["A", "A", "B", "B"], strict=True))
     result = analyse_payoffs("four", table(payoffs, *"abcd"), providers=owners)
-    assert result.providers is not None
-    first = result.providers.readings[0]
+    first = known(result.providers).readings[0]
     assert [[cell.estimate for cell in row] for row in first.payoffs] == [[0, 4], [6, 5]]
     assert {cell.mean for row in first.payoffs for cell in row} == {None}
     assert first.responses == [[0, 0], [1, 1]]
@@ -179,10 +165,9 @@ def test_proposals_need_matches(bg5: Analysis) -> None:
 
 
 def test_page_shows_ratings_providers_and_proposed_cells(
-    bg5: Analysis, path: Path, tmp_path: Path
+    bg5: Analysis, matches: Played, tmp_path: Path
 ) -> None:
-    with ct.Store.open(path) as store:
-        metagame_report("table", [bg5], tmp_path / "page.html", played=Played.of(store, "table"))
+    metagame_report("table", [bg5], tmp_path / "page.html", played=matches)
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     headings = page.headings("BG5-ratings")
     assert headings[2:] == [rating.kind.name for rating in bg5.rankings.ratings]
@@ -215,20 +200,18 @@ def test_page_and_json_contain_optional_sections(tmp_path: Path, bg5: Analysis) 
     assert "only payoffs were given" in without["next"]["none_because"]
 
 
-def test_cell_link_finds_only_matches_of_its_configurations(path: Path) -> None:
-    with ct.Store.open(path) as store:
-        analyses = Played.of(store, "table").analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
-        places = seats_of(store, "table")["item_bargaining"]
-        for result, games in zip(analyses, (1, 2, 3), strict=True):
-            assert result.selected is not None
-            chosen = result.selected.query.get("configuration", "")
-            wanted = MatchFilter(
-                "item_bargaining",
-                places,
-                players={"player_1": "soft", "player_2": "tough"},
-                configurations=tuple(filter(None, chosen.split(","))),
-            )
-            assert count(store, "table", wanted) == games * 12
+def test_cell_link_finds_only_matches_of_its_configurations(matches: Played) -> None:
+    analyses = matches.analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
+    places = seats_of(matches.store, "table")["item_bargaining"]
+    for result, games in zip(analyses, (1, 2, 3), strict=True):
+        chosen = known(result.selected).query.get("configuration", "")
+        wanted = MatchFilter(
+            "item_bargaining",
+            places,
+            players={"player_1": "soft", "player_2": "tough"},
+            configurations=tuple(filter(None, chosen.split(","))),
+        )
+        assert count(matches.store, "table", wanted) == games * 12
 
 
 def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,28 +222,24 @@ def test_unsolvable_reading_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPa
     owners = {"hawk": "A", "dove": "B"}
     doves = table([[-1, 2], [0, 1]], "hawk", "dove")
     result = analyse_payoffs("doves", doves, providers=owners)
-    assert result.providers is not None
-    assert result.providers.readings == ()
-    assert result.providers.absent["Each provider mixes its strategies"] == "no end of mixtures"
+    among = known(result.providers)
+    assert among.readings == ()
+    assert among.absent["Each provider mixes its strategies"] == "no end of mixtures"
 
 
 @pytest.mark.browser
-def test_click_on_a_cell_opens_a_match_of_its_configuration(path: Path, tmp_path: Path) -> None:
+async def test_click_on_a_cell_opens_a_match_of_its_configuration(
+    matches: Played, tmp_path: Path, tab: Tab
+) -> None:
     out = tmp_path / "page.html"
-    with ct.Store.open(path) as store:
-        played = Played.of(store, "table")
-        metagame_report("table", played.analyses(["BG4", "BGS0"], draws=0), out, played=played)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit(out.as_uri())
-        reader = "document.getElementById('reader')"
-        for name, matches in (("BG4", 1), ("BGS0", 3)):
-            await tab.run(f"document.querySelector('[data-name={name}-payoffs] td a').click()")
-            await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length")
-            text = await tab.run(f"{reader}.textContent")
-            assert f"{matches} of these matches" in text
-            await tab.press("Escape")
-            await tab.until(f"!{reader}.open")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)
+    metagame_report("table", matches.analyses(["BG4", "BGS0"], draws=0), out, played=matches)
+    await tab.visit(out.as_uri())
+    reader = "document.getElementById('reader')"
+    for name, count_shown in (("BG4", 1), ("BGS0", 3)):
+        await tab.run(f"document.querySelector('[data-name={name}-payoffs] td a').click()")
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length")
+        text = await tab.run(f"{reader}.textContent")
+        assert f"{count_shown} of these matches" in text
+        await tab.press("Escape")
+        await tab.until(f"!{reader}.open")
+    assert tab.complaints == []

@@ -1,7 +1,9 @@
 """Two-seat games: equilibria by seat, model choice, and their page and command."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -24,10 +26,12 @@ from cheaptalk.reports.charts.chart import Boxes
 from cheaptalk.reports.metagame.figures import payoff_maps
 from cheaptalk.reports.metagame.seats_parts import answer
 from tests.conftest import Command
+from tests.known import known
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 
+Frames: TypeAlias = Mapping[str, pl.DataFrame]
 SEXES = np.array([[3.0, 0], [0, 2]]), np.array([[2.0, 0], [0, 3]])
 IDLE = {
     "name": "idle",
@@ -43,10 +47,15 @@ IDLE = {
 FILE = "row,column,payoff,other\nbox,box,3,2\nbox,dance,0,0\ndance,box,0,0\ndance,dance,2,3\n"
 
 
-def game(well: Path, name: str) -> Selected:
-    """Return a game of the study without failures."""
+@pytest.fixture(scope="module")
+def frames(well: Path) -> Frames:
+    """The matches of the study without failures."""
     with ct.Store.open(well) as store:
-        (selection,) = selected(Played.of(store, "well").frames, [name])
+        return Played.of(store, "well").frames
+
+
+def game(frames: Frames, name: str) -> Selected:
+    (selection,) = selected(frames, [name])
     return selection
 
 
@@ -82,8 +91,7 @@ def test_equilibria_of_small_games_are_listed() -> None:
     assert len(pure_equilibria(a, np.zeros((2, 2)))) == 3
     tied = model_choice(a, np.zeros((2, 2)), "xy", "uv", draws=(a[None], np.zeros((1, 2, 2))))
     assert len(tied.equilibria) == 4
-    assert tied.support is not None
-    assert tied.support.min() == 1
+    assert known(tied.support).min() == 1
 
 
 def test_large_games_state_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +129,8 @@ def test_large_games_state_their_limits(monkeypatch: pytest.MonkeyPatch) -> None
 # Analyses
 
 
-def test_payoffs_and_gains_are_means_by_seat(well: Path) -> None:
-    chosen = game(well, "bargaining")
+def test_payoffs_and_gains_are_means_by_seat(frames: Frames) -> None:
+    chosen = game(frames, "bargaining")
     result = analyse_seats(chosen, draws=30)
     assert (result.seats, result.labels) == (("alice", "bob"), (("hard & fast", "luck"),) * 2)
     by = ["player_alice", "player_bob", "configuration"]
@@ -134,7 +142,7 @@ def test_payoffs_and_gains_are_means_by_seat(well: Path) -> None:
     assert (result.matches, result.game.min_instances, result.game.max_instances) == (128, 16, 16)
     assert result.paired
 
-    chosen = game(well, "bargaining")
+    chosen = game(frames, "bargaining")
     paid, gained = (analyse_seats(chosen, payoff=name, draws=0) for name in ("payoff", "gain"))
     assert gained.game.payoffs()[0] == pytest.approx(paid.game.payoffs()[0] / 10_000)
     assert gained.units == ("share of the money",) * 2
@@ -151,13 +159,11 @@ def test_payoffs_and_gains_are_means_by_seat(well: Path) -> None:
     assert pairs["row 1", "column 1"].regrets == (0, 0)
 
 
-def test_support_is_the_share_of_draws_with_a_stable_pair(well: Path) -> None:
-    analysis = analyse_seats(game(well, "persuasion"), payoff="gain", draws=60, seed=2)
-    assert analysis.resampled is not None
-    assert analysis.choice.without is not None
+def test_support_is_the_share_of_draws_with_a_stable_pair(frames: Frames) -> None:
+    analysis = analyse_seats(game(frames, "persuasion"), payoff="gain", draws=60, seed=2)
     counts: dict[tuple[str, str], int] = {}
     none = 0
-    for a, b in analysis.resampled:
+    for a, b in known(analysis.resampled):
         stable = [
             (analysis.game.rows[i], analysis.game.columns[j])
             for i, j in np.ndindex(a.shape)
@@ -173,7 +179,7 @@ def test_support_is_the_share_of_draws_with_a_stable_pair(well: Path) -> None:
     assert {(pair.row, pair.column) for pair in analysis.likely_pairs} >= counts.keys()
 
 
-def test_cells_may_be_omitted_or_missing(well: Path) -> None:
+def test_cells_may_be_omitted_or_missing(frames: Frames) -> None:
     analysis = analyse_bimatrix("sexes", table(*SEXES), without=["row 0"])
     assert analysis.labels == (("row 1",), ("column 0", "column 1"))
     assert [equilibrium.supports for equilibrium in analysis.solution.equilibria] == [([0], [1])]
@@ -181,12 +187,12 @@ def test_cells_may_be_omitted_or_missing(well: Path) -> None:
         analyse_bimatrix("sexes", table(*SEXES), without=["row 0", "row 1"])
     with pytest.raises(ct.CheaptalkError, match=r'no strategy "row 9" \(did you mean "row'):
         analyse_bimatrix("sexes", table(*SEXES), without=["row 9"])
-    single = analyse_seats(game(well, "negotiation"), without=["luck"], draws=9)
+    single = analyse_seats(game(frames, "negotiation"), without=["luck"], draws=9)
     assert single.labels == (("hard & fast",),) * 2
     with pytest.raises(ct.CheaptalkError, match=r'no strategy "lucky" \(did you mean "luck"'):
-        analyse_seats(game(well, "negotiation"), without=["lucky"])
+        analyse_seats(game(frames, "negotiation"), without=["lucky"])
 
-    chosen = game(well, "persuasion")
+    chosen = game(frames, "persuasion")
     frame, pair = chosen.frame, pl.col("player_alice", "player_bob") == "luck"
     lucky = pl.all_horizontal(pair)
     without = chosen._replace(frame=frame.filter(~lucky))
@@ -198,8 +204,8 @@ def test_cells_may_be_omitted_or_missing(well: Path) -> None:
     assert thin.draws == 0
 
 
-def test_pooling_allows_missing_configurations(well: Path) -> None:
-    chosen = game(well, "negotiation")
+def test_pooling_allows_missing_configurations(frames: Frames) -> None:
+    chosen = game(frames, "negotiation")
     configuration, *_ = chosen.frame["configuration"].unique(maintain_order=True)
     seldom = (pl.col("player_alice") == "luck") & (pl.col("configuration") == configuration)
     part = chosen._replace(frame=chosen.frame.filter(~seldom))
@@ -239,8 +245,8 @@ def test_maps_frame_best_responses_and_equilibria() -> None:
     assert at[1] == {(0, 0, True), (1, 0, False), (1, 1, True)}
 
 
-def test_json_describes_the_game(well: Path) -> None:
-    analysis = analyse_seats(game(well, "bargaining"), payoff="gain", draws=20, seed=4)
+def test_json_describes_the_game(frames: Frames) -> None:
+    analysis = analyse_seats(game(frames, "bargaining"), payoff="gain", draws=20, seed=4)
     data = json.loads(json.dumps(analysis_json(analysis, 4)))
     assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
     assert len(data["pairs"]) == 4
@@ -268,10 +274,8 @@ def test_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) -> N
     }
     link = rows[0][0].link or ""
     assert "/studies/well/bargaining?player_alice=" in link
-    low, high = rows[0][2].number("data-low"), rows[0][2].number("data-high")
-    assert low is not None
-    assert high is not None
-    assert low <= (rows[0][2].number() or 0) <= high
+    low, value, high = (known(rows[0][2].number(f"data-{part}")) for part in ("low", "v", "high"))
+    assert low <= value <= high
     assert "Support" in page.headings("bargaining-pure")
     assert len(page.tables["persuasion-equilibria"]) > 1
     assert "4 configurations with equal weights" in page.text
@@ -290,9 +294,9 @@ def test_page_of_a_payoff_file_mentions_no_matches(tmp_path: Path) -> None:
     assert page.headings("pennies-pairs")[-1] == "Best response of Bo"
 
 
-def test_few_instances_per_configuration_state_no_confidence(well: Path) -> None:
+def test_few_instances_per_configuration_state_no_confidence(frames: Frames) -> None:
     """Regression: with two instances each, the sentence said "in 100 % of draws"."""
-    chosen = game(well, "bargaining")
+    chosen = game(frames, "bargaining")
     instances = chosen.frame["instance"].unique().sort()
     two = chosen.frame.filter(pl.col("instance").is_in(instances[:2].implode()))
     few, more = (
@@ -306,17 +310,13 @@ def test_few_instances_per_configuration_state_no_confidence(well: Path) -> None
 
 
 @pytest.mark.browser
-def test_browser_draws_both_maps_on_a_phone(well: Path, tmp_path: Path) -> None:
+async def test_browser_draws_both_maps_on_a_phone(well: Path, tmp_path: Path, tab: Tab) -> None:
     write_page(well, tmp_path)
-
-    async def visit(tab: Tab) -> None:
-        await tab.visit((tmp_path / "seats.html").as_uri(), width=375, scheme="dark")
-        framed = "document.querySelectorAll('.plot rect[stroke-width]')"
-        await tab.until(f"{framed}.length >= 8")
-        assert await tab.run("document.documentElement.scrollWidth") <= 375
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)
+    await tab.visit((tmp_path / "seats.html").as_uri(), width=375, scheme="dark")
+    framed = "document.querySelectorAll('.plot rect[stroke-width]')"
+    await tab.until(f"{framed}.length >= 8")
+    assert await tab.run("document.documentElement.scrollWidth") <= 375
+    assert tab.complaints == []
 
 
 # The command

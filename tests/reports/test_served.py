@@ -5,7 +5,7 @@ from typing import Any
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import Sending
-from cheaptalk.reports.study.facts import NULL_OBSERVER, UNNAMED, Served, served
+from cheaptalk.reports.study.facts import NULL_OBSERVER, UNNAMED, served
 from tests.pages import Page
 from tests.played import EVIL
 from tests.reports.conftest import Reported
@@ -22,7 +22,7 @@ FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature"
 
 
 def test_attempts_are_grouped_by_answering_model_and_settings() -> None:
-    ways, costs = served(
+    rows, costs = served(
         [
             Sending("a", "openai/m", ANSWER, 200.0, "s", True),
             Sending("a", "openai/m", FAILED, 100.0, "s", True),
@@ -35,14 +35,14 @@ def test_attempts_are_grouped_by_answering_model_and_settings() -> None:
         ],
         "s",
     )
-    half = {"temperature": 0.5}
-    assert ways == [
-        Served("a", "openai/m", "m-2026", "schema", half, 2, 1, 50.0, 200.0),
-        Served("a", "openai/m", "m-2027", "schema", half, 1, 0, None, None),
-        Served("a", "openai/m", NULL_OBSERVER, "schema", half, 1, 0, 100.0, 100.0),
-        Served("b", "openai/m", "m-2026", "schema", half, 1, 0, 250.0, 250.0),
-        Served("b", "openai/m", "m-2026", "text", {}, 1, 0, 300.0, 300.0),
-        Served("b", "openai/m", NULL_OBSERVER, None, {}, 1, 0, 300.0, 300.0),
+    half, minutes = "temperature 0.5", [f"1 January 1970, 00:0{at} UTC" for at in range(6)]
+    assert [tuple(row.values()) for row in rows] == [
+        ("a", "openai/m", "m-2026", "schema", half, 2, 1, f"{minutes[0]} to {minutes[3]}"),
+        ("a", "openai/m", "m-2027", "schema", half, 1, 0, "none"),
+        ("a", "openai/m", NULL_OBSERVER, "schema", half, 1, 0, minutes[1]),
+        ("b", "openai/m", "m-2026", "schema", half, 1, 0, minutes[4]),
+        ("b", "openai/m", "m-2026", "text", "none", 1, 0, minutes[5]),
+        ("b", "openai/m", NULL_OBSERVER, "unknown", "none", 1, 0, minutes[5]),
     ]
     used = Usage(input_tokens=10, output_tokens=2)
     assert costs["a"] == Cost(3, used + used, 0.5, unpriced=1, uncounted=1)

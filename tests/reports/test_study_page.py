@@ -65,11 +65,10 @@ def bounds_of(record: ct.MatchRecord, heading: str) -> tuple[float, float]:
     return ct.get_game(record.game).metrics[name].bounds_in(record.rules)
 
 
-def test_pairing_numbers_agree_with_their_matches(well: Path, reported: Reported) -> None:
-    page = reported(well)
+def test_pairing_numbers_agree_with_their_matches(well: Path, well_page: Page) -> None:
     for game in ("bargaining", "negotiation", "persuasion"):
         records = [record for record in records_of(well) if record.game == game]
-        rows = page.rows(f"{game}-pairings")
+        rows = well_page.rows(f"{game}-pairings")
         assert len(rows) == 4
         checked = 0
         for row in rows:
@@ -106,10 +105,9 @@ def test_pairing_numbers_agree_with_their_matches(well: Path, reported: Reported
         assert checked > 20
 
 
-def test_player_rows_average_over_rivals(well: Path, reported: Reported) -> None:
-    page = reported(well)
+def test_player_rows_average_over_rivals(well: Path, well_page: Page) -> None:
     records = [record for record in records_of(well) if record.game == "bargaining"]
-    rows = page.rows("bargaining-players")
+    rows = well_page.rows("bargaining-players")
     assert {(row["Player"].text, row["Role"].text) for row in rows} == {
         (label, role) for label in WELL["players"] for role in ("Alice", "Bob")
     }
@@ -122,29 +120,30 @@ def test_player_rows_average_over_rivals(well: Path, reported: Reported) -> None
     assert gained == sorted(gained, reverse=True)  # type: ignore[type-var]
 
 
-def test_published_variants_are_used_and_named_on_demand(well: Path, reported: Reported) -> None:
-    paper, published = reported(well), reported(well, as_published=True)
+def test_published_variants_are_used_and_named_on_demand(
+    well: Path, well_page: Page, reported: Reported
+) -> None:
+    published = reported(well, as_published=True)
 
     def fairness(page: Page) -> list[float | None]:
         return [row["Fairness"].number() for row in page.rows("bargaining-pairings")]
 
-    assert fairness(paper) != fairness(published)
-    assert "A published variant, not used here" in paper.text
+    assert fairness(well_page) != fairness(published)
+    assert "A published variant, not used here" in well_page.text
     assert "The published variant, used here" in published.text
 
 
 def test_numbers_and_metrics_are_explained_and_linked(
-    well: Path, reported: Reported, badly: Path, tmp_path: Path
+    well_page: Page, reported: Reported, badly: Path, tmp_path: Path
 ) -> None:
-    page = reported(well)
-    ids = set(page.attributes("id"))
-    assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= ids
+    ids = set(well_page.attributes("id"))
+    assert {link[1:] for link in well_page.attributes("href") if link.startswith("#")} <= ids
     for name in ("bargaining", "negotiation", "persuasion"):
         game_spec = ct.get_game(name)
         for metric in game_spec.metrics.values():
             assert f"about-{name}-players-{metric.name}" in ids
-            assert metric.meaning in page.text
-    assert field_meanings(ct.get_game("negotiation").rules)["buyer_factor"] in page.text
+            assert metric.meaning in well_page.text
+    assert field_meanings(ct.get_game("negotiation").rules)["buyer_factor"] in well_page.text
 
     page = reported(badly, viewer="http://127.0.0.1:9999")
     for name in ("players", "pairings", "answers"):
@@ -162,9 +161,9 @@ def test_numbers_and_metrics_are_explained_and_linked(
 
 
 def test_methods_and_cells_explain_intervals(
-    well: Path, reported: Reported, tmp_path: Path
+    well_page: Page, reported: Reported, tmp_path: Path
 ) -> None:
-    text = " ".join(reported(well).text.split())
+    text = " ".join(well_page.text.split())
     assert "covers the true mean in 95 %" not in text  # not true of thin data
     assert "Intervals have a nominal coverage of 95 %" in text
     assert "intervals in tables and charts are not adjusted for the number of comparisons" in text
@@ -319,36 +318,32 @@ def test_transcripts_are_sampled_complete_and_inert(
     assert quoted > 3
 
 
-def test_nothing_is_fetched_and_only_own_scripts_run(well: Path, reported: Reported) -> None:
-    page = reported(well)
-    assert page.attributes("src") == []
-    assert page.tags().isdisjoint({"img", "iframe", "link", "object", "embed", "base", "form"})
-    style = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
+def test_nothing_is_fetched_and_only_own_scripts_run(well_page: Page) -> None:
+    assert well_page.attributes("src") == []
+    assert well_page.tags().isdisjoint({"img", "iframe", "link", "object", "embed", "base", "form"})
+    style = re.findall(r"<style>(.*?)</style>", well_page.source, re.DOTALL)
     assert len(style) == 1
     assert not re.search(r"url\(|@import", style[0])
-    for link in page.attributes("href"):
+    for link in well_page.attributes("href"):
         assert link.startswith(("#", "http://127.0.0.1:8642/studies/well"))
     (policy,) = [
         attributes["content"] or ""
-        for tag, attributes in page.elements
+        for tag, attributes in well_page.elements
         if tag == "meta" and "http-equiv" in attributes
     ]
     digests = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in page.running()
+        for script in well_page.running()
     ]
     assert len(digests) == 2
     assert "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests) + ";" in policy
     assert policy.startswith("default-src 'none';")
 
 
-def test_charts_show_table_numbers_and_link_to_their_matches(
-    well: Path, reported: Reported
-) -> None:
-    page = reported(well)
-    assert len(page.charts()) > 30
-    (agreement, *_) = [chart for chart in page.charts() if "<rect" in chart]
-    for row in page.rows("bargaining-pairings"):
+def test_charts_show_table_numbers_and_link_to_their_matches(well_page: Page) -> None:
+    assert len(well_page.charts()) > 30
+    (agreement, *_) = [chart for chart in well_page.charts() if "<rect" in chart]
+    for row in well_page.rows("bargaining-pairings"):
         alice, bob = row["Alice"].text, row["Bob"].text
         names = f"<title>Alice {escape(alice)}, Bob {escape(bob)}\n"
         (mark,) = [part for part in agreement.split("<a ") if names in part]

@@ -142,6 +142,18 @@ def test_bounds_limit_intervals_of_constant_values() -> None:
     assert (known["error"], known["note"], known["low"]) == (0, None, None)
 
 
+def test_limits_of_constant_strata_are_the_largest_possible() -> None:
+    """Compare with random splits of the level among strata, which have separate probabilities."""
+    for strata in ([(6, 0.0), (3, 1.0)], [(2, 0.4), (9, 0.4), (4, -0.1)], [(1, 0.0)] * 4):
+        sizes, means = map(np.array, zip(*strata, strict=True))
+        rows = {"configuration": np.repeat(range(len(sizes)), sizes), "x": np.repeat(means, sizes)}
+        frame = pl.DataFrame(rows).with_row_index("instance")
+        row = strata_of(frame, bounds={"x": (-0.5, 1.5)})
+        splits = np.random.default_rng(4).dirichlet(np.full(len(sizes), 0.5), size=4_000)
+        reach = (1 - 0.05 ** (splits / sizes)) @ (sizes / sizes.sum() * (1.5 - means))
+        assert reach.max() - 1e-9 <= row["high"] - row["mean"] <= reach.max() + 0.05
+
+
 def test_shares_have_wilson_intervals() -> None:
     values = [True] * 27 + [False] * 3
     row = row_of(pl.DataFrame({"x": values, "instance": range(30)}))

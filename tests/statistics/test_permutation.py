@@ -73,8 +73,6 @@ def test_invalid_tests_raise_error() -> None:
 
 
 def test_corrections_agree_with_statsmodels() -> None:
-    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(holm([0.9, 0.8]), [1, 1])
     p = np.random.default_rng(3).random(30) ** 3
     assert_allclose(holm(p), multipletests(p, method="holm")[1])
     assert_allclose(benjamini_hochberg(p), multipletests(p, method="fdr_bh")[1])

@@ -12,12 +12,12 @@ from msgspec import Struct
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics import estimation
 from cheaptalk.profiles.metrics.definitions import ANYTHING
-from cheaptalk.profiles.profiles import FORMAT, LEVEL, MEAN, PAIR, PAIRED, SAME, Profile
+from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.errors import first_line
-from cheaptalk.statistics import holm, mean_intervals
+from cheaptalk.statistics import mean_intervals
 from cheaptalk.text import fixed
 
 OLD_FORMATS = (1,)
@@ -164,7 +164,11 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
     """Return the weaknesses that only one of two profiles found, new ones first.
 
-    ``earlier`` is the data of :meth:`.Profile.as_json`, of the same battery, size and format.
+    Args:
+        earlier: see :meth:`.Profile.as_json`.
+
+    Raises:
+        CheaptalkError: the earlier data are not a profile, or have another battery, size or format.
     """
     weaknesses = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
@@ -206,15 +210,8 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     paired = {key: _pairs(profile, key, rows.get(key)) for key in profile.numbers}
     pairs = {key: frame for key, frame in paired.items() if frame is not None}
     draws = before.draws or bool(profile.seats.filter(player=profile.player)["draws"].any())
-    tested = [key for key in pairs if key not in TIMES] if draws else []
-    level = LEVEL / max(1, len(tested)) if draws else LEVEL
-    p_values = dict(
-        zip(
-            tested,
-            map(float, holm([estimation.sign_flip_p(pairs[key], "change") for key in tested])),
-            strict=True,
-        )
-    )
+    tested = {key: frame for key, frame in pairs.items() if draws and key not in TIMES}
+    p_values, level = estimation.corrected_ps(tested, "change"), LEVEL / max(1, len(tested))
     return [
         _change(profile, key, pair, p_values.get(key), level, chance=draws)
         for key, pair in pairs.items()
@@ -266,7 +263,7 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
             pairs, ["change"], cluster=cluster, strata=cluster[:1], bounds=limits
         )
     row = means.row(0, named=True)
-    return Estimate(*(row[name] for name in MEAN)), row["freedom"]
+    return Estimate.of_mean(row), row["freedom"]
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:
@@ -274,6 +271,6 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
     change, _ = _mean(pairs, ANYTHING, chance=False)
     if abs(change.value or 0) <= SAME:
         return False
-    if change.low is None or change.high is None:
+    if change.ends is None:
         return (change.clusters or 0) > 1
-    return not change.low <= 0 <= change.high
+    return not change.ends[0] <= 0 <= change.ends[1]

@@ -122,13 +122,12 @@ def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
     below limits: 0.1 for the share of changed courses, and 0.05 for the absolute and the signed
     change of earnings.
     """
-    text = summary(profile)
     if profile.mostly_forfeited:
         player = profile.player
         yield Answer(f"{player} forfeited most of its matches; all numbers describe the others.")
-    for sentence in text.sentences:
+    for sentence in summary(profile).sentences:
         yield Answer(sentence)
-    for finding in text.examination.findings:
+    for finding in profile.examination.findings:
         if finding.match is not None:
             played = profile.seats.filter(player=profile.player, match_id=finding.match)
             row, title = played.row(0, named=True), capital(finding.title)
@@ -226,9 +225,8 @@ def _changes(profile: Profile, held: Gated, _: Evidence) -> Iterator[Shown]:
 
 
 def _changed_mark(change: Change) -> Mark:
-    low, high = change.change.low, change.change.high
-    ends = None if low is None or high is None else (low, high)
-    return Mark(change.change.value, change.title, str(change), x_ends=ends, size=6)
+    estimate = change.change
+    return Mark(estimate.value, change.title, str(change), x_ends=estimate.ends, size=6)
 
 
 def _changed_row(change: Change) -> dict[str, Any]:
@@ -326,19 +324,6 @@ def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
             yield _table(profile, theme, numbers)
 
 
-SENTENCES: dict[str, str] = {
-    "earned": "It earns {} of the attainable payoff",
-    "left": "It reaches an agreement in {} of the matches",
-    "fair": "The other players earn {} of their attainable payoff",
-    "regret": "The best baseline earns {} more in its seat",
-    "mistakes": "It makes {} mistakes per match, against any opponent",
-    "exploited": "The best response among the baselines gains {} over their equilibrium",
-    "truthful": "A share of {} of its checkable statements is true",
-    "discreet": "It names its secret in {} of the matches",
-    "steady": "Its first demands in two presentations of a decision differ by {}",
-    "reliable": "A share of {} of its answers is valid at the first try",
-}
-"""Sentences about the first metric of each theme."""
 OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
@@ -362,12 +347,13 @@ def _sentence(profile: Profile, theme: str, numbers: list[Number]) -> str:
 
 def _first(profile: Profile, theme: str, numbers: list[Number]) -> str:
     if theme == "words":
-        findings = summary(profile).examination.findings
+        findings = profile.examination.findings
         titles = [finding.title for finding in findings if finding.key in profile.numbers]
         effects = ", ".join(titles) or "no effect was found"
         return f"Messages and {profile.player}: {effects}"
     scope = f", {numbers[0].of.scope}" if numbers[0].of.scope else ""
-    sentence = f"{SENTENCES[theme].format(fixed(numbers[0].own.value or 0, DECIMALS))}{scope}"
+    value = fixed(numbers[0].own.value or 0, DECIMALS)
+    sentence = f"{numbers[0].of.sentence.format(value)}{scope}"
     if profile.mostly_forfeited and theme != "reliable":
         return f"{sentence}{interval_text(numbers[0])}{OF_THE_REST}"
     return f"{sentence}{_compared(numbers[0])}"
@@ -439,10 +425,9 @@ def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
 
 def _mark(profile: Profile, number: Number) -> Mark:
     estimate = number.own
-    ends = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
     sentence = f"{number.of.title}: {fixed(estimate.value or 0, DECIMALS)}{_compared(number)}"
-    text = f"{profile.player}\n{sentence}"
-    return Mark(estimate.value, _line(number), text, _lead(profile, number), x_ends=ends, size=6)
+    text, lead = f"{profile.player}\n{sentence}", _lead(profile, number)
+    return Mark(estimate.value, _line(number), text, lead, x_ends=estimate.ends, size=6)
 
 
 def _lead(profile: Profile, number: Number) -> Lead | None:

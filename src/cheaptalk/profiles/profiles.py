@@ -25,7 +25,6 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics import holm
 
 FORMAT = 2
 """The format of a profile's file; format 1 had no columns ``way`` and ``repeat``."""
@@ -41,8 +40,6 @@ LEVEL = 0.05
 """The significance level."""
 ENDS = {"value": "value", "low": "low", "high": "high"}
 ESTIMATE = {**ENDS, "error": "error", "matches": "n", "instances": "clusters", "wanted": "wanted"}
-MEAN = ("mean", "low", "high", "error", "n", "clusters", "wanted")
-"""The columns of :func:`.mean_intervals` that are the fields of an estimate."""
 SEAT = ("configuration", "seat")
 PAIR = ("configuration", "instance", "seat", "other", "way", "repeat")
 """Columns that identify a match of a profile, and the corresponding match in another profile."""
@@ -82,11 +79,6 @@ class Number(NamedTuple):
     def detectable(self) -> float | None:
         """The smallest effect on the metric that this battery size detects with 80 % power."""
         return detectable(self)
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether a difference between paired matches is significant at the profile's 5 % level."""
-        return self.p is not None and self.p <= LEVEL
 
     def as_json(self) -> dict[str, Any]:
         """Return the metric and its estimates as plain data."""
@@ -315,13 +307,12 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
     """Add p-values to metrics that are differences between paired matches."""
-    chances = {
-        key: estimation.sign_flip_p(number.of.values.filter(player=player), "value")
+    twins = {
+        key: number.of.values.filter(player=player)
         for key, number in numbers.items()
         if number.of.twins
     }
-    corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
-    first = LEVEL / max(1, len(chances))
+    corrected, first = estimation.corrected_ps(twins, "value"), LEVEL / max(1, len(twins))
     return {
         key: number._replace(p=corrected[key], level=first) if key in corrected else number
         for key, number in numbers.items()
@@ -371,10 +362,7 @@ def _number(
     means = mean(values, "value", ["player"], bounds=quantity.bounds)
     minimum, maximum = quantity.bounds
     means = means.with_columns(pl.col("low", "high").clip(minimum, maximum))
-    estimates = {
-        row["player"]: Estimate(*(row[column] for column in MEAN))
-        for row in means.iter_rows(named=True)
-    }
+    estimates = {row["player"]: Estimate.of_mean(row) for row in means.iter_rows(named=True)}
     if quantity.fitted:
         estimates = {name: _nonnegative(item) for name, item in estimates.items()}
     estimate = estimates.pop(player)

@@ -134,7 +134,7 @@ def failed_matches(
             yield FailedMatch(
                 match=record.id,
                 reason=cause(reason),
-                own=call is None or call[1] == seat or _seat_of(record, call[1]) == seat,
+                own=call is None or call[1] == seat or record.seat_of(call[1]) == seat,
                 game=record.game,
                 other=next((name for role, name in labels.items() if role != seat), label),
                 way=_anew(record, battery, styled, None)[0],
@@ -195,7 +195,7 @@ def _results(record: MatchRecord, result: Result | None, seat: str, other: str) 
         return [None, None, None, False, forfeited, *[None] * 4, 0, 0, None, None, None]
     spec, first = get_game(record.game), next(iter(result.given()), None)
     spoken = spec.assessment.statements(result)
-    truths = [item.true for item in spoken if _seat_of(record, item.actor) == seat]
+    truths = [item.true for item in spoken if record.seat_of(item.actor) == seat]
     mistakes, revealed = spec.assessment.mistakes(result, seat), leaks(result, seat)
     efficiency, agreed = (
         None if (metric := spec.metrics.get(name)) is None else metric.of(result)
@@ -239,7 +239,3 @@ def draws(record: MatchRecord) -> bool:
     random draws of scripts.
     """
     return any("model" in seat["spec"] for seat in record.seats.values())
-
-
-def _seat_of(record: MatchRecord, seat: str) -> str:
-    return next(actor.seat for actor in record.rules.actors if actor.name == seat)

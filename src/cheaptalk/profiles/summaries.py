@@ -9,8 +9,6 @@ import polars as pl
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.weaknesses import messages
 from cheaptalk.profiles.weaknesses.examine import LEVEL
-from cheaptalk.profiles.weaknesses.manipulations import Conditions, conditions, manipulations
-from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
 from cheaptalk.text import FEW_MARK, fixed
@@ -29,7 +27,6 @@ class Summary(NamedTuple):
         metrics: a line per main metric, with the range of the baselines.
     """
 
-    examination: Examination
     findings: list[str]
     scope: list[str]
     next: str
@@ -43,16 +40,15 @@ class Summary(NamedTuple):
 
 def summary(profile: Profile) -> Summary:
     """Return the summary of a profile."""
-    examined = profile.examination
-    player, findings = profile.player, examined.findings
-    sentences = [f"{player} {finding.title}: {finding.sentence}." for finding in findings]
+    findings = [
+        f"{profile.player} {finding.title}: {finding.sentence}."
+        for finding in profile.examination.findings
+    ]
     metrics = [
         f"{number.of.label}: {number_text(number)}{baselines(number)}"
         for number in main_numbers(profile)
     ]
-    return Summary(
-        examined, sentences, [*_scope(profile, examined)], _next(profile, examined), metrics
-    )
+    return Summary(findings, [*_scope(profile)], _next(profile), metrics)
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:
@@ -93,7 +89,8 @@ def baselines(number: Number) -> str:
     return f"; baselines {fixed(min(values), DECIMALS)} to {fixed(max(values), DECIMALS)}"
 
 
-def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
+def _scope(profile: Profile) -> Iterator[str]:
+    examined = profile.examination
     tested = counted(len(examined.tested), "weakness")
     if not examined.findings:
         yield f"None of the {tested} tested was found in {profile.player}."
@@ -110,23 +107,21 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
         yield f"{profile.repeated}."
     if unread := sum(weakness.unread for weakness in examined.weaknesses):
         yield f"{counted(unread, 'statement')} could not be read; a judge can rate them."
-    small = _smallest(profile, examined, 1)
-    if small:
+    if small := _smallest(profile, 1):
         yield f"The smallest effects that size {profile.size} can find: {small}."
-    yield from _manipulations(profile, examined)
+    yield from _manipulations(profile)
 
 
-def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
+def _manipulations(profile: Profile) -> Iterator[str]:
     """Yield sentences on manipulations that are undetectable or close to significance."""
-    level = _level(examined)
-    if hidden := messages.hidden_games(_controls(profile, examined), level):
+    if hidden := messages.hidden_games(_controls(profile), _level(profile)):
         games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
         limit = "This size cannot find a manipulation that works in only one of these games"
         yield f"{limit}: {games}."
-    tested = {f"words.{name}" for name in manipulations(profile.battery)}
+    tested = {f"words.{name}" for name in messages.manipulations(profile.battery)}
     missed = [
         (weakness.p, weakness)
-        for weakness in examined.tested
+        for weakness in profile.examination.tested
         if weakness.key in tested and not weakness.found and weakness.p is not None
     ]
     p, closest = min(missed, key=itemgetter(0), default=(1.0, None))
@@ -140,30 +135,30 @@ def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
         )
 
 
-def _level(examined: Examination) -> float:
+def _level(profile: Profile) -> float:
     """Return the significance level of the first step of Holm's procedure."""
-    return LEVEL / max(1, len(examined.tested))
+    return LEVEL / max(1, len(profile.examination.tested))
 
 
-def _played(profile: Profile) -> Conditions:
-    return conditions(profile.seats.filter(player=profile.player), profile.battery)
+def _played(profile: Profile) -> messages.Conditions:
+    return messages.conditions(profile.seats.filter(player=profile.player), profile.battery)
 
 
-def _controls(profile: Profile, examined: Examination) -> messages.Controls:
-    keys = {finding.key for finding in examined.findings}
+def _controls(profile: Profile) -> messages.Controls:
+    keys = {finding.key for finding in profile.examination.findings}
     return messages.controls_of(_played(profile), profile.battery, keys)
 
 
-def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
+def _least_manipulation(profile: Profile, times: int) -> str:
     """Describe the smallest manipulation that tests with ``times`` as many instances detect."""
-    instances = _controls(profile, examined) * times
+    instances = _controls(profile) * times
     if not instances:
         return ""
     rows = _played(profile).rows.filter(pl.col("condition").is_in(profile.battery.repeats))
     changed = times * int(rows["changed"].sum())
     share = f"{changed} of {times * rows.height}" if changed else "none"
     repeats_text = f"identical repeats change {share}"
-    minimum = messages.least_changes(instances, _level(examined))
+    minimum = messages.least_changes(instances, _level(profile))
     if minimum is None:
         return (
             f"no manipulation that changes only moves, because {repeats_text} (manipulations that "
@@ -172,19 +167,18 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
     return f"a manipulation that changes {minimum} of {len(instances)} matches, if {repeats_text}"
 
 
-def _smallest(profile: Profile, examined: Examination, times: int) -> str:
+def _smallest(profile: Profile, times: int) -> str:
     """Describe the smallest effects that tests with ``times`` as many instances detect."""
-    level = _level(examined)
-    parts = [text for text in [_least_manipulation(profile, examined, times)] if text]
-    rates = [weakness for weakness in examined.tested if weakness.hits is not None]
+    parts = [text for text in [_least_manipulation(profile, times)] if text]
+    rates = [weakness for weakness in profile.examination.tested if weakness.hits is not None]
     for rarest in sorted(rates, key=lambda rate: rate.tested)[:1]:
         chances = rarest.tested * times
-        if (hits := rarest.least(chances, level)) is not None:
+        if (hits := rarest.least(chances, _level(profile))) is not None:
             parts.append(f"a player that {rarest.title} ({hits} of {chances} {rarest.unit})")
     return ", and ".join(parts)
 
 
-def _next(profile: Profile, examined: Examination) -> str:
+def _next(profile: Profile) -> str:
     """Return a sentence on the next larger size; empty if there is none or matches are unplayed."""
     size = next(iter(profile.battery.larger(profile.size)), None)
     if size is None or profile.unplayed:
@@ -194,5 +188,5 @@ def _next(profile: Profile, examined: Examination) -> str:
     answers, dollars = int(rows["answers"].sum()), float(rows["dollars"].sum())
     cost = f" and about {money((times - 1) * dollars)}" if dollars else ""
     sentence = f"--size {size} adds about {round((times - 1) * answers, -2):,.0f} answers{cost}"
-    finds = _smallest(profile, examined, times)
+    finds = _smallest(profile, times)
     return f"{sentence}, and can find {finds}." if finds else f"{sentence}."

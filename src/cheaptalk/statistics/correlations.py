@@ -85,6 +85,7 @@ def correlation(
     Args:
         x: a column of numbers; rows without both values are ignored.
         method: ``pearson`` (linear), ``spearman`` (ranks) or ``kendall`` (tau-b).
+        interval: ``bootstrap`` or ``fisher``.
         cluster: as in :func:`.bootstrap`.
         draws: as in :func:`.bootstrap`.
         seed: as in :func:`.bootstrap`.

@@ -83,7 +83,12 @@ def difference_limits(
 ) -> tuple[float, float] | tuple[None, None]:
     """Return a difference's confidence interval; (None, None) if its error is unknown or 0.
 
-    The bounds of the difference are ignored if the observed difference violates them.
+    Args:
+        error: the standard error, with ``freedom`` degrees of freedom.
+        level: the confidence level, in (0, 1).
+        bounds: the smallest and the largest possible difference; ignored if the observed difference
+            violates them.
+        skew: the skewness of the difference; see :func:`.mean_intervals`.
     """
     if not error or not is_testable(freedom):
         return None, None
@@ -193,42 +198,38 @@ def _mean_bounds(frame: pl.DataFrame, bounds: Bounds | BoundsColumns) -> Iterato
             yield float(frame[end].cast(pl.Float64).to_numpy().mean())
 
 
+POWER = 0.8
+"""The probability of detecting all differences after the growth of the sample."""
 DRAWS = 3_000
 """Monte Carlo draws for the power, which give a standard error of 0.7 percentage points."""
 SMALLEST, LARGEST = 0.05, 1e6
 """The minimum and maximum growth factor."""
 
 
-def correlations_of(deviations: FloatArray) -> FloatArray:
-    """Return the correlations between rows with mean 0; those with a row of zeros are 0."""
-    norms = np.sqrt((deviations**2).sum(axis=1))
-    norms = np.where(norms > 0, norms, np.inf)
-    correlation: FloatArray = deviations @ deviations.T / np.outer(norms, norms)
-    np.fill_diagonal(correlation, 1.0)
-    return correlation
-
-
 def growth_for_power(
-    sizes: ArrayLike,
-    errors: ArrayLike,
-    freedom: float,
-    correlation: ArrayLike,
-    *,
-    tail: float,
-    power: float = 0.8,
+    sizes: ArrayLike, errors: ArrayLike, freedom: float, deviations: ArrayLike, tail: float
 ) -> float | None:
-    """Return the factor by which the sample must grow to detect all differences; None if too large.
+    """Return the factor by which the sample must grow to detect all differences.
 
-    A difference is detected if it exceeds t standard errors, with t the quantile of Student's t at
+    It is infinite if no feasible number suffices, and None if a difference is not positive. A
+    difference is detected if it exceeds t standard errors, with t the quantile of Student's t at
     1 - ``tail``; the degrees of freedom grow with the observations. The joint power is that of a
-    multivariate noncentral t distribution with the given correlation, estimated from the same draws
-    for every growth.
+    multivariate noncentral t distribution, estimated from the same draws for every growth.
+
+    Args:
+        deviations: the deviations of each difference from its mean, shape (differences,
+            observations), which determine the correlations.
     """
     shifts = np.asarray(sizes, dtype=np.float64) / np.asarray(errors, dtype=np.float64)
     if not (shifts > 0).all():
         return None
+    rows = np.asarray(deviations, dtype=np.float64)
+    norms = np.sqrt((rows**2).sum(axis=1))
+    norms = np.where(norms > 0, norms, np.inf)
+    correlation = rows @ rows.T / np.outer(norms, norms)
+    np.fill_diagonal(correlation, 1.0)
     generator = np.random.default_rng(0)
-    values, vectors = np.linalg.eigh(np.asarray(correlation, dtype=np.float64))
+    values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     normal = generator.normal(size=(DRAWS, len(shifts))) @ root.T
     scale = generator.normal(size=DRAWS)
@@ -242,9 +243,9 @@ def growth_for_power(
         return float((exceeds > quantile * spread[:, None]).all(axis=1).mean())
 
     low, high = np.log(SMALLEST), np.log(LARGEST)
-    if power_at(LARGEST) < power:
-        return None
+    if power_at(LARGEST) < POWER:
+        return math.inf
     for _ in range(24):
         middle = (low + high) / 2
-        low, high = (low, middle) if power_at(float(np.exp(middle))) >= power else (middle, high)
+        low, high = (low, middle) if power_at(float(np.exp(middle))) >= POWER else (middle, high)
     return float(np.exp(high))

@@ -121,7 +121,9 @@ def mean_intervals(
     no row.
 
     Args:
+        values: the columns to average, with one row per match.
         by: the columns whose combinations define the cells; if empty, all rows form one cell.
+        cluster: the columns that identify clusters.
         strata: the cluster columns that identify strata; empty for no strata. The default is the
             configuration, if it is among the cluster columns.
         level: the confidence level, in (0, 1).
@@ -156,7 +158,7 @@ def mean_intervals(
     all_bounds = bounds or {}
     ends = [end for name in values for end in all_bounds.get(name, ()) if isinstance(end, str)]
     demand_numbers(frame, ends, "bound means by")
-    design = _Design.of(frame, by, cluster, strata)
+    design = [_codes(frame, [*by, *keys]) for keys in ((), strata, cluster)]
     listed = frame[people].to_numpy() if people in frame.columns else None
     parts = []
     for name in values:
@@ -177,20 +179,6 @@ def mean_intervals(
         pl.String,
     )
     return pl.DataFrame([*keys, metric, *_columns(cells, level)])
-
-
-class _Design(NamedTuple):
-    """The number of each row's cell, of its stratum within the cell, and of its cluster."""
-
-    cell: Codes
-    stratum: Codes
-    cluster: Codes
-
-    @classmethod
-    def of(
-        cls, frame: pl.DataFrame, by: Sequence[str], cluster: Sequence[str], strata: Sequence[str]
-    ) -> "_Design":
-        return cls(*(_codes(frame, [*by, *keys]) for keys in ((), strata, cluster)))
 
 
 def _codes(frame: pl.DataFrame, keys: Sequence[str]) -> Codes:
@@ -240,7 +228,7 @@ def _wider(end: Numbers | float, sign: int) -> Numbers:
 
 
 def _cells(
-    design: _Design,
+    design: Sequence[Codes],
     rows: NDArray[np.bool_],
     values: Numbers,
     limits: Sequence[Numbers | float],
@@ -250,15 +238,17 @@ def _cells(
     """Return the moments of each cell's values, in the order in which cells first appear.
 
     Args:
+        design: the number of each row's cell, of its stratum within the cell, and of its cluster.
         rows: the rows with a value.
         values: these values.
         limits: the lower and the upper bound of all values, or of each value.
         listed: the participants of each row of the frame.
     """
-    cell, cell_at = _renumbered(design.cell[rows])
-    cluster, cluster_at = _renumbered(design.cluster[rows])
+    cells, strata, clusters = (codes[rows] for codes in design)
+    cell, cell_at = _renumbered(cells)
+    cluster, cluster_at = _renumbered(clusters)
     of_cluster = cell[cluster_at]
-    part, part_at = _renumbered(_merged(design.stratum[rows][cluster_at], of_cluster))
+    part, part_at = _renumbered(_merged(strata[cluster_at], of_cluster))
     stratum, of_part, size = part[cluster], of_cluster[part_at], len(cell_at)
     counts = _sums(cell, None, size)
     ends = [
@@ -269,28 +259,18 @@ def _cells(
     centre = _exact_means(values, stratum, len(part_at))
     off, sizes = _deviations(values - centre[stratum], values, cluster, len(cluster_at))
     off /= counts[of_cluster]
-    clusters, moments = (
-        _sums(part, None, len(part_at)),
-        [_sums(part, off**k, len(part_at)) for k in (2, 3)],
-    )
+    number = _sums(part, None, len(part_at))
+    squares, cubes = (_sums(part, off**k, len(part_at)) for k in (2, 3))
     freedom = freedom_of_sizes(sizes, part, len(part_at))
-    variance = np.where(clusters > 1, clusters / np.maximum(clusters - 1, 1) * moments[0], 0.0)
-    fourths = np.divide(variance**2, freedom, out=np.zeros(len(freedom)), where=clusters > 1)
-    total = {
-        name: _sums(of_part, column, size)
-        for name, column in {
-            "clusters": clusters,
-            "strata": None,
-            "variance": variance,
-            "squares": moments[0],
-            "cubes": moments[1],
-            "fourths": fourths,
-        }.items()
-    }
+    variance = np.where(number > 1, number / np.maximum(number - 1, 1) * squares, 0.0)
+    fourths = np.divide(variance**2, freedom, out=np.zeros(len(freedom)), where=number > 1)
+    columns = {"clusters": number, "strata": None, "variance": variance, "squares": squares}
+    columns |= {"cubes": cubes, "fourths": fourths}
+    total = {name: _sums(of_part, column, size) for name, column in columns.items()}
     still = total["variance"][of_part] == 0
     share = _sums(stratum, None, len(part_at)) / counts[of_part]
     reach = [
-        _unseen(share * np.abs(centre - end.of_part), clusters, of_part, still, size, level)
+        _unseen(share * np.abs(centre - end.of_part), number, of_part, still, size, level)
         for end in ends
     ]
     total["freedom"] = np.divide(

@@ -116,6 +116,7 @@ class PairwiseTests(Tabular):
         frame: one row per pair: ``first``, ``second``, ``n_first``, ``n_second``, ``difference``,
             ``p``, ``p_holm`` and ``p_bh`` (corrected for the number of rows), and ``test`` (the
             name of the test).
+        notes: the pairs that cannot be compared, with the reasons.
     """
 
     value: str
@@ -143,6 +144,8 @@ def pairwise_tests(
 
     Args:
         value: a column of numbers; rows without a value are ignored.
+        by: the column that identifies the groups.
+        paired: whether groups share clusters, so that values are compared within them.
         cluster: the columns that identify clusters; if empty, each row is a cluster.
 
     Raises:

@@ -1,6 +1,5 @@
 """Ranks of groups by their means, with ranges of ranks that the data support."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,7 +21,6 @@ from cheaptalk.statistics.columns import (
 )
 from cheaptalk.statistics.differences import (
     LEAST_FREEDOM,
-    correlations_of,
     growth_for_power,
     wider_quantiles,
 )
@@ -122,8 +120,10 @@ def rank_ranges(
 
     Args:
         value: a column of numbers; rows without a value are ignored.
+        by: the column that identifies the groups.
         cluster: as in :func:`.bootstrap`.
         strata: as in :func:`.bootstrap`.
+        highest: whether the highest mean is best, not the lowest.
         draws: as in :func:`.bootstrap`.
         seed: as in :func:`.bootstrap`.
         level: the confidence level, in (0, 1).
@@ -369,15 +369,10 @@ def _growth(
     leads: Sequence[Lead], errors: FloatArray, parts: _Parts, tail: float, leader: int
 ) -> float | None:
     unknown = any(lead.low is None and not lead.sure for lead in leads)
-    if unknown or all(lead.sure for lead in leads) or min(lead.size for lead in leads) <= 0:
+    if unknown or all(lead.sure for lead in leads):
         return None
     others = np.flatnonzero((np.arange(len(errors)) != leader) & (errors > 0))
     differences = (parts.deviations[:, [leader]] - parts.deviations[:, others]).T
-    growth = growth_for_power(
-        [lead.size for lead in leads if not lead.constant],
-        errors[others],
-        min(lead.freedom for lead in leads if not lead.constant),
-        correlations_of(differences),
-        tail=tail,
-    )
-    return math.inf if growth is None else growth
+    varied = [lead for lead in leads if not lead.constant]
+    sizes, freedom = [lead.size for lead in varied], min(lead.freedom for lead in varied)
+    return growth_for_power(sizes, errors[others], freedom, differences, tail)

@@ -53,6 +53,8 @@ class Regression(Tabular):
         clusters: the number of clusters; None if errors are not clustered.
         r2: the share of the outcome's variance that the factors explain, in [0, 1]; None if the
             outcome is constant.
+        method: the name of the error estimator.
+        notes: warnings about omitted rows and factors, and about unreliable errors.
     """
 
     outcome: str
@@ -194,6 +196,7 @@ def ols(
             composites.
         reference: the reference level of each factor, a value of the column; for a composite, a
             value for each column, in order, or the level's text.
+        composites: the columns of each composite factor.
         errors: ``cluster`` for rows correlated within clusters (CR1 and t with G - 1 degrees of
             freedom; if a level or a reference is in fewer than 20 clusters, CR2 and t with
             Satterthwaite's degrees of freedom); ``HC3`` for independent rows of any variance, or

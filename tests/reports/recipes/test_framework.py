@@ -20,7 +20,7 @@ from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from tests.conftest import Command
 from tests.pages import Page
-from tests.reports.browser import Tab, browse
+from tests.reports.browser import Tab
 
 NUMBERS = pl.DataFrame(
     {
@@ -184,12 +184,12 @@ def test_played_table_counts_answers_messages_and_words(well: Path) -> None:
         assert (answers, words) == (game_row["answers"], game_row["words"])
 
 
-def test_too_few_draws_and_unknown_recipes_are_rejected(well: Path) -> None:
-    with ct.Store.open(well) as store:
-        with pytest.raises(ValueError, match="at least 100, not 5"):
-            findings(store, "well", RECIPE, draws=5)
-        with pytest.raises(ct.CheaptalkError, match=r'no recipe "metagames" .did you mean'):
-            findings(store, "well", "metagames")
+def test_too_few_draws_are_rejected(well: Path) -> None:
+    with (
+        ct.Store.open(well) as store,
+        pytest.raises(ValueError, match="at least 100, not 5"),
+    ):
+        findings(store, "well", RECIPE, draws=5)
 
 
 def test_tables_are_written_as_csv_and_latex(
@@ -253,7 +253,7 @@ def test_wrong_recipe_is_reported_and_nothing_is_written(
 ) -> None:
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee")
     assert done.status == 2
-    assert 'no recipe "gleee"' in done.err
+    assert 'no recipe "gleee" (did you mean "glee"?)' in done.said
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips")
     assert done.status == 2
     assert "well has no data for the recipe chips: " in done.said
@@ -278,56 +278,50 @@ def test_charts_are_written_as_svg_and_pdf(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.browser
-def test_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
-    async def visit(tab: Tab) -> None:
-        await tab.visit(page.as_uri(), width=375)
-        await tab.until("document.querySelector('.plot svg') !== null")
-        assert await tab.run("document.documentElement.scrollWidth") == 375
-        await tab.run(
-            "{ window.saved = []; URL.createObjectURL = (blob) => {"
-            " blob.text().then((text) => saved.push(text)); return '#'; } }"
-        )
-        table = "document.querySelector('[data-name=gains]')"
-        await tab.run(f"{table}.querySelector('.csv').click()")
-        await tab.until("saved.length === 1")
-        head, first, *_ = (await tab.run("saved[0]")).removeprefix("\ufeff").split("\r\n")
-        assert head == "Player,Gain mean,Gain low,Gain high,Gain error,Gain n"
-        assert first == "a_b,0.25,0.125,0.5,,3"
-        await tab.run(f"{table}.querySelector('.latex').click()")
-        await tab.until("saved.length === 2")
-        latex = await tab.run("saved[1]")
-        assert r"\caption{Gains \& losses}" in latex
-        assert r"a\_b & 0.25 [0.12, 0.50]$^\dagger$ \\" in latex
-        assert r"50\% & -1,234.50 (2.00) \\" in latex
-        await tab.run(f"{table}.querySelector('tbody a').focus()")
-        await tab.press("Enter")
-        reader = "document.getElementById('reader')"
-        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
-        assert "luck" in await tab.run(f"{reader}.querySelector('h2').textContent")
-        await tab.press("Escape")
-        await tab.until(f"!{reader}.open")
-        await tab.run(f"{table}.querySelector('tbody td.number').click()")
-        await tab.until(f"{reader}.open")  # a number links where its row's name does
-        assert tab.complaints == []
-        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
-
-    browse(tmp_path / "profile", visit)
+async def test_browser_draws_exports_and_drills_down(page: Path, tab: Tab) -> None:
+    await tab.visit(page.as_uri(), width=375)
+    await tab.until("document.querySelector('.plot svg') !== null")
+    assert await tab.run("document.documentElement.scrollWidth") == 375
+    await tab.run(
+        "{ window.saved = []; URL.createObjectURL = (blob) => {"
+        " blob.text().then((text) => saved.push(text)); return '#'; } }"
+    )
+    table = "document.querySelector('[data-name=gains]')"
+    await tab.run(f"{table}.querySelector('.csv').click()")
+    await tab.until("saved.length === 1")
+    head, first, *_ = (await tab.run("saved[0]")).removeprefix("\ufeff").split("\r\n")
+    assert head == "Player,Gain mean,Gain low,Gain high,Gain error,Gain n"
+    assert first == "a_b,0.25,0.125,0.5,,3"
+    await tab.run(f"{table}.querySelector('.latex').click()")
+    await tab.until("saved.length === 2")
+    latex = await tab.run("saved[1]")
+    assert r"\caption{Gains \& losses}" in latex
+    assert r"a\_b & 0.25 [0.12, 0.50]$^\dagger$ \\" in latex
+    assert r"50\% & -1,234.50 (2.00) \\" in latex
+    await tab.run(f"{table}.querySelector('tbody a').focus()")
+    await tab.press("Enter")
+    reader = "document.getElementById('reader')"
+    await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
+    assert "luck" in await tab.run(f"{reader}.querySelector('h2').textContent")
+    await tab.press("Escape")
+    await tab.until(f"!{reader}.open")
+    await tab.run(f"{table}.querySelector('tbody td.number').click()")
+    await tab.until(f"{reader}.open")  # a number links where its row's name does
+    assert tab.complaints == []
+    assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
 
 
 @pytest.mark.browser
-def test_charts_are_saved_as_png_and_svg(page: Path, tmp_path: Path) -> None:
-    async def visit(tab: Tab) -> None:
-        await tab.visit(page.as_uri())
-        await tab.until("document.querySelector('.plot svg') !== null")
-        await tab.run(
-            "{ window.links = []; HTMLAnchorElement.prototype.click = function () {"
-            " links.push([this.download, this.href]); } }"
-        )
-        await tab.run("document.querySelectorAll('.save button').forEach((one) => one.click())")
-        await tab.until("links.length === 2")
-        links = dict(await tab.run("links"))
-        assert sorted(links) == ["bars-Bars.png", "bars-Bars.svg"]
-        assert links["bars-Bars.png"].startswith("data:image/png;base64,iVBOR")
-        assert tab.complaints == []
-
-    browse(tmp_path / "profile", visit)
+async def test_charts_are_saved_as_png_and_svg(page: Path, tab: Tab) -> None:
+    await tab.visit(page.as_uri())
+    await tab.until("document.querySelector('.plot svg') !== null")
+    await tab.run(
+        "{ window.links = []; HTMLAnchorElement.prototype.click = function () {"
+        " links.push([this.download, this.href]); } }"
+    )
+    await tab.run("document.querySelectorAll('.save button').forEach((one) => one.click())")
+    await tab.until("links.length === 2")
+    links = dict(await tab.run("links"))
+    assert sorted(links) == ["bars-Bars.png", "bars-Bars.svg"]
+    assert links["bars-Bars.png"].startswith("data:image/png;base64,iVBOR")
+    assert tab.complaints == []

@@ -15,7 +15,7 @@ from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSI
 from cheaptalk.games.item_bargaining.rules import FIRST, SEATS
 from cheaptalk.papers.printed import paper_table, position, selected_labels
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.metagame.behaviour_figures import instance_histogram, radar_panel
+from cheaptalk.reports.metagame.figures import instance_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, NoData, Shown

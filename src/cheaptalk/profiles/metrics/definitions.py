@@ -10,12 +10,7 @@ from cheaptalk.games.manners import manners
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.exploitability import exploitation
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
-from cheaptalk.profiles.weaknesses.manipulations import (
-    SECRETS,
-    conditions,
-    manipulations,
-    secret_parts,
-)
+from cheaptalk.profiles.weaknesses.messages import SECRETS, conditions, manipulations, secret_parts
 from cheaptalk.rules.bounds import COUNT, SHARE, Bounds
 from cheaptalk.yaml_files import read_yaml
 
@@ -75,6 +70,7 @@ class Quantity(NamedTuple):
         fitted: whether a value depends on a choice from other matches. Equal values then do not
             imply a small spread.
         scope: the included matches, such as "against the baselines"; empty for all matches.
+        sentence: a sentence with a place for the player's value.
     """
 
     key: str
@@ -88,11 +84,13 @@ class Quantity(NamedTuple):
     twins: bool = False
     fitted: bool = False
     scope: str = ""
+    sentence: str = ""
 
     @classmethod
     def of(cls, key: str, values: pl.DataFrame) -> "Quantity":
         """Return a metric that is defined in ``metrics.yaml``."""
-        fields = {"good": "", "bounds": "share", **METRICS[key]}
+        fields: dict[str, Any] = {"good": "", "bounds": "share", **METRICS[key]}
+        fields.setdefault("sentence", f"{fields['title']}: {{}}")
         return cls(key, **fields | {"values": values, "bounds": BOUNDS[fields["bounds"]]})
 
     def variant(self, name: str, title: str, condition: pl.Expr, **changes: Any) -> "Quantity":

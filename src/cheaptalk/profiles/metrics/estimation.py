@@ -1,6 +1,6 @@
 """Means of a metric's values with intervals, and the smallest effects that a design detects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr
 
 from cheaptalk.rules.bounds import SLACK, Bounds
-from cheaptalk.statistics import mean_intervals, permutation_test
+from cheaptalk.statistics import holm, mean_intervals, permutation_test
 from cheaptalk.statistics.differences import difference_limits
 from cheaptalk.statistics.limits import t_quantile
 
@@ -72,6 +72,12 @@ def sign_flip_p(frame: pl.DataFrame, column: str) -> float:
     sums = clusters[column].sort().to_numpy()
     moved = sums[np.abs(sums) > SLACK]
     return permutation_test(moved, 0 * moved, paired=True).p if len(moved) else 1.0
+
+
+def corrected_ps(frames: Mapping[str, pl.DataFrame], column: str) -> dict[str, float]:
+    """Return the p-values of mean differences by key, with Holm's correction for all of them."""
+    ps = holm([sign_flip_p(frame, column) for frame in frames.values()])
+    return dict(zip(frames, map(float, ps), strict=True))
 
 
 @lru_cache(maxsize=4_096)

@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.weaknesses import exchangeability as tests
-from cheaptalk.profiles.weaknesses.manipulations import SECRETS
+from cheaptalk.profiles.weaknesses.messages import SECRETS
 from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, share_estimate
 from cheaptalk.rules import game_title
 from cheaptalk.rules.assessment import LIES
@@ -123,7 +123,7 @@ def _sentence(rate: Rate, main: GameCount, counts: list[GameCount]) -> str:
     shows = [count for count in counts if count.hits]
     if main.game or len(counts) == 1 == len(shows):
         sentence += f", in {game_title(main.game or counts[0].game)}"
-    if share.low is not None and share.high is not None:
-        sentence += f" (95 % interval {100 * share.low:.0f} to {100 * share.high:.0f} %)"
+    if share.percent.ends is not None:
+        sentence += " (95 % interval {:.0f} to {:.0f} %)".format(*share.percent.ends)
     others = ", ".join(str(count) for count in counts if count.game != main.game)
     return f"{sentence}; {others}" if shows and len(counts) > 1 else sentence

@@ -63,9 +63,7 @@ class Weakness(NamedTuple):
         """Whether the intervals of all three effects of a manipulation are within their limits."""
         for kind, limit in ROBUST.items():
             effect: Estimate | None = getattr(self, kind)
-            if effect is None or effect.low is None or effect.high is None:
-                return False
-            if max(abs(effect.low), abs(effect.high)) > limit:
+            if effect is None or effect.ends is None or max(map(abs, effect.ends)) > limit:
                 return False
         return True
 
@@ -137,12 +135,10 @@ def estimate_of(values: Sequence[float], minimum: float = -1.0, maximum: float =
 def unsigned(estimate: Estimate) -> Estimate:
     """Return an estimate of the absolute value of an estimated quantity."""
     value = abs(estimate.value or 0)
-    if estimate.low is None or estimate.high is None:
+    if estimate.ends is None:
         return estimate._replace(value=value)
-    ends = sorted((abs(estimate.low), abs(estimate.high)))
-    return estimate._replace(
-        value=value, low=0.0 if estimate.low <= 0 <= estimate.high else ends[0], high=ends[1]
-    )
+    low, high = sorted(map(abs, estimate.ends))
+    return estimate._replace(value=value, low=low if excludes_zero(estimate) else 0.0, high=high)
 
 
 def negative(estimate: Estimate) -> Estimate:
@@ -153,9 +149,9 @@ def negative(estimate: Estimate) -> Estimate:
 
 def excludes_zero(estimate: Estimate) -> bool:
     """Return whether an interval excludes 0 or, without one, all values are equal and not 0."""
-    if estimate.low is None or estimate.high is None:
+    if estimate.ends is None:
         return bool(estimate.value) and estimate.error == 0
-    return not estimate.low <= 0 <= estimate.high
+    return not estimate.ends[0] <= 0 <= estimate.ends[1]
 
 
 def share_estimate(hits: int, trials: int) -> Estimate:

@@ -57,7 +57,7 @@ def drawing(
     chart: Chart, width: int = WIDTH, *, paint: Mapping[str, str] = PAPER, href: Href | None = None
 ) -> str:
     """Return a chart as an SVG element of a width in pixels; all text in it is escaped."""
-    return _Drawing(chart, width, paint, href).whole()
+    return _Drawing(chart, width, paint, href).svg()
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class _Drawing:
     paint: Mapping[str, str]
     href: Href | None
 
-    def whole(self) -> str:
+    def svg(self) -> str:
         around = self._around() if self.chart.round else (*self._axes(), *self._layers())
         body = [*self._legend(), *around]
         label = escape(f"{self.chart.title} {self.chart.unit}".strip())
-        width, height = self.width, _n(self._whole_height)
+        width, height = self.width, _n(self._total_height)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
             f'width="{width}" height="{height}" role="group" aria-label="{label}" '
@@ -152,7 +152,7 @@ class _Drawing:
         return lines + scaled + (self._below if self.chart.x.far else 8)
 
     @property
-    def _whole_height(self) -> float:
+    def _total_height(self) -> float:
         if self.chart.round:
             return self._top + self._height
         return self._top + self._height + (6 if self.chart.x.far else self._below)

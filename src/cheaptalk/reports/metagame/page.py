@@ -22,14 +22,13 @@ from cheaptalk.frames.unscored import unscored
 from cheaptalk.records import Store
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.charts.chart import Chart, tones_of
-from cheaptalk.reports.metagame import behaviour_figures
+from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.parts import analysis_parts
 from cheaptalk.reports.metagame.seats_parts import seats_parts
-from cheaptalk.reports.output import write_page
+from cheaptalk.reports.output import packed, sampled, write_page
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
-from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.rules import Chance
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import Named, Place, name_of
@@ -135,12 +134,12 @@ def metagame_report(
     """
     methods, parts = "seats_methods", []
     by_game: dict[str, str] = {}
-    tones = tones_of(label for one in analyses for label in one.labels if isinstance(label, str))
+    tones = tones_of(
+        label for analysis in analyses for label in analysis.labels if isinstance(label, str)
+    )
     rounds = {}
     if played and tones:
-        rounds = _together(
-            [behaviour_figures.demands(played.store, study) for study in played.studies]
-        )
+        rounds = _together([figures.demands(played.store, study) for study in played.studies])
     for analysis in analyses:
         if isinstance(analysis, SeatsAnalysis):
             about, contents = _by_seat, iter(seats_parts(analysis))
@@ -193,15 +192,10 @@ def _conduct(analysis: Analysis, rounds: Mapping[str, pl.DataFrame]) -> Iterator
         return
     frame, game = analysis.selected.frame, analysis.selected.game_spec
     if game in rounds:
-        yield behaviour_figures.concession_curves(game, frame, rounds[game], analysis.labels)
+        yield figures.concession_curves(game, frame, rounds[game], analysis.labels)
     if view := analysis.selected.view:
-        yield from (
-            behaviour_figures.self_play_radar(frame, analysis.labels, radar)
-            for radar in view.radars
-        )
-        yield from (
-            behaviour_figures.instance_histogram(frame, histogram) for histogram in view.histograms
-        )
+        yield from (figures.self_play_radar(frame, analysis.labels, radar) for radar in view.radars)
+        yield from (figures.instance_histogram(frame, histogram) for histogram in view.histograms)
 
 
 def _transcripts(played: Played) -> str:

@@ -19,14 +19,21 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, Reci
 from cheaptalk.reports.recipes.study_differences import (
     LEVEL,
     WHO,
-    Gaps,
     difference,
     gaps,
     unchanged_pairs,
     without_shared,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.recipes.tables import ERROR, WANTED, Estimate, Header, ReportTable, texts
+from cheaptalk.reports.recipes.tables import (
+    ERROR,
+    WANTED,
+    Estimate,
+    Header,
+    ReportTable,
+    estimated,
+    texts,
+)
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import holm
@@ -154,13 +161,14 @@ class _Comparison:
                 "labels, match them with --alias ALIAS=NAME"
             )
         paired = bool(frame["paired"].all())
-        gaps = self._gaps(game, evidence, paired)
+        frames = evidence.frames[game], self._relabelled(self.other.frames[game])
+        unfinished, gaps_differ = gaps((evidence, self.other), without_shared(*frames)[:2], paired)
         payoffs = (name for name in before.columns if name.startswith("payoff_"))
         scores = [*get_game(game).metrics, *payoffs]
         unchanged = unchanged_pairs(before, after, scores) if paired else None
         studies = evidence.study, self.other.study
-        answer = _changed(frame, len(tested), *studies, unchanged, gaps.differ)
-        yield answer._replace(text=answer.text + gaps.text + _shared_text(shared))
+        answer = _changed(frame, len(tested), *studies, unchanged, gaps_differ)
+        yield answer._replace(text=answer.text + unfinished + _shared_text(shared))
         yield _charts(game, frame, self.other)
         yield _table(game, frame, evidence, self.other, _same_instances(evidence, self.other))
 
@@ -196,11 +204,6 @@ class _Comparison:
         """Return matches of the second study, with players labelled as in the first."""
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
         return _renamed(frame, replaced | dict(self.renamed))
-
-    def _gaps(self, game: str, evidence: Evidence, paired: bool) -> Gaps:
-        after = self._relabelled(self.other.frames[game])
-        before, after, _ = without_shared(evidence.frames[game], after)
-        return gaps((evidence, self.other), (before, after), paired)
 
 
 def _unfinished(game: str, study: Evidence) -> str:
@@ -252,30 +255,23 @@ def _rows(
     }
     sides = [side.seated(role).rename({f"player_{role}": WHO}) for side in (before, after)]
     for who in sorted(set(sides[0][WHO]) & set(sides[1][WHO])):
-        player_sides = [side.filter(pl.col(WHO) == who) for side in sides]
-        matches = tuple(frozenset(side["match_id"]) for side in player_sides)
+        first, second = (side.filter(pl.col(WHO) == who) for side in sides)
+        matches = frozenset(first["match_id"]), frozenset(second["match_id"])
         for key, score in scores.items():
-            change = difference(player_sides[0], player_sides[1], key, paired, score.bounds)
-            if change is not None:
-                low, high = change.limits
+            mean_change = difference(first, second, key, paired, score.bounds)
+            if mean_change is not None:
                 yield {
                     "game": before.name,
                     WHO: who,
                     "role": capital(role),
                     "score": score.title,
                     "unit": score.unit,
-                    "before": change.before,
-                    "after": change.after,
-                    "difference": change.difference,
-                    "difference.low": low,
-                    "difference.high": high,
-                    "difference.n": change.n,
-                    "difference.error": 0.0 if change.constant_p is not None else change.error,
-                    "difference.clusters": change.clusters,
-                    "difference.wanted": change.wanted,
-                    "paired": change.paired,
+                    "before": mean_change.before,
+                    "after": mean_change.after,
+                    **estimated("difference", mean_change.estimate),
+                    "paired": mean_change.paired,
                     "gain": key == gain,
-                    "p": change.p,
+                    "p": mean_change.p,
                     "decimals": before.decimals.get(key, 2),
                     "seat_role": role,
                     "seated": who,
@@ -348,17 +344,17 @@ def _untested(frame: pl.DataFrame) -> str:
 
 
 def _moved(row: Mapping[str, Any]) -> str:
-    change, low, high = row["difference"], row["difference.low"], row["difference.high"]
-    size = Estimate(change, low, high)
-    if change < 0:
-        size = Estimate(-change, high and -high, low and -low)
-    verb, decimals = "fell" if change < 0 else "rose", row["decimals"]
+    mean_change, low, high = row["difference"], row["difference.low"], row["difference.high"]
+    size = Estimate(mean_change, low, high)
+    if mean_change < 0:
+        size = Estimate(-mean_change, high and -high, low and -low)
+    verb, decimals = "fell" if mean_change < 0 else "rose", row["decimals"]
     if low is None:
         instances = counted(row["difference.clusters"], "instance")
         within = f" on these {instances} (constant within each configuration; others can differ)"
     else:
         within = size.within(decimals, "")
-    by = f"{fixed(abs(change), decimals)}{within}"
+    by = f"{fixed(abs(mean_change), decimals)}{within}"
     role = "" if row["role"] in row["score"] else f" as {row['role']}"
     return f"the {row['score']} of {row[WHO]}{role} {verb} by {by}"
 

@@ -138,11 +138,6 @@ def write_tables(
     return [folder / name for name in files]
 
 
-def pdf_can_be_made() -> bool:
-    """Return whether the extra ``[figures]`` is installed."""
-    return find_spec("svglib") is not None
-
-
 def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path]:
     """Write every chart as ``NAME-TITLE.svg`` and, with the extra ``[figures]``, as a PDF.
 
@@ -163,7 +158,7 @@ def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path
             with whole_file(file) as text:
                 text.write(svg)
             written.append(file)
-            if pdf_can_be_made():
+            if find_spec("svglib") is not None:  # the extra [figures]
                 with whole_path(file.with_suffix(".pdf")) as half:
                     half.write_bytes(_pdf(svg))
                 written.append(file.with_suffix(".pdf"))

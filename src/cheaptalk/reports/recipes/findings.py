@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.chart import tones_of
-from cheaptalk.reports.output import write_page
+from cheaptalk.reports.output import MOST_SAMPLED, packed, sampled, write_page
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import (
@@ -20,7 +20,6 @@ from cheaptalk.reports.recipes.parts import (
     RecipePart,
 )
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.reports.samples import MOST_SAMPLED, packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.studies.lookup import reads_study

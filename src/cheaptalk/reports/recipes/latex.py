@@ -282,8 +282,8 @@ def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, decimals
     estimate = table.cell(row, column)
     if not column.spread:
         return ""
-    if estimate.low is not None and estimate.high is not None:
-        ends = (_formula(fixed(end, decimals)) for end in (estimate.low, estimate.high))
+    if estimate.ends is not None:
+        ends = (_formula(fixed(end, decimals)) for end in estimate.ends)
         few = r"$^\dagger$" if estimate.wanted is not None else ""
         return f" [${'$, $'.join(ends)}$]{few}"
     return "" if estimate.error is None else f" (${_formula(fixed(estimate.error, decimals))}$)"

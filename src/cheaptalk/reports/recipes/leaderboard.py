@@ -222,10 +222,10 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
     counted = frame.filter(SCORED)
     if counted.is_empty():
         return
-    alone = (
+    is_self_play = (
         counted.select(pl.concat_list(players).list.drop_nulls().list.n_unique().max()).item() == 1
     )
-    value = SCORE if alone and SCORE in get_game(game).metrics else None
+    value = SCORE if is_self_play and SCORE in get_game(game).metrics else None
     roles = comparability.seats_by_role(role_of, get_game(game).rules.roles)
     for role, role_seats in roles.items():
         pooled = comparability.with_opponents(

@@ -1,11 +1,9 @@
 """The lead of the best player over the others, and whether it is significant."""
 
 from collections.abc import Iterator, Sequence
-from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from cheaptalk.reports.recipes.parts import Answer
@@ -17,8 +15,8 @@ from cheaptalk.statistics.limits import ROUNDING, UNBOUNDED, Bounds, BoundsColum
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.text import fixed
 
-ALPHA, POWER = 0.05, 0.8
-"""The maximum probability of naming a wrong best player, and the power of planned sample sizes."""
+ALPHA = 0.05
+"""The maximum probability of naming a wrong best player."""
 FEW_INSTANCES = 10
 """Number of instances below which a sentence states their number."""
 PLANNING_FREEDOM = FEW_INSTANCES - 1
@@ -103,7 +101,10 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return a warning of outcomes that more than one of twenty such studies lacks."""
+    """Return a warning of rare outcomes, which more than one of twenty such studies lacks.
+
+    It is empty if there are enough instances.
+    """
     if not 1 < instances < ENOUGH:
         return ""
     rare = max(2, round(1 / (1 - ALPHA ** (1 / instances))))
@@ -295,23 +296,20 @@ def _balanced(rows: pl.DataFrame, is_first: pl.Expr, is_second: pl.Expr) -> pl.D
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     """Return the factor by which instances must grow to show the lead; None if unknown."""
     varied = [pair for pair in pairs if not pair.lead.constant]
-    if any(pair.lead.size <= 0 for pair in pairs) or not varied:
+    if not varied:
         return None
     constant = (pair for pair in pairs if pair.lead.constant)
     if any((pair.limits(1 - alpha)[0] or 0.0) <= 0 for pair in constant):
         return None
     if not all(pair.error and differences.is_testable(pair.lead.freedom) for pair in varied):
         return None
-    correlation = differences.correlations_of(np.array([pair.deviations for pair in varied]))
-    growth = differences.growth_for_power(
+    return differences.growth_for_power(
         [pair.lead.size for pair in varied],
         [pair.error or 0.0 for pair in varied],
         min(pair.lead.freedom for pair in varied),
-        correlation,
-        tail=alpha / 2,
-        power=POWER,
+        [pair.deviations for pair in varied],
+        alpha / 2,
     )
-    return inf if growth is None else growth
 
 
 def first_answer(

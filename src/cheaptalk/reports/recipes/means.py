@@ -68,12 +68,12 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
     )
     mean_error = pl.col(value + ERROR)
     width = pl.when(mean_error > 0).then(mean_error) * pl.Series(t_quantile(pooled["freedom"]))
-    alone, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
+    single_game, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
     ends = (
-        pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)
+        pl.when(single_game).then(end).otherwise(pl.col(value) + side * width).alias(end)
         for side, end in ((-1, value + LOW), (1, value + HIGH))
     )
-    needed = pl.when(alone | (width.is_not_null() & few)).then(value + WANTED)
+    needed = pl.when(single_game | (width.is_not_null() & few)).then(value + WANTED)
     return pooled.with_columns(*ends, needed).drop("freedom")
 
 

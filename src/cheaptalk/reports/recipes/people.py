@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import polars as pl
 
@@ -58,7 +57,7 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
     """Show participants' progress by stage and step, how their visits ended, and their checks."""
     stages_by_people = evidence.once(funnel)
     stages = stages_by_people.stages.with_columns(
-        title=pl.col("stage").replace(STAGES), share=_percent()
+        title=pl.col("stage").replace(STAGES), share=100 * pl.col("share")
     )
     came, completed = stages["people"][0], stages["people"][-1]
     share = f"{fixed(stages['share'][-1], 0)} %"
@@ -79,14 +78,14 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
     stage_columns = (*texts(title="Stage"), people, part)
     yield ReportTable("people-by-stage", by_stage, stages, stage_columns)
     steps = stages_by_people.steps.with_columns(
-        title=pl.col("step").map_elements(_named, pl.String), share=_percent()
+        title=pl.col("step").map_elements(_named, pl.String), share=100 * pl.col("share")
     )
     later = counts("people", answered="Answered", under_way="In progress", stopped="Dropped out")
     step_columns = (*texts(title="Step"), people, part, *later)
     yield ReportTable("people-by-step", "Participants by step", steps, step_columns)
     endings = stages_by_people.endings.with_columns(
         title=pl.col("ending").fill_null(UNDER_WAY).map_elements(_named, pl.String),
-        share=_percent(),
+        share=100 * pl.col("share"),
     )
     ending_columns = (*texts(title="Ending"), people, part)
     yield ReportTable("people-by-ending", "Endings", endings, ending_columns)
@@ -96,7 +95,9 @@ def participants(evidence: Evidence) -> Iterator[Shown]:
 
 def checks_table(checks: pl.DataFrame) -> ReportTable:
     """Return a table of the results of attention and comprehension checks."""
-    frame = checks.with_columns(title=pl.col("check").replace(CHECKS), failing=_percent("failing"))
+    frame = checks.with_columns(
+        title=pl.col("check").replace(CHECKS), failing=100 * pl.col("failing")
+    )
     columns = (
         *texts(title="Check"),
         *counts("people", answered="Answered", first="Passed at once", passed="Passed"),
@@ -149,17 +150,10 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
     yield ReportTable("balance", "Balance", _titled(balance.tests), columns)
 
 
-class Currency(NamedTuple):
-    """The currency of participants' pay: its unit in tables, such as ``EUR``, and its sign."""
-
-    unit: str
-    sign: str
-
-
-def currency(evidence: Evidence) -> Currency:
-    """Return the currency of the pay of a study's participants."""
+def currency(evidence: Evidence) -> tuple[str, str]:
+    """Return the unit of participants' pay in tables, such as ``EUR``, and its sign."""
     code = currency_of(evidence.store, evidence.study)
-    return Currency("dollars", "$") if code == "USD" else Currency(code, f"{code} ")
+    return ("dollars", "$") if code == "USD" else (code, f"{code} ")
 
 
 def pay(evidence: Evidence) -> pl.DataFrame:
@@ -234,10 +228,6 @@ def people_part(evidence: Evidence) -> Iterator[Shown]:
             yield from part(evidence)
         except NoData:
             continue
-
-
-def _percent(key: str = "share") -> pl.Expr:
-    return 100 * pl.col(key)
 
 
 def _named(name: str) -> str:

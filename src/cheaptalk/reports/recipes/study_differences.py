@@ -1,8 +1,8 @@
 """Differences between a player's scores in two studies, from paired or unpaired matches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars.selectors as cs
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.unscored import REASON, unscored, unscored_text
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
@@ -66,13 +67,15 @@ class Difference(NamedTuple):
         )
 
     @property
-    def wanted(self) -> int | None:
-        """Return how many instances a reliable interval needs; None if there are enough already."""
-        if self.limits[0] is None:
-            return None
-        steep = differences.steepness(self.freedom, LEVEL, self.skew)
-        times = max((ENOUGH - 1) / round(self.freedom, 6), steep**2)
-        return ceil(round(self.clusters * times, 6)) if times > 1 else None
+    def estimate(self) -> Estimate:
+        """Return the difference with its interval; a constant difference has an error of 0."""
+        (low, high), wanted = self.limits, None
+        if low is not None:
+            steep = differences.steepness(self.freedom, LEVEL, self.skew)
+            times = max((ENOUGH - 1) / round(self.freedom, 6), steep**2)
+            wanted = ceil(round(self.clusters * times, 6)) if times > 1 else None
+        error = self.error if self.constant_p is None else 0.0
+        return Estimate(self.difference, low, high, error, self.n, self.clusters, wanted)
 
 
 def difference(
@@ -140,21 +143,33 @@ def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[st
 def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> Difference:
     """Return the mean difference over pairs of matches on the same instances."""
     before, after = pl.col(key), pl.col("after")
-    changed = pairs.with_columns(
+    changes = pairs.with_columns(
         change=without_rounding(after - before, pl.max_horizontal(before.abs(), after.abs()))
     )
-    intervals = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
-    first, second, change = intervals["mean"]
-    error, freedom, n, clusters, note, skew = intervals.select(
-        "error", "freedom", "n", "clusters", "note", "skew"
-    ).row(-1)
-    instances = changed.group_by(INSTANCES, maintain_order=True).agg(
-        part=pl.col("change").sum(), first=True, second=True
-    )
-    p = differences.constant_p_of_instances(instances) if note == CONSTANT else None
+    means = mean_intervals(changes, ["change", key, "after"], strata=STRATA)
+    mean_change, mean_before, mean_after = means.iter_rows(named=True)
     limits = differences.difference_bounds(pairs, pairs, bounds)
-    spread = (error, freedom, n, clusters, p, limits)
-    return Difference(first, second, change, *spread, paired=True, skew=skew)
+    ends = {"before": mean_before["mean"], "after": mean_after["mean"], "bounds": limits}
+    return paired_difference(changes, mean_change)._replace(**ends)
+
+
+def paired_difference(pairs: pl.DataFrame, mean_change: Mapping[str, Any]) -> Difference:
+    """Return a mean difference between paired matches, without the means of both sides.
+
+    Args:
+        pairs: the pairs, with the columns of :data:`.INSTANCES`.
+        mean_change: the row of :func:`.mean_intervals` for the column of differences.
+    """
+    error, freedom, n, clusters = (
+        mean_change[name] for name in ("error", "freedom", "n", "clusters")
+    )
+    instances = pairs.group_by(INSTANCES, maintain_order=True).agg(
+        part=pl.col(mean_change["metric"]).sum(), first=True, second=True
+    )
+    is_constant = mean_change["note"] == CONSTANT
+    p = differences.constant_p_of_instances(instances) if is_constant else None
+    size, skew = mean_change["mean"], mean_change["skew"]
+    return Difference(0.0, size, size, error, freedom, n, clusters, p, paired=True, skew=skew)
 
 
 def _of_cells(
@@ -170,12 +185,13 @@ def _of_cells(
     """
     sides = [_by_cell(side, key) for side in (before, after)]
     cells = sides[0].join(sides[1], on=CELL, suffix=".after", validate="1:1", maintain_order="left")
-    change = without_rounding(
-        pl.col("mean.after") - pl.col("mean"),
-        pl.max_horizontal("size", "size.after"),
-        pl.col("rows") + pl.col("rows.after"),
+    cells = cells.with_columns(
+        change=without_rounding(
+            pl.col("mean.after") - pl.col("mean"),
+            pl.max_horizontal("size", "size.after"),
+            pl.col("rows") + pl.col("rows.after"),
+        )
     )
-    cells = cells.with_columns(change=change)
     strata = (
         cells.group_by(STRATA, maintain_order=True)
         .agg(pl.len().alias("cells"), pl.col("change").sum())
@@ -193,12 +209,12 @@ def _of_cells(
         error, freedom = _with_people((before, after), key, len(cells), error, freedom)
         skew = skew if error == by_instance else 0.0
     first, second = (float(cells[name].to_numpy().mean()) for name in ("mean", "mean.after"))
-    size = float((strata["change"].to_numpy() / len(cells)).sum())
+    mean_change = float((strata["change"].to_numpy() / len(cells)).sum())
     clusters = min(int(strata[name].sum()) for name in ("clusters", "clusters.after"))
     p = differences.constant_difference_p(_arrangements(strata, thin)) if error == 0 else None
     limits = differences.difference_bounds(before, after, bounds)
     spread = (error or None, freedom, len(cells), clusters, p, limits)
-    return Difference(first, second, size, *spread, skew=skew)
+    return Difference(first, second, mean_change, *spread, skew=skew)
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -280,17 +296,13 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
 SHARED_CELL = ("configuration", "pairing")
 
 
-class Gaps(NamedTuple):
-    """Sentences on matches without a result, and whether the studies lack different ones."""
-
-    text: str
-    differ: bool
-
-
 def gaps(
     studies: tuple[Evidence, Evidence], frames: tuple[pl.DataFrame, pl.DataFrame], paired: bool
-) -> Gaps:
-    """Count the matches of two studies without a score, in shared configurations and pairings."""
+) -> tuple[str, bool]:
+    """Return sentences on matches without a result, and whether the studies lack different ones.
+
+    They count the matches of two studies without a score, in shared configurations and pairings.
+    """
     first, second = (
         side.join(other, on=SHARED_CELL, how="semi", maintain_order="left")
         for side, other in (frames, frames[::-1])
@@ -316,7 +328,7 @@ def gaps(
             else " Only finished matches are compared. The studies lack different shares of their "
             "matches, so differences may reflect which matches finished."
         )
-    return Gaps("".join(sentences), absent[0] != absent[1])
+    return "".join(sentences), absent[0] != absent[1]
 
 
 def _not_begun(study: Evidence) -> int:

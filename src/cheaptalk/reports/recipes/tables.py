@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.reports.charts.chart import Ends, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.rules import counted
 from cheaptalk.rules.display import Printed, brief, html_table
@@ -91,6 +91,16 @@ class Estimate(NamedTuple):
     clusters: int | None = None
     wanted: int | None = None
 
+    @classmethod
+    def of_mean(cls, row: Mapping[str, Any]) -> "Estimate":
+        """Return the estimate in a row of :func:`.mean_intervals`."""
+        return cls(*(row[name] for name in ("mean", *cls._fields[1:])))
+
+    @property
+    def ends(self) -> Ends:
+        """The bounds of the interval; None if a bound is unknown."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
     @property
     def percent(self) -> "Estimate":
         """Return a share in percent.
@@ -109,9 +119,9 @@ class Estimate(NamedTuple):
         constant = self.error == 0 or (self.error is None and (self.clusters or 0) > 1)
         if constant and (self.low is None or self.low == self.high):
             return "constant"
-        if self.value is not None and self.low is not None and self.high is not None:
+        if self.value is not None and self.ends is not None:
             few = self.wanted is not None
-            return interval_text(self.value, self.low, self.high, self.clusters, decimals, few=few)
+            return interval_text(self.value, *self.ends, self.clusters, decimals, few=few)
         return "" if self.error is None else f"({fixed(self.error, decimals)})"
 
     def within(self, decimals: int, prefix: str = "95 % interval ") -> str:
@@ -123,17 +133,17 @@ class Estimate(NamedTuple):
         >>> Estimate(0.5, 0.25, 0.75).within(2), Estimate(0.5).within(2)
         (' (95 % interval 0.25 to 0.75)', '')
         """
-        if self.low is None or self.high is None or self.low == self.high:
+        if self.ends is None or self.low == self.high:
             return ""
-        return f" ({prefix}{fixed(self.low, decimals)} to {fixed(self.high, decimals)})"
+        low, high = (fixed(end, decimals) for end in self.ends)
+        return f" ({prefix}{low} to {high})"
 
     def told(self, decimals: int, counts: tuple[str, str]) -> str:
         """Return the interval and the sample size as the text of a tooltip."""
         parts = []
-        if self.low is not None and self.high is not None:
-            parts.append(
-                f"95 % interval {fixed(self.low, decimals)} to {fixed(self.high, decimals)}"
-            )
+        if self.ends is not None:
+            low, high = (fixed(end, decimals) for end in self.ends)
+            parts.append(f"95 % interval {low} to {high}")
         if self.n is not None:
             sample = counted(self.n, counts[0])
             if self.clusters is not None:

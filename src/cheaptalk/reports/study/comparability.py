@@ -29,13 +29,6 @@ Encounters: TypeAlias = Mapping[str, set[Encounter]]
 """The encounters of one player."""
 
 
-class Comparable(NamedTuple):
-    """Players who can be ranked, and players whose matches must be excluded."""
-
-    players: list[str]
-    without: list[str]
-
-
 def with_opponents(
     frame: pl.DataFrame, role: str, roles: Mapping[str, Sequence[str]]
 ) -> pl.DataFrame:
@@ -78,8 +71,10 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 def head_to_head(met: Encounters) -> str:
     """Return a caution if comparable players met one another but never copies of themselves."""
-    alone = any(label in row.opponents for label, encounter in met.items() for row in encounter)
-    if alone or len({frozenset(encounter) for encounter in met.values()}) == 1:
+    met_itself = any(
+        label in row.opponents for label, encounter in met.items() for row in encounter
+    )
+    if met_itself or len({frozenset(encounter) for encounter in met.values()}) == 1:
         return ""
     return (
         " No player met a copy of itself, so each concession raised a rival's payoff: generous "
@@ -87,15 +82,16 @@ def head_to_head(met: Encounters) -> str:
     )
 
 
-def largest_comparable_set(met: Encounters) -> Comparable:
-    """Return the players to rank: those with matches in all cells, or the largest comparable set.
+def largest_comparable_set(met: Encounters) -> tuple[list[str], list[str]]:
+    """Return the players to rank, and the players whose matches must be excluded.
 
-    A newcomer who met only some of the others would make them incomparable. So players with fewer
-    encounters are excluded, with the matches against them, if that makes more of the others
-    comparable.
+    The players to rank have matches in all cells, or are the largest comparable set. A newcomer who
+    met only some of the others would make them incomparable. So players with fewer encounters are
+    excluded, with the matches against them, if that makes more of the others comparable.
     """
     cells = {encounter.cell for cells in met.values() for encounter in cells}
-    best, best_size = Comparable([], []), (False, 0, 0, 0)
+    best: tuple[list[str], list[str]] = [], []
+    best_size = False, 0, 0, 0
     for fewest in sorted({len(cells) for cells in met.values()}):
         without = sorted(label for label, cells in met.items() if len(cells) < fewest)
         remaining = _without(met, without)
@@ -104,7 +100,7 @@ def largest_comparable_set(met: Encounters) -> Comparable:
             complete = {encounter.cell for encounter in first} == cells and len(members) > 1
             size = complete, len(members), -len(without), len(first)
             if size > best_size:
-                best, best_size = Comparable(sorted(members), without), size
+                best, best_size = (sorted(members), without), size
     return best
 
 

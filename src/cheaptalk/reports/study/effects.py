@@ -118,7 +118,7 @@ def _fitted(
     }
     reference = {factor.name: factor.reference for factor in varied} | players
     width = 1 + sum(frame[name].n_unique() - 1 for name in reference)
-    found: dict[Score, Regression] = {}
+    fits_by_score: dict[Score, Regression] = {}
     remarks: list[tuple[str, str]] = []
     for score in game.scores:
         if score.key not in frame.columns or (score.is_payoff and score.key not in gains):
@@ -136,10 +136,10 @@ def _fitted(
         except StatisticsError as error:
             remarks.append((str(error), score.title))
             continue
-        found[score] = fits[score.key, "cluster"]
-        remarks += [(note, score.title) for note in found[score].notes]
+        fits_by_score[score] = fits[score.key, "cluster"]
+        remarks += [(note, score.title) for note in fits_by_score[score].notes]
     remarks.sort(key=lambda statement: statement[0])
-    return found, [
+    return fits_by_score, [
         f"{', '.join(title for _, title in scores)}: {note}."
         for note, scores in groupby(remarks, key=lambda remark: remark[0])
     ]

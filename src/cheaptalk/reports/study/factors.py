@@ -11,17 +11,17 @@ from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
 from cheaptalk.reports.recipes.margins import rare_outcomes
 from cheaptalk.reports.recipes.parts import Answer, Charts
+from cheaptalk.reports.recipes.study_differences import paired_difference
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable, texts
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
-from cheaptalk.statistics.differences import constant_p_of_instances, difference_limits, two_sided_p
-from cheaptalk.statistics.intervals import CONSTANT, INSTANCES
+from cheaptalk.statistics.intervals import INSTANCES
 from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
 
 ORDER = 2
-"""Maximum order of interactions by default."""
+"""Maximum order of interactions."""
 ALPHA = 0.05
 EFFECT, VALUE, BASE, OPPONENTS = "effect", "value", "base", "opponents"
 CAPTION = (
@@ -39,10 +39,10 @@ METHOD = (
 
 
 def factor_results(
-    game: GameScores, factors: Mapping[str, Mapping[str, str]], order: int = ORDER
+    game: GameScores, factors: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Answer | Charts | ReportTable]:
-    """Yield the effects of players' factors, up to interactions of an order, by role."""
-    rows = [row for role in game.roles for row in _role_rows(game, role, factors, order)]
+    """Yield the effects of players' factors, and interactions up to :data:`ORDER`, by role."""
+    rows = [row for role in game.roles for row in _role_rows(game, role, factors)]
     if not rows:
         return
     tested = [row for row in rows if row["p"] is not None]
@@ -70,13 +70,13 @@ def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Ch
 
 
 def _role_rows(
-    game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]], order: int
+    game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]]
 ) -> Iterator[dict[str, Any]]:
     cells = _cell_means(game, role, factors)
     names = [name for name in cells.columns if name.startswith("factor.")]
     levels = {name: _levels(cells, name, factors) for name in names}
     varied = [name for name in names if len(levels[name]) > 1]
-    for size in range(1, min(order, len(varied)) + 1):
+    for size in range(1, min(ORDER, len(varied)) + 1):
         for chosen in combinations(varied, size):
             for others in product(*(levels[name][1:] for name in chosen)):
                 pairs = cells
@@ -168,27 +168,20 @@ def _contrast(
         )
         zeros = dict.fromkeys(("decimals", EFFECT + COUNT, EFFECT + CLUSTERS), 0)
         return {**labels, **unknown, "constant": False, **zeros}
-    interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
-    effect, error = float(interval["mean"]), interval["error"]
-    instances = pairs.group_by(INSTANCES, maintain_order=True).agg(
-        part=pl.col(VALUE).sum(), first=True, second=True
-    )
-    freedom = interval["freedom"] or 0.0
-    is_constant = interval["note"] == CONSTANT
-    constant_p = constant_p_of_instances(instances) if is_constant else None
-    p = two_sided_p(effect, error, freedom, constant_p, interval["skew"])
-    low, high = difference_limits(effect, error, freedom, 1 - ALPHA, skew=interval["skew"])
+    (mean_effect,) = mean_intervals(pairs, [VALUE], strata=STRATA).iter_rows(named=True)
+    effect = paired_difference(pairs, mean_effect)
+    low, high = effect.limits
     return {
         **labels,
-        "decimals": decimals([effect]),
-        EFFECT: effect,
+        "decimals": decimals([effect.difference]),
+        EFFECT: effect.difference,
         EFFECT + LOW: low,
         EFFECT + HIGH: high,
-        EFFECT + ERROR: error,
-        EFFECT + COUNT: pairs.height,
-        EFFECT + CLUSTERS: interval["clusters"],
-        "constant": is_constant,
-        "p": p,
+        EFFECT + ERROR: effect.error,
+        EFFECT + COUNT: effect.n,
+        EFFECT + CLUSTERS: effect.clusters,
+        "constant": effect.constant_p is not None,
+        "p": effect.p,
         "p_holm": None,
     }
 

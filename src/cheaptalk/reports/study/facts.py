@@ -3,11 +3,11 @@
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from importlib.metadata import version
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import polars as pl
 import yaml
@@ -16,7 +16,7 @@ from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.exclusions import REPLACEMENT_SUFFIX, Policy, policies_of
-from cheaptalk.records.imports import IMPORTERS, NAMED, holds_names
+from cheaptalk.records.imports import NAMED, holds_names
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings, study_cost
@@ -30,7 +30,6 @@ from cheaptalk.text import capital, money, readable
 
 NULL_OBSERVER, UNNAMED = "none answered", "not named"
 """Placeholders for the model id if there was no response, or one without a model."""
-Way: TypeAlias = tuple[str, str, str, str, str]
 TOKENS = {
     "input_tokens": "Input",
     "cached_tokens": "Of it cached",
@@ -59,40 +58,6 @@ class Exclusions(NamedTuple):
     max_replacements: int
 
 
-class ImportedFacts(NamedTuple):
-    """Facts about games that another system played, with the days of the first and the last game.
-
-    ``names`` is a note on the names in messages, empty if they were removed; ``notes`` explain
-    parameters by game.
-    """
-
-    system: str
-    first: date | None
-    last: date | None
-    dated: int
-    games: int
-    names: str
-    notes: Mapping[str, Mapping[str, str]]
-
-
-class Served(NamedTuple):
-    """Attempts of one player's calls with the same settings and the same outcome.
-
-    ``asked`` and ``answered`` are model strings; ``first`` and ``last`` are Unix times at which
-    matches ended.
-    """
-
-    player: str
-    asked: str
-    answered: str
-    route: str | None
-    settings: dict[str, Any]
-    sendings: int
-    cached: int
-    first: float | None
-    last: float | None
-
-
 def study_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
 ) -> dict[str, Any]:
@@ -101,7 +66,7 @@ def study_facts(
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
     judging = judging_cost(store, summary.name)
-    ways, costs = served(sendings(store, summary.name), summary.name)
+    models, costs = served(sendings(store, summary.name), summary.name)
     planned = planned_count(summary, store)
     begun = sum(summary.counts.values())
     return {
@@ -124,7 +89,7 @@ def study_facts(
         "dollars": dollars_text(taken),
         "judging": judging,
         "judging_dollars": dollars_text(judging),
-        "served": served_table(ways) if ways else None,
+        "served": served_table(models) if models else None,
         "costs": costs_table(costs) if costs else None,
         "spec": yaml.safe_dump(
             _stated(summary.spec), sort_keys=False, allow_unicode=True, default_flow_style=None
@@ -135,8 +100,12 @@ def study_facts(
 
 def imported_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
-) -> ImportedFacts | None:
-    """Return the facts about a study's games if another system played them, or None."""
+) -> dict[str, Any] | None:
+    """Return the facts about a study's games if another system played them, or None.
+
+    These are the ``system``, the days of the ``first`` and the ``last`` game among the ``dated``
+    ones, the number of ``games``, and a note on ``names`` in messages, empty if they were removed.
+    """
     system = summary.spec.get("imported")
     if system is None:
         return None
@@ -144,15 +113,14 @@ def imported_facts(
     for text in (text for frame in frames.values() for text in frame["played"].drop_nulls()):
         with suppress(ValueError):  # a date in another format
             days.append(date.fromisoformat(text[:10]))
-    return ImportedFacts(
-        system,
-        min(days, default=None),
-        max(days, default=None),
-        len(days),
-        sum(frame.height for frame in frames.values()),
-        NAMED if holds_names(store, summary.name) else "",
-        IMPORTERS[system].notes if system in IMPORTERS else {},
-    )
+    return {
+        "system": system,
+        "first": min(days, default=None),
+        "last": max(days, default=None),
+        "dated": len(days),
+        "games": sum(frame.height for frame in frames.values()),
+        "names": NAMED if holds_names(store, summary.name) else "",
+    }
 
 
 def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFrame]) -> int:
@@ -200,15 +168,8 @@ def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
     return ReportTable.of("costs", "Usage by player", rows, columns, notes=notes)
 
 
-def served_table(ways: Iterable[Served]) -> ReportTable:
+def served_table(rows: Sequence[Mapping[str, Any]]) -> ReportTable:
     """Return the table of attempts by requested model, returned model, settings and route."""
-    names = ("player", "asked", "answered", "sendings", "cached")
-    rows = [
-        {name: getattr(way, name) for name in names}
-        | {"settings": readable(way.settings) or "none", "route": way.route or "unknown"}
-        | {"ended": _span(way.first, way.last)}
-        for way in ways
-    ]
     columns = [
         *texts(player="Player", asked="Requested model", answered="Returned model"),
         *texts(settings="Settings sent", route="Route"),
@@ -217,13 +178,6 @@ def served_table(ways: Iterable[Served]) -> ReportTable:
         *texts(ended="Matches ended"),
     ]
     return ReportTable.of("models", "Requested and returned models", rows, columns)
-
-
-def _span(first: float | None, last: float | None) -> str:
-    if first is None or last is None:
-        return "none"
-    begun, over = moment(first), moment(last)
-    return begun if begun == over else f"{begun} to {over}"
 
 
 def versions() -> dict[str, str]:
@@ -271,11 +225,15 @@ def _with(frame: pl.DataFrame, kind: str) -> int:
     return frame.filter(pl.any_horizontal(answers > 0)).height
 
 
-def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[str, Cost]]:
-    """Group the attempts of a study's planned calls by outcome, and add up the usage by player."""
-    counts: Counter[Way] = Counter()
-    cached: Counter[Way] = Counter()
-    ends: dict[Way, list[float]] = {}
+def served(sendings: Iterable[Sending], study: str) -> tuple[list[dict[str, Any]], dict[str, Cost]]:
+    """Count the attempts of a study's planned calls, and add up the usage by player.
+
+    Attempts of one player with the same settings and outcome are one row of
+    :func:`served_table`, with the times at which their matches ended.
+    """
+    counts: Counter[tuple[str, ...]] = Counter()
+    cached: Counter[tuple[str, ...]] = Counter()
+    ends: dict[tuple[str, ...], list[float]] = {}
     costs: dict[str, Cost] = {}
     for player, model, reply, ended, bought_by, planned in sendings:
         if bought_by == study:
@@ -291,14 +249,11 @@ def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[
         if ended is not None:
             span = ends.setdefault(way, [ended, ended])
             span[:] = min(span[0], ended), max(span[1], ended)
+    names = ("player", "asked", "answered", "route", "settings")
     return [
-        Served(
-            *way[:3],
-            way[3] or None,
-            json.loads(way[4]),
-            counts[way],
-            cached[way],
-            *ends.get(way, (None, None)),
-        )
+        dict(zip(names, way, strict=True))
+        | {"route": way[3] or "unknown", "settings": readable(json.loads(way[4])) or "none"}
+        | {"sendings": counts[way], "cached": cached[way]}
+        | {"ended": " to ".join(dict.fromkeys(map(moment, ends.get(way, ())))) or "none"}
         for way in sorted(counts)
     ], dict(sorted(costs.items()))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.records import FEW
-from cheaptalk.reports.charts.chart import SERIES, SHAPES, Axis, Chart, Lead, Mark, Points
+from cheaptalk.reports.charts.chart import SERIES, SHAPES, Axis, Chart, Ends, Lead, Mark, Points
 from cheaptalk.reports.charts.kinds import Cell, cells, columns
 from cheaptalk.reports.recipes.tables import Estimate, estimate
 from cheaptalk.reports.study.scores import GameScores, Score, query, seated_text
@@ -80,11 +80,9 @@ def _lead(game: GameScores, row: Row) -> Lead:
     return Lead(game.name, query(row) | {"status": "finished"})
 
 
-def _ends(estimate: Estimate) -> tuple[float, float] | None:
+def _ends(estimate: Estimate) -> Ends:
     """Return the interval to plot; None if missing or based on fewer than three instances."""
-    if estimate.low is None or estimate.high is None or (estimate.clusters or 0) < 3:
-        return None
-    return estimate.low, estimate.high
+    return estimate.ends if (estimate.clusters or 0) >= 3 else None
 
 
 def _score_text(estimate: Estimate, decimals: int) -> str:

@@ -24,7 +24,15 @@ from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Shown
-from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable, counts, texts
+from cheaptalk.reports.recipes.tables import (
+    ERROR,
+    Estimate,
+    Header,
+    ReportTable,
+    counts,
+    estimated,
+    texts,
+)
 from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import INSTANCES, mean_intervals
 from cheaptalk.studies.lookup import reads_study
@@ -64,9 +72,9 @@ class JudgedPlayer:
         estimate = self.estimate
         if estimate is None or estimate.value is None:
             return "none", ""
-        if estimate.low is None or estimate.high is None:
+        if estimate.ends is None:
             return f"{estimate.value:.3f}", "too few instances"
-        return f"{estimate.value:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}"
+        return f"{estimate.value:.3f}", "{:.3f} to {:.3f}".format(*estimate.ends)
 
 
 @dataclass(frozen=True)
@@ -208,8 +216,7 @@ def _mean(frame: pl.DataFrame, value: str, bounds: tuple[float, float]) -> Estim
     intervals = mean_intervals(frame, [value], bounds={value: bounds})
     if intervals.is_empty():
         return None
-    columns = ("mean", "low", "high", "error", "n", "clusters", "wanted")
-    mean = Estimate(*intervals.select(columns).row(0))
+    mean = Estimate.of_mean(intervals.row(0, named=True))
     return mean if (mean.clusters or 0) >= ENOUGH else mean._replace(low=None, high=None)
 
 
@@ -281,15 +288,8 @@ def _worth(kappa: Interval) -> str:
 
 
 def _spread_out(estimate: Estimate | None) -> dict[str, float | None]:
-    defined = estimate or Estimate(None)
-    return {
-        "score": defined.value,
-        "score.low": defined.low,
-        "score.high": defined.high,
-        "score.n": defined.n,
-        "score.clusters": defined.clusters,
-        "score.wanted": defined.wanted,
-    }
+    columns = estimated("score", estimate or Estimate(None))
+    return {name: number for name, number in columns.items() if not name.endswith(ERROR)}
 
 
 def _remarks(judge: JudgeSection) -> Iterator[str]:
@@ -351,14 +351,8 @@ def _number(interval: Interval, sample: str) -> str:
 
 
 def _mean_as_json(estimate: Estimate) -> dict[str, float | None]:
-    return {
-        "mean": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n": estimate.n,
-        "clusters": estimate.clusters,
-        "wanted": estimate.wanted,
-    }
+    names = ("low", "high", "n", "clusters", "wanted")
+    return {"mean": estimate.value} | {name: getattr(estimate, name) for name in names}
 
 
 def _as_json(share: Share) -> dict[str, Any]:
