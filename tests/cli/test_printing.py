@@ -161,8 +161,9 @@ def test_lines_are_throttled_and_updated_in_place_on_a_terminal(
         pass
     assert stderr.getvalue().splitlines() == ["half", "[third]"]
     stderr = capture_stderr(monkeypatch, on_terminal=True)
+    clock[0] = 0.0
     with StatusLine().shown("a [b]: solving") as update:
-        clock[0] += printing.REFRESH_INTERVAL
+        clock[0] = printing.REFRESH_INTERVAL
         update("a [b]: solving, 25 % searched")
     assert "a [b]: solving" in stderr.getvalue()
     assert "25 % searched" in stderr.getvalue()
