@@ -21,18 +21,7 @@ from docs.roles import ROLE
 from mkdocs.exceptions import PluginError
 
 import cheaptalk as ct
-from cheaptalk import (
-    adapters,
-    conformance,
-    equilibrium,
-    models,
-    players,
-    records,
-    rules,
-    statistics,
-    studies,
-    styles,
-)
+from cheaptalk import models, studies
 from cheaptalk.cli.commands import full_names
 from cheaptalk.records.store import schema
 
@@ -49,26 +38,14 @@ PROGRESS = re.compile(
 """Progress lines without a terminal; their number depends on the machine's speed."""
 OUTPUT = doctest.OutputChecker()
 COMPARISON = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PACKAGES = (
-    rules,
-    styles,
-    conformance,
-    players,
-    models,
-    studies,
-    records,
-    statistics,
-    equilibrium,
-    adapters,
-)
 REFERENCE = {
-    "styles": "rules",
-    "conformance": "rules",
-    "models": "players",
-    "adapters": "records",
-    "equilibrium": "statistics",
+    "rules": ("rules", "styles", "conformance"),
+    "players": ("players", "models"),
+    "studies": ("studies",),
+    "records": ("records", "adapters"),
+    "statistics": ("statistics", "equilibrium"),
 }
-"""The page of each package that shares the page of another."""
+"""The packages on each page of the reference."""
 BASE = {
     "name": "example",
     "games": [{"game": "bargaining"}],
@@ -109,12 +86,7 @@ def test_code_blocks_are_tested_or_explained() -> None:
 
 
 def check_block(block: Block, runs: bool) -> None:
-    """Assert that a block is tested, or that a comment explains why not.
-
-    Args:
-        block: the block.
-        runs: whether the commands of its page are run.
-    """
+    """Assert that a block is tested, or a comment explains why not; ``runs`` if its page is run."""
     if block.skip is not None:
         assert len(block.skip.split()) > 2, "a reason is missing"
     elif block.title is not None and (ROOT / block.title).exists():
@@ -219,12 +191,12 @@ def test_site_builds_and_is_complete(tmp_path: Path) -> None:
         assert set(ct.rules.strategies(game_spec.name)) <= anchors
         assert 'id="a-match"' in page
         assert [name for name in named if f"<code>{name}</code>" not in page] == []
-    for package in PACKAGES:
-        name = package.__name__.split(".")[1]
-        page = (tmp_path / "reference" / f"{REFERENCE.get(name, name)}.html").read_text()
-        public = [name for name in package.__all__ if has_docs(getattr(package, name))]
+    for name, packages in REFERENCE.items():
+        page = (tmp_path / "reference" / f"{name}.html").read_text()
         shown = set(re.findall(r' id="cheaptalk\.[\w.]*\b(\w+)"', page))
-        assert [name for name in public if name not in shown] == []
+        for package in (getattr(ct, package) for package in packages):
+            public = [name for name in package.__all__ if has_docs(getattr(package, name))]
+            assert [name for name in public if name not in shown] == []
     commands_page = (tmp_path / "reference" / "command-line.html").read_text()
     listed = subprocess.run(
         [sys.executable, "-m", "cheaptalk", "--help"], capture_output=True, text=True, check=True
@@ -245,70 +217,48 @@ def test_gallery_shows_first_chart_without_a_browser(monkeypatch: pytest.MonkeyP
     assert "](gallery/bars.svg)](gallery/bars.html)" in made.shown()
     bare = gallery.exhibit(SECTION.format(command="echo Up > bars.html"))
     assert [path for path, _ in bare.files()] == ["gallery/bars.html"]
+    for failing in ("echo Up > bars.html; false", "true"):
+        with pytest.raises(PluginError, match=r"gallery\.md, Bars"):
+            gallery.exhibit(SECTION.format(command=failing))
 
 
-@pytest.mark.parametrize("command", ["echo Up > bars.html; false", "true"])
-def test_failing_gallery_command_stops_the_build(command: str) -> None:
-    with pytest.raises(PluginError, match=r"gallery\.md, Bars"):
-        gallery.exhibit(SECTION.format(command=command))
-
-
-@pytest.mark.parametrize(
-    ("page", "wrong"),
-    [
-        ('<p id="there"><a href="#there"></a><a href="sub/">', []),
-        ('<a href="https://example.org"><img src="data:image/png;base64,AA">', []),
-        ('<a href="gone.html">', ["has a broken link: gone.html"]),
-        ('<a href="sub/#no">', ["links to a missing anchor of sub/index.html: sub/#no"]),
-        ('<img src="/gone.png">', ["has a broken link: /gone.png"]),
-        ('<script src="//x.org/a.js">', ["loads from another site: //x.org/a.js"]),
-        (
-            '<link rel="stylesheet" href="http://x.org/a">',
-            ["loads from another site: http://x.org/a"],
-        ),
-        ("<style>@import 'https://x.org/a'</style>", ["loads from another site: https://x.org/a"]),
-    ],
-)
-def test_broken_and_external_links_are_reported(
-    page: str, wrong: list[str], tmp_path: Path
-) -> None:
+def test_broken_and_external_links_are_reported(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "index.html").write_text('<a href="../index.html">')
-    (tmp_path / "index.html").write_text(page)
-    assert list(links.problems(tmp_path)) == [f"index.html {problem}" for problem in wrong]
-
-
-def test_external_urls_in_style_sheets_are_reported(tmp_path: Path) -> None:
+    external = "loads from another site:"
+    for page, problem in [
+        ('<p id="there"><a href="#there"></a><a href="sub/">', None),
+        ('<a href="https://example.org"><img src="data:image/png;base64,AA">', None),
+        ('<a href="gone.html">', "has a broken link: gone.html"),
+        ('<a href="sub/#no">', "links to a missing anchor of sub/index.html: sub/#no"),
+        ('<img src="/gone.png">', "has a broken link: /gone.png"),
+        ('<script src="//x.org/a.js">', f"{external} //x.org/a.js"),
+        ('<link rel="stylesheet" href="http://x.org/a">', f"{external} http://x.org/a"),
+        ("<style>@import 'https://x.org/a'</style>", f"{external} https://x.org/a"),
+    ]:
+        (tmp_path / "index.html").write_text(page)
+        expected = [] if problem is None else [f"index.html {problem}"]
+        assert list(links.problems(tmp_path)) == expected
+    (tmp_path / "index.html").write_text("")
     (tmp_path / "a.css").write_text("@font-face { src: url(https://x.org/f.woff2) }")
-    assert list(links.problems(tmp_path)) == [
-        "a.css loads from another site: https://x.org/f.woff2"
-    ]
+    assert list(links.problems(tmp_path)) == [f"a.css {external} https://x.org/f.woff2"]
 
 
-@pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_committed_without_outputs(path: Path) -> None:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    assert [cell["source"] for cell in cells if cell.get("outputs")] == []
-    assert [cell["source"] for cell in cells if cell.get("execution_count") is not None] == []
+def test_notebooks_are_committed_without_outputs() -> None:
+    for path in notebooks.NOTEBOOKS:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        assert [cell["source"] for cell in cells if cell.get("outputs")] == []
+        assert [cell["source"] for cell in cells if cell.get("execution_count") is not None] == []
 
 
 def write_notebook(folder: Path, *cells: str) -> Path:
     """Write a notebook with a title and code cells."""
-    title = {"cell_type": "markdown", "id": "title", "source": "# Made"}
-    code: list[dict[str, Any]] = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{number}",
-            "source": source,
-            "outputs": [],
-            "execution_count": None,
-            "metadata": {},
-        }
-        for number, source in enumerate(cells)
-    ]
-    form = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+    title = {"cell_type": "markdown", "id": "title", "source": "# Made", "metadata": {}}
+    code = {"cell_type": "code", "outputs": [], "execution_count": None, "metadata": {}}
+    made = [code | {"id": f"cell-{n}", "source": source} for n, source in enumerate(cells)]
+    form = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [title, *made]}
     path = folder / "made.ipynb"
-    path.write_text(json.dumps(form | {"cells": [title | {"metadata": {}}, *code]}))
+    path.write_text(json.dumps(form))
     return path
 
 

@@ -30,10 +30,10 @@ EXPECTED_LINES = {
 
 
 def run(command: list[object], folder: Path) -> str:
+    variables, words = environment(folder / "home"), [str(part) for part in command]
     done = subprocess.run(
-        [str(part) for part in command], cwd=folder, env=environment(folder / "home"), text=True,
-        capture_output=True, check=False, timeout=600,
-    )  # fmt: skip
+        words, cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -1,21 +1,20 @@
 """Batches on the command line: you can stop at any time and resume later."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 from aiohttp import web
 
 from tests.batch_server import BatchServer
+from tests.cli import write_study
 from tests.cli.terminal import unmeasured
 from tests.conftest import Command
-from tests.fakes import spec, with_model
+from tests.fakes import with_model
 
 QUICK = ("--batch", "--poll-interval", "0.01")
 TIMEOUT = 60.0
@@ -26,19 +25,19 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
 
 
-def write_study(folder: Path, url: str, **changes: Any) -> None:
-    study = spec(**with_model() | changes)
-    study["players"]["tiny"] = {"model": f"openai/gpt-4o@{url}"}
-    (folder / "small.yaml").write_text(json.dumps(study))
+def write_model_study(url: str) -> None:
+    changes = with_model()
+    changes["players"]["tiny"] = {"model": f"openai/gpt-4o@{url}"}
+    write_study(**changes)
 
 
-def test_batches_of_a_study_are_planned_run_and_listed(cheaptalk: Command, tmp_path: Path) -> None:
+def test_batches_of_a_study_are_planned_run_and_listed(cheaptalk: Command) -> None:
     with BatchServer() as server:
-        write_study(tmp_path, server.url)
+        write_model_study(server.url)
         assert cheaptalk("model batches --store nowhere").status == 2
-        planned = ("plan", "small.yaml", "--batch", "--json", "--concurrency")
         parallel, sequential = (
-            cheaptalk(*planned, number).json["estimate"] for number in ("100", "1")
+            cheaptalk("plan small.yaml --batch --json --concurrency", number).json["estimate"]
+            for number in ("100", "1")
         )
         done = cheaptalk("run small.yaml", *QUICK)
         assert done.status == 0
@@ -53,9 +52,9 @@ def test_batches_of_a_study_are_planned_run_and_listed(cheaptalk: Command, tmp_p
     assert "batch_0  openai/gpt-4o" in cheaptalk("model batches").out
 
 
-def test_no_wait_exits_with_its_own_status(cheaptalk: Command, tmp_path: Path) -> None:
+def test_no_wait_exits_with_its_own_status(cheaptalk: Command) -> None:
     with BatchServer() as server:
-        write_study(tmp_path, server.url)
+        write_model_study(server.url)
         done = cheaptalk("run small.yaml --batch --no-wait")
         assert done.status == 3
         assert f"{server.sizes[0]} calls waiting in unfinished batches" in done.out
@@ -79,7 +78,7 @@ def test_ctrl_c_exits_at_once_and_resume_collects_batches(
             polled.set()
 
     with BatchServer(looks=10**9, before=record_poll) as server:
-        write_study(tmp_path, server.url)
+        write_model_study(server.url)
         command = [sys.executable, "-m", "cheaptalk", "run", "small.yaml", "--batch"]
         key = {"OPENAI_API_KEY": os.environ["OPENAI_API_KEY"]}
         with subprocess.Popen(

@@ -22,22 +22,17 @@ def test_check_runs_every_check(cheaptalk: Command) -> None:
     assert lines[-1] == f"guessing: {summary} {SCOPE}"
 
 
-def test_checks_that_fail_for_one_reason_are_grouped(cheaptalk: Command) -> None:
+def test_failed_checks_are_grouped_by_reason_and_unrun_ones_counted(cheaptalk: Command) -> None:
     done = cheaptalk("game check tests.broken.whole:DIVIDING --seeds 1")
-    lines = done.out.splitlines()
-    assert done.status == 1
-    assert [line.split()[:2] for line in lines[:1]] == [["failed", "check_seats,"]]
-    more = f"{len(CHECK_NAMES) - 1} more checks failed for the same reason"
-    assert lines[1].startswith(f"        {more}: check_words, ")
-    assert lines[-1:] == [f"guessing: 0 of {len(CHECK_NAMES)} checks passed {SCOPE}"]
-
-
-def test_checks_that_are_not_run_are_counted(cheaptalk: Command) -> None:
+    first, second, *_, last = done.out.splitlines()
+    count, others = len(CHECK_NAMES), len(CHECK_NAMES) - 1
+    assert (done.status, first.split()[:2]) == (1, ["failed", "check_seats,"])
+    reason = f"        {others} more checks failed for the same reason: check_words, "
+    assert second.startswith(reason)
+    assert last == f"guessing: 0 of {count} checks passed {SCOPE}"
     done = cheaptalk("game check tests.broken.whole:SPINNING --seeds 1 --timeout 0.2")
     assert done.status == 1
-    assert (
-        f"0 of {len(CHECK_NAMES)} checks passed, {len(CHECK_NAMES) - 1} not run {SCOPE}" in done.out
-    )
+    assert f"0 of {count} checks passed, {others} not run {SCOPE}" in done.out
 
 
 def test_check_prints_json(cheaptalk: Command) -> None:
@@ -48,13 +43,10 @@ def test_check_prints_json(cheaptalk: Command) -> None:
     assert [verdict["check"] for verdict in verdicts if verdict["problem"]] == ["check_processes"]
 
 
-def test_missing_spec_in_a_folder_suggests_where_to_run(cheaptalk: Command, tmp_path: Path) -> None:
+def test_missing_spec_and_syntax_error_are_reported(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "around").mkdir()
-    done = cheaptalk("game check around:SPEC")
-    assert "around has no game spec SPEC; run this in the folder around" in done.rejection
-
-
-def test_syntax_error_is_reported_with_its_line(cheaptalk: Command, tmp_path: Path) -> None:
+    missing = cheaptalk("game check around:SPEC").rejection
+    assert "around has no game spec SPEC; run this in the folder around" in missing
     (tmp_path / "unwritten.py").write_text("import cheaptalk\n\nclass Game\n")
-    done = cheaptalk("game check unwritten:SPEC")
-    assert "SyntaxError in unwritten.py:3: expected ':'" in done.rejection
+    invalid = cheaptalk("game check unwritten:SPEC").rejection
+    assert "SyntaxError in unwritten.py:3: expected ':'" in invalid

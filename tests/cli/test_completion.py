@@ -12,6 +12,7 @@ from cheaptalk.cli.commands import COMMANDS
 from cheaptalk.cli.shared.completion import BUILT_IN, VARIABLE
 from tests.cli import CASES
 from tests.conftest import Command
+from tests.fakes import study
 
 Tab = Callable[[str, str], list[str]]
 SHELLS = ("bash", "zsh", "fish")
@@ -54,12 +55,8 @@ def test_commands_and_options_are_completed(tab: Tab) -> None:
         assert tab(shell, "re") == ["resume", "report"]
         assert tab(shell, "game ") == ["list", "strategies", "check", "new"]
         assert tab(shell, "store re") == ["restore"]
-        assert tab(shell, "run --max-") == [
-            "--max-matches",
-            "--max-dollars",
-            "--max-calls",
-            "--max-tokens",
-        ]
+        limits = [f"--max-{unit}" for unit in ("matches", "dollars", "calls", "tokens")]
+        assert tab(shell, "run --max-") == limits
         assert tab(shell, "model cache ") == ["stats", "clear", "export", "explain"]
 
 
@@ -102,31 +99,22 @@ def test_built_in_names_match_registered_names() -> None:
     } == {group: names.split() for group, names in BUILT_IN.items()}
 
 
-def test_studies_in_the_store_are_completed(cheaptalk: Command, tab: Tab, tmp_path: Path) -> None:
+def test_studies_in_the_store_are_completed_without_creating_files(
+    cheaptalk: Command, tab: Tab, tmp_path: Path
+) -> None:
+    path = tmp_path / "cheaptalk.sqlite"
+    for name, store in (("here", path), ("there", tmp_path / "other store.sqlite")):
+        ct.run(study(name=name), store)
+    before = set(tmp_path.iterdir())
+    other = shlex.quote(str(tmp_path / "other store.sqlite"))
     for shell in SHELLS:
-        for name, store in (("here", "cheaptalk.sqlite"), ("there", "other store.sqlite")):
-            study = {
-                "name": name,
-                "games": [{"game": "bargaining"}],
-                "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}},
-            }
-            ct.run(ct.studies.parse_study(study, name), tmp_path / store)
         assert tab(shell, "report ") == ["here"]
-        other = shlex.quote(str(tmp_path / "other store.sqlite"))
         assert tab(shell, f"resume --store {other} ") == ["there"]
         assert tab(shell, "run he") == ["here"]
-        assert cheaptalk("status").status == 0
-
-
-def test_completion_leaves_no_files_beside_the_store(tab: Tab, tmp_path: Path) -> None:
-    path = tmp_path / "cheaptalk.sqlite"
-    with ct.Store.open(path, create=True) as store:
-        store.register_study("here", {})
-    before = set(tmp_path.iterdir())
-    assert tab("bash", "report ") == ["here"]
     assert set(tmp_path.iterdir()) == before
-    with ct.Store.open(path) as store:
-        store.register_study("now", {})
+    assert cheaptalk("status").status == 0
+    with ct.Store.open(path) as opened:
+        opened.register_study("now", {})
         assert tab("bash", "report ") == ["here", "now"], "a study only in the write-ahead log"
 
 

@@ -83,11 +83,10 @@ def test_invalid_orders_print_errors(cheaptalk: Command, orders: list[Any]) -> N
 
 
 def test_missing_store_prints_error(cheaptalk: Command) -> None:
+    advice = "name an existing one with --store or CHEAPTALK_STORE"
     for action in ["status", "pause", "stop"]:
         done = cheaptalk("control small", action)
-        assert done.status == 2
-        name = "name an existing one with --store or CHEAPTALK_STORE"
-        assert done.said == f"error: no store at cheaptalk.sqlite; {name}"
+        assert done.rejection == f"error: no store at cheaptalk.sqlite; {advice}"
 
 
 def test_open_batches_are_shown_with_and_without_a_run(
@@ -102,17 +101,11 @@ def test_open_batches_are_shown_with_and_without_a_run(
             assert cheaptalk("run", f"{name}.json", "--batch", "--no-wait").status == 3
     shown = cheaptalk("control small").out.splitlines()
     assert shown[-2].split() == ["batch", "model", "state", "calls", "created"]
-    assert shown[-1].split()[:4] == [
-        "batch_0",
-        f"openai/gpt-4o@{urlsplit(server.url).netloc}",
-        "submitted",
-        str(server.sizes[0]),
-    ]
+    model = f"openai/gpt-4o@{urlsplit(server.url).netloc}"
+    assert shown[-1].split()[:4] == ["batch_0", model, "submitted", str(server.sizes[0])]
     (batch,) = cheaptalk("control small --json").json["batches"]
     assert (batch["calls"], batch["collected"]) == (server.sizes[0], None)
     monkeypatch.undo()
-    with pytest.raises(ct.studies.ControlError) as caught:
+    waiting = f"{server.sizes[0]} calls in providers' batches; collect them with: cheaptalk "
+    with pytest.raises(ct.studies.ControlError, match=waiting):
         ct.studies.watch(tmp_path / "cheaptalk.sqlite", "small")
-    assert f"{server.sizes[0]} calls in providers' batches; collect them with: cheaptalk " in str(
-        caught.value
-    )

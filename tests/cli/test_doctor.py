@@ -5,12 +5,11 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
-import yaml
 
 import cheaptalk as ct
 from cheaptalk.doctor import Imported, imported
 from tests.conftest import Command
-from tests.fakes import spec
+from tests.fakes import study
 
 doctor = import_module("cheaptalk.doctor")
 
@@ -77,10 +76,8 @@ def test_missing_extras_are_reported_with_install_commands(
     monkeypatch.setattr(doctor, "extras", lambda: parts)
     data = {row["what"]: row for row in cheaptalk("store doctor --json").json}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}
-    assert data["[analysis]"]["ok"] is False
-    assert data["[analysis]"]["detail"] == (
-        'missing absent, gone: pip install "cheaptalk[analysis]"'
-    )
+    missing = 'missing absent, gone: pip install "cheaptalk[analysis]"'
+    assert data["[analysis]"] == {"what": "[analysis]", "ok": False, "detail": missing}
     assert data["[lm]"]["detail"] == (
         "hurt cannot be imported (ImportError: libhurt.so: no such file); reinstall it: "
         'pip install --force-reinstall "cheaptalk[lm]"; '
@@ -94,12 +91,10 @@ def test_unknown_entry_point_groups_are_reported(
 ) -> None:
     chess = EntryPoint("chess", "chess_games:SPEC", "cheaptalk.game")
     monkeypatch.setattr(doctor, "entry_points", lambda: EntryPoints([chess]))
-    assert (
-        '--  plug-in: "chess" (chess_games:SPEC) is registered under "cheaptalk.game" (did you '
-        "mean "
-        '"cheaptalk.games"?), which is not an entry point group; fix, upgrade or uninstall the '
-        "package"
-    ) in cheaptalk("store doctor").out.splitlines()
+    group = '"cheaptalk.game" (did you mean "cheaptalk.games"?), which is not an entry point group'
+    advice = "fix, upgrade or uninstall the package"
+    problem = f'--  plug-in: "chess" (chess_games:SPEC) is registered under {group}; {advice}'
+    assert problem in cheaptalk("store doctor").out.splitlines()
 
 
 def test_deep_check_imports_no_extras(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,14 +111,10 @@ def test_deep_check_imports_no_extras(cheaptalk: Command, monkeypatch: pytest.Mo
 def test_invalid_or_damaged_store_exits_with_status_1(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
     done = cheaptalk("store doctor --store diary.txt")
-    assert done.status == 1
-    assert (
-        "--  store: diary.txt: file is not a database: the file is damaged or not a store"
-        in done.out
-    )
-    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=300)))
-    cheaptalk("run many.yaml")
+    problem = "diary.txt: file is not a database: the file is damaged or not a store"
+    assert (done.status, f"--  store: {problem}" in done.out) == (1, True)
     path = tmp_path / "cheaptalk.sqlite"
+    ct.run(study(instances=300), path)
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 2)
         file.write(b"\x99" * 20_000)

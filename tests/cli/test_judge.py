@@ -65,20 +65,6 @@ def test_study_is_judged_reported_and_exported(cli: Command, tmp_path: Path) -> 
     assert set(judgements[0]) == {"judge", "item", "kind", "verdict", "calls", "made"}
 
 
-def test_report_includes_judges(cli: Command, tmp_path: Path) -> None:
-    assert cli("report talk --out before.html").status == 0
-    assert 'id="judges"' not in (tmp_path / "before.html").read_text()
-    cli(*JUDGE)
-    assert cli("report talk --out after.html").status == 0
-    page = (tmp_path / "after.html").read_text()
-    assert 'id="judges"' in page
-    assert "Cohen&#39;s kappa" in page
-    assert "Too few instances for an interval: at least 10 are needed." in page
-    name, verdicts = (name for name in Page(page).tables if name.startswith("judge-"))
-    assert verdicts == f"{name}-verdicts"
-    assert not any("to" in row["Share found"].text for row in Page(page).rows(name))
-
-
 def test_judge_without_comparison_explains_why(cli: Command, tmp_path: Path) -> None:
     warmth = CASES["judge_without_comparison_explains_why"]
     (tmp_path / "warmth.yaml").write_text(json.dumps(warmth))
@@ -94,16 +80,27 @@ def test_judge_without_comparison_explains_why(cli: Command, tmp_path: Path) -> 
     assert "compared with this judge below: warmth by script/legal (" in output
 
 
-def test_judging_cost_is_listed_separately_from_players(cli: Command, tmp_path: Path) -> None:
+def test_report_and_status_include_judges_and_their_separate_cost(
+    cli: Command, tmp_path: Path
+) -> None:
+    assert cli("report talk --out before.html").status == 0
+    assert 'id="judges"' not in (tmp_path / "before.html").read_text()
     assert "judges" not in cli("status").out
     cost = cli(*JUDGE, "--json").json["cost"]
     (study,) = cli("status --json").json["studies"]
     assert study["judging"] == cost
     assert study["cost"]["calls"] == 0
     assert f"talk: cost of judging: {cost['calls']} calls, " in cli("status").out
-    cli("report talk --out page.html")
-    text = Page((tmp_path / "page.html").read_text()).text
-    assert f"Calls to judges{cost['calls']}in addition" in text
+    assert cli("report talk --out page.html").status == 0
+    html = (tmp_path / "page.html").read_text()
+    page = Page(html)
+    assert 'id="judges"' in html
+    assert "Cohen&#39;s kappa" in html
+    assert "Too few instances for an interval: at least 10 are needed." in html
+    name, verdicts = (name for name in page.tables if name.startswith("judge-"))
+    assert verdicts == f"{name}-verdicts"
+    assert not any("to" in row["Share found"].text for row in page.rows(name))
+    assert f"Calls to judges{cost['calls']}in addition" in page.text
     with ct.Store.open("cheaptalk.sqlite") as store, store.transaction() as connection:
         connection.execute(sa.update(schema.members).values(current=False))
     (study,) = cli("status --json").json["studies"]
@@ -111,39 +108,24 @@ def test_judging_cost_is_listed_separately_from_players(cli: Command, tmp_path: 
 
 
 def test_unresolved_judge_calls_are_listed(cli: Command) -> None:
+    key = {"request": 3, "actor": "one", "attempt": 0, "try": 1}
+    state = {"state": "unresolved", "call": {"model": "vllm/x"}, "reply": None, "sent": 1.0}
     with ct.Store.open("cheaptalk.sqlite") as store:
         match = next(store.records("talk")).id
+        call = {"match_id": ledger_id("aa8cc0d9", match)} | key | state
         with store.transaction() as connection:
-            connection.execute(
-                sa.insert(schema.calls),
-                {
-                    "match_id": ledger_id("aa8cc0d9", match),
-                    "request": 3,
-                    "actor": "one",
-                    "attempt": 0,
-                    "try": 1,
-                    "state": "unresolved",
-                    "call": {"model": "vllm/x"},
-                    "reply": None,
-                    "sent": 1.0,
-                },
-            )
+            connection.execute(sa.insert(schema.calls), call)
     output = cli("status").out
     assert f"  judge aa8cc0 on match {match} request 3 one, attempt 1\n" in output
 
 
 def test_budget_halts_the_judge(cli: Command) -> None:
     done = cli(*JUDGE, "--budget", "calls=3")
+    advice = "6 remaining; continue with a larger --budget: "
     assert done.status == 1
-    assert (
-        "halted: the budget of 3 calls is exhausted\n6 remaining; continue with a larger --budget: "
-        in done.out
-    )
+    assert f"halted: the budget of 3 calls is exhausted\n{advice}" in done.out
     assert "cost of this judge for the study so far: 3 calls, " in done.out
     assert cli(*JUDGE, "--budget", "calls=1000,tokens=none").status == 0
-
-
-def test_uncounted_tokens_suggest_a_cap_on_calls(cli: Command) -> None:
     with Server(handler=uncounting) as server:
         model = ("--model", f"vllm/tiny@{server.url}")
         done = cli(*JUDGE[:-2], *model, "--budget", "tokens=99999", "--concurrency", "1")
@@ -152,32 +134,16 @@ def test_uncounted_tokens_suggest_a_cap_on_calls(cli: Command) -> None:
 
 
 def test_resume_command_repeats_the_options(cli: Command) -> None:
-    model = "{model: script/legal, temperature: 0}"
     typed = (
-        "judge",
-        "run",
-        "talk",
-        "--rubric",
-        "hallucination",
-        "--model",
-        model,
-        "--sample",
-        "3",
-        "--seed",
-        "4",
-        "--budget",
-        "calls=3",
-        "--budget",
-        "tokens=9000",
-        "--no-cache",
+        "judge run talk --rubric hallucination --model '{model: script/legal, temperature: 0}' "
+        "--sample 3 --seed 4 --budget calls=3 --budget tokens=9000 --no-cache"
     )
-    last_line = cli(*typed).out.splitlines()[-1]
-    again = shlex.split(last_line.partition(": ")[2])
-    assert again == ["cheaptalk", *typed]
+    last_line = cli(*shlex.split(typed)).out.splitlines()[-1]
+    assert last_line.partition(": ")[2] == f"cheaptalk {typed}"
     assert "--json" not in cli(*JUDGE, "--dry-run").out
 
 
-def test_dry_run_prints_an_estimate_without_calls(
+def test_estimate_is_printed_by_a_dry_run_and_before_priced_calls(
     cli: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -186,9 +152,8 @@ def test_dry_run_prints_an_estimate_without_calls(
     assert shown.status == 0
     assert re.match(r"talk: \d+ items to judge in 6 matches, 0 judged earlier\n", shown.out)
     assert re.search(r"openai/gpt-4o: \d+ to \d+ calls, .* tokens in, .* out, \$0", shown.out)
-    assert "To judge, run: cheaptalk judge run talk --rubric hallucination --model openai/gpt" in (
-        shown.out
-    )
+    again = "To judge, run: cheaptalk judge run talk --rubric hallucination --model openai/gpt"
+    assert again in shown.out
     estimate = cli(*dear, "--json").json
     assert estimate["items"] == estimate["calls"][0]
     assert estimate["dollars"][0] < estimate["dollars"][1]
@@ -196,17 +161,15 @@ def test_dry_run_prints_an_estimate_without_calls(
     short = cli(*dear, "--budget", "calls=5").out
     assert "--budget calls allows 5 calls, but the judge needs at least " in short
     assert "has not been judged" in cli("judge run talk --results-only").out
-    cli(*JUDGE)
-    assert "nothing to judge: everything was judged before" in cli(*JUDGE, "--dry-run").out
-    assert "nothing to judge: everything was judged before" in cli(*JUDGE).out
-
-
-def test_priced_judge_prints_an_estimate_first(cli: Command, tmp_path: Path) -> None:
-    dear = "- {models: [script/legal], input: 5, output: 10, as_of: 2026-01-01}\n"
-    (tmp_path / "dear.yaml").write_text(dear)
-    stderr = cli(*JUDGE, "--prices", "dear.yaml").err
+    price = "- {models: [script/legal], input: 5, output: 10, as_of: 2026-01-01}\n"
+    Path("prices.yaml").write_text(price)
+    stderr = cli(*JUDGE, "--prices", "prices.yaml").err
     assert re.search(r"talk: estimated \d+ to \d+ calls, .* \$", stderr)
-    assert "estimated" not in cli(*JUDGE).err
+    Path("prices.yaml").unlink()
+    assert "nothing to judge: everything was judged before" in cli(*JUDGE, "--dry-run").out
+    again = cli(*JUDGE)
+    assert "nothing to judge: everything was judged before" in again.out
+    assert "estimated" not in again.err
 
 
 def test_items_without_verdict_are_retried_only_on_request(cli: Command) -> None:
@@ -229,9 +192,8 @@ def test_items_without_verdict_are_retried_only_on_request(cli: Command) -> None
         assert done.status == 1
         assert done.out.startswith(f"{summary}  {count} without a valid verdict: refused\n")
         assert done.out.endswith(f"{advice}\n")
-    nothing = (
-        f"nothing to judge: everything was judged before, {count} items without a valid verdict\n"
-    )
+    nothing = "nothing to judge: everything was judged before, "
+    nothing += f"{count} items without a valid verdict\n"
     assert nothing in before.out
     assert f"0 judged earlier, {count} without a valid verdict\n{nothing}{advice}\n" in preview
     result = again.json
@@ -255,6 +217,8 @@ def test_first_prompt_is_shown_without_a_model(cli: Command) -> None:
 
 
 def test_invalid_judge_commands_print_errors(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
     for arguments, message in [
         (("talk",), "missing option --rubric; to show earlier verdicts, use --results-only"),
         (("talk", "--rubric", "honesty"), "missing option --model"),
@@ -264,7 +228,4 @@ def test_invalid_judge_commands_print_errors(cli: Command, monkeypatch: pytest.M
         ((*JUDGE[2:-1], "together/odd", "--budget", "dollars=3"), "no price is known for"),
         (("talk", "--rubric", "lies", "--model", "script/legal"), 'no rubric "lies"'),
     ]:
-        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        monkeypatch.setenv("TOGETHER_API_KEY", "a key")
-        done = cli("judge run", *arguments)
-        assert message in done.rejection
+        assert message in cli("judge run", *arguments).rejection

@@ -11,9 +11,9 @@ import cheaptalk as ct
 from cheaptalk.studies import RunState
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
-from tests.cli import CASES
+from tests.cli import CASES, write_study
 from tests.conftest import Command
-from tests.fakes import Server, spec, with_model
+from tests.fakes import Server, with_model
 
 COMMANDS = CASES["commands_that_write"]
 STATE = RunState.model_validate(
@@ -29,10 +29,9 @@ def locked_store(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
     (tmp_path / "prices.yaml").write_text(yaml.safe_dump([price]))
     (tmp_path / "games").mkdir()
     with Server() as server:
-        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
+        write_study(**with_model(server.url))
         assert cheaptalk("run small.yaml --max-matches 1").status == 0
-        changed = spec(**with_model(server.url), seed=1)
-        (tmp_path / "small.yaml").write_text(yaml.safe_dump(changed))
+        write_study(**with_model(server.url), seed=1)
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, store.writing():
             yield store
 
@@ -44,17 +43,14 @@ def test_locked_store_is_reported_before_anything_else(
         done = cheaptalk(*command)
         assert (done.status, done.out) == (2, "")
         assert len(done.err.splitlines()) == 1, "no estimate and no prompt"
-        assert (
-            "another cheaptalk process is writing to the store; wait until it ends, or stop it"
-            in done.err
-        )
+        advice = "wait until it ends, or stop it"
+        assert f"another cheaptalk process is writing to the store; {advice}" in done.err
     locked_store.backend.mailbox.write_state(STATE.model_dump_json())
     for command in COMMANDS:
-        assert cheaptalk(*command).err == (
+        assert cheaptalk(*command).said == (
             "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
-            '4321 is running "big" '
-            "(2 of 8 matches ended); wait for it to end, or control it with: "
-            "cheaptalk control big --store cheaptalk.sqlite\n"
+            '4321 is running "big" (2 of 8 matches ended); wait for it to end, or control it '
+            "with: cheaptalk control big --store cheaptalk.sqlite"
         )
 
 

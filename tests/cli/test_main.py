@@ -7,13 +7,12 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-import yaml
 
 import cheaptalk as ct
 from cheaptalk.cli import main
-from tests.cli import CASES
+from tests.cli import CASES, write_study
 from tests.conftest import Command, Done
-from tests.fakes import Server, spec, with_model
+from tests.fakes import Server, with_model
 
 
 def test_exceptions_become_exit_statuses_and_messages(
@@ -32,52 +31,43 @@ def test_exceptions_become_exit_statuses_and_messages(
         assert (done.status, done.said) == (status, message)
 
 
-def test_version_option_prints_version(cheaptalk: Command) -> None:
-    for option in ["--version", "-V"]:
-        done = cheaptalk(option)
-        assert (done.status, done.out) == (0, f"cheaptalk {ct.__version__}\n")
-
-
 def test_unexpected_exceptions_propagate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(main.__globals__, "app", Mock(side_effect=ZeroDivisionError("a bug")))
     with pytest.raises(ZeroDivisionError, match="a bug"):
         main()
 
 
-def test_errors_escape_control_characters(cheaptalk: Command) -> None:
+def test_version_is_printed_and_errors_escape_control_characters(cheaptalk: Command) -> None:
+    for option in ["--version", "-V"]:
+        assert cheaptalk(option)[:2] == (0, f"cheaptalk {ct.__version__}\n")
     for line in [["--\u202ex"], ["run", "a", "--workers", "\u202ex"], ["run", "a", "\x1b[2Jx"]]:
         done = cheaptalk(*line)
         assert "\\u202ex" in done.said or "\\x1b[2Jx" in done.rejection
         assert not {"\u202e", "\x1b"} & set(done.said)
 
 
-def option_positions(option: str, *line: str) -> list[tuple[str, ...]]:
-    """Return a command line with an option before and after the command's name."""
-    return [(option, *line), (*line, option)]
+PLACES = ("{option} {line}", "{line} {option}")
+"""An option before and after the command's name."""
 
 
-def test_quiet_prints_only_results_and_errors(cheaptalk: Command, tmp_path: Path) -> None:
-    def run(seed: int, option: str, position: int) -> Done:
-        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(seed=seed)))
-        return cheaptalk(*option_positions(option, "run", "small.yaml", "--yes")[position])
+def test_quiet_prints_only_results_and_errors(cheaptalk: Command) -> None:
+    def run(seed: int, option: str) -> Done:
+        write_study(seed=seed)
+        return cheaptalk(place.format(line="run small.yaml --yes", option=option))
 
-    for position in (0, 1):
-        assert run(2 * position, "-q", position).err == ""
-        verbose = run(2 * position + 1, "--verbose", position)
-        assert f"small: seed is {2 * position + 1} (stored: {2 * position})" in verbose.err
-        done = run(2 * position + 2, "-q", position)
+    for seed, place in zip((0, 2), PLACES, strict=True):
+        assert run(seed, "-q").err == ""
+        assert f"small: seed is {seed + 1} (stored: {seed})" in run(seed + 1, "--verbose").err
+        done = run(seed + 2, "-q")
         assert (done.status, done.err) == (0, "")
         assert "small: 2 of 2 matches ended" in done.out
         assert "with: cheaptalk" not in done.out
-        missing = cheaptalk(*option_positions("--quiet", "resume", "none")[position])
-        assert (missing.status, missing.said[:7]) == (2, "error: ")
-
-
-HINTING = CASES["hinting"]
+        missing = cheaptalk(place.format(line="resume none", option="--quiet"))
+        assert missing.rejection.startswith("error: ")
 
 
 def test_hints_follow_the_output_unless_quiet(cheaptalk: Command, tmp_path: Path) -> None:
-    for line in HINTING:
+    for line in CASES["hinting"]:
         quiet = cheaptalk(*line, "-q").out
         shutil.rmtree(tmp_path / "mine", ignore_errors=True)
         full = cheaptalk(*line).out
@@ -85,28 +75,25 @@ def test_hints_follow_the_output_unless_quiet(cheaptalk: Command, tmp_path: Path
         assert 0 < len(quiet) < len(full)
 
 
-WRITING = CASES["writing"]
-
-
 def test_dash_is_rejected_as_an_output_file(cheaptalk: Command, tmp_path: Path) -> None:
-    for line in WRITING:
+    for line in CASES["writing"]:
         done = cheaptalk(*line, "-")
         assert (done.status, done.out) == (2, "")
         assert re.search(rf"'{line[-1]}'.*: cannot write to standard output", done.said)
         assert not list(tmp_path.iterdir())
 
 
-def test_verbose_logs_plugins_calls_and_tracebacks(cheaptalk: Command, tmp_path: Path) -> None:
-    for position in [0, 1]:
+def test_verbose_logs_plugins_calls_and_tracebacks(cheaptalk: Command) -> None:
+    for place in PLACES:
         with Server() as server:
-            (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
+            write_study(**with_model(server.url))
             ct.rules.registry.GAMES.forget()
-            done = cheaptalk(*option_positions("-v", "run", "small.yaml")[position])
+            done = cheaptalk(place.format(line="run small.yaml", option="-v"))
         assert "game of cheaptalk loaded: bargaining\n" in done.err
         calls = [line for line in done.err.splitlines() if line.startswith("call ")]
         assert len(calls) == len(server.calls)
         assert all(f" to vllm/tiny@{server.url}: answered after " in line for line in calls)
-        failed = cheaptalk(*option_positions("--verbose", "resume", "none")[position])
+        failed = cheaptalk(place.format(line="resume none", option="--verbose"))
         assert failed.err.startswith("Traceback (most recent call last):")
         assert "\nerror: " in failed.err
         assert "Traceback" not in cheaptalk("resume none").err

@@ -81,17 +81,11 @@ def broken_plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.GAMES.forget()
 
 
-@pytest.mark.usefixtures("broken_plugin")
-def test_broken_plugin_prints_one_warning(cheaptalk: Command) -> None:
+@pytest.mark.usefixtures("importable", "broken_plugin")
+def test_broken_plugin_prints_one_warning_and_is_listed_by_the_doctor(cheaptalk: Command) -> None:
     done = cheaptalk("game list")
-    assert done.status == 0
+    assert (done.status, done.err) == (0, f"warning: {MESSAGE}\n")
     assert "bargaining" in done.out
-    assert done.err == f"warning: {MESSAGE}\n"
-
-
-@pytest.mark.usefixtures("importable")
-@pytest.mark.usefixtures("broken_plugin")
-def test_doctor_lists_broken_plugins(cheaptalk: Command) -> None:
     done = cheaptalk("store doctor")
     assert f"--  plug-in: {MESSAGE}" in done.out.splitlines()
     assert "ok  store: " in done.out

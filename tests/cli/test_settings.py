@@ -11,9 +11,9 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.settings import read_dotenv
-from tests.cli import CASES
+from tests.cli import CASES, write_study
 from tests.conftest import Command
-from tests.fakes import Server, spec, with_model
+from tests.fakes import Server, with_model
 
 KEY = "sk-1234567890abcdef"
 
@@ -48,11 +48,10 @@ def test_settings_are_defaults_of_options(
 ) -> None:
     settings.write_text(
         'cache = true\ncache-file = "kept.sqlite"\nconcurrency = 2\nworkers = 1\n'
-        "retry-timeout = 30\n"
-        "max-calls = 1\nmax-tokens = 100_000\nmax-dollars = 5\n"
+        "retry-timeout = 30\nmax-calls = 1\nmax-tokens = 100_000\nmax-dollars = 5\n"
     )
     with Server() as server:
-        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
+        write_study(**with_model(server.url))
         assert "halted" in cheaptalk("run small.yaml").out
         assert len(server.calls) == 1
         assert (tmp_path / "kept.sqlite").exists()
@@ -80,27 +79,21 @@ def test_invalid_settings_are_reported_by_line_without_values(
         assert cheaptalk("status --help").status == 0
 
 
-def test_dotenv_values_are_parsed(tmp_path: Path) -> None:
-    for line, value in CASES["dotenv_values_are_parsed"]:
-        path = tmp_path / ".env"
-        path.write_text(f"\n# a comment\n{line}\n")
-        assert read_dotenv(path) == {"A": value}
-
-
-def test_invalid_dotenv_is_reported_by_line_without_values(
+def test_dotenv_is_parsed_and_errors_name_the_line_without_values(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
+    path = tmp_path / ".env"
+    for line, value in CASES["dotenv_values_are_parsed"]:
+        path.write_text(f"\n# a comment\n{line}\n")
+        assert read_dotenv(path) == {"A": value}
+    malformed = "expected NAME=VALUE with closed quotes, or a comment starting with #"
     for content, message in [
-        (KEY, "line 1: expected NAME=VALUE with closed quotes, or a comment starting with #"),
-        (
-            f"\nA='{KEY}",
-            "line 2: expected NAME=VALUE with closed quotes, or a comment starting with #",
-        ),
+        (KEY, f"line 1: {malformed}"),
+        (f"\nA='{KEY}", f"line 2: {malformed}"),
         (f"A=1\nA={KEY}", "line 2: duplicate variable A; remove one of them"),
     ]:
-        (tmp_path / ".env").write_text(content)
-        done = cheaptalk("game list")
-        assert (done.status, done.said) == (2, f"error: .env: {message}")
+        path.write_text(content)
+        assert cheaptalk("game list").rejection == f"error: .env: {message}"
 
 
 @pytest.fixture
@@ -134,9 +127,8 @@ def test_dotenv_cannot_redirect_keys_of_the_environment(
     monkeypatch.setenv("LAB_KEY", "my own key")
     done = cheaptalk("store doctor")
     assert "--  lab: set the environment variable LAB_HOST" in done.out
-    assert "overridden by the environment: LAB_KEY, CHEAPTALK_PROVIDERS; ignored: LAB_HOST" in (
-        done.out
-    )
+    overridden = "overridden by the environment: LAB_KEY, CHEAPTALK_PROVIDERS; ignored: LAB_HOST"
+    assert overridden in done.out
 
 
 async def echo_key(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
@@ -151,8 +143,7 @@ def test_dotenv_key_is_sent_and_removed_from_records(
     (tmp_path / ".env").write_text(f"LAB_KEY={KEY}\n")
     with Server(handler=echo_key) as server:
         lab(server.url)
-        study = spec(players={"fair": {"model": "lab/x"}, "firm": {"strategy": "fixed_demand"}})
-        (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
+        write_study(players={"fair": {"model": "lab/x"}, "firm": {"strategy": "fixed_demand"}})
         cheaptalk("run small.yaml")
         assert server.headers["Authorization"] == f"Bearer {KEY}"
     assert cheaptalk("store export small --format jsonl --out records").status == 0

@@ -14,10 +14,11 @@ from cheaptalk.records import Store
 from cheaptalk.rules import Ask, get_game
 from cheaptalk.styles import JsonCodec
 from tests.conftest import EXAMPLE_GAMES
-from tests.fakes import Canned
+from tests.fakes import Canned, study
 from tests.mock_server.test_mock_server import collect_kinds
 
 DRAWS = [n / 40 for n in range(40)]
+PRETENDED: dict[str, Any] = {"players": {"tiny": {"model": "vllm/tiny"}}, "pairing": "self"}
 
 
 class Lot(ct.rules.Value):
@@ -68,18 +69,6 @@ def test_generated_values_are_valid() -> None:
             action.model_validate(value)
 
 
-def test_answers_to_schema_requests_are_parsed() -> None:
-    for action in ACTIONS:
-        codec = JsonCodec()
-        ask = Ask("alice", action, ct.Event())
-        for seed in range(20):
-            request = f"Answer with one JSON object: {codec.form(action)}."
-            messages = with_schema(
-                [{"role": "user", "content": request}], action.model_json_schema()
-            )
-            codec.read(answer(messages, seed), ask)
-
-
 class Unbounded(ct.Action):
     amount: float
     count: int
@@ -90,13 +79,14 @@ class Unbounded(ct.Action):
     maybe: int | None
 
 
-def test_answers_to_form_only_requests_are_parsed() -> None:
+def test_answers_to_requests_with_schemas_or_forms_are_parsed() -> None:
     codec = JsonCodec()
-    for seed in range(20):
-        request = f"Answer with one JSON object: {codec.form(Unbounded)}."
-        codec.read(
-            answer([{"role": "user", "content": request}], seed), Ask("a", Unbounded, ct.Event())
-        )
+    for action in (*ACTIONS, Unbounded):
+        request = f"Answer with one JSON object: {codec.form(action)}."
+        schema = None if action is Unbounded else action.model_json_schema()
+        messages = with_schema([{"role": "user", "content": request}], schema)
+        for seed in range(20):
+            codec.read(answer(messages, seed), Ask("alice", action, ct.Event()))
 
 
 def test_numbers_respect_bounds_in_text() -> None:
@@ -115,13 +105,7 @@ def test_numbers_respect_bounds_in_text() -> None:
 
 
 def test_strings_match_schema_pattern() -> None:
-    for pattern in [
-        r"^[a-z]{4}$",
-        r"^(yes|no)$",
-        r"^[^a-z]+\d$",
-        r"^#[0-9A-F]{6}$",
-        r"^\w+@\w+\.org$",
-    ]:
+    for pattern in ("^[a-z]{4}$", "^(yes|no)$", r"^[^a-z]+\d$", "^#[0-9A-F]{6}$", r"^\w+@\w+\.o$"):
 
         class Patterned(ct.Action):
             text: Annotated[str, Field(pattern=pattern)]
@@ -139,14 +123,8 @@ def test_mock_model_plays_example_games_legally(store: Store, example_games: Non
                     with_schema([message.model_dump() for message in call.messages], schema)
                 )
 
-            spec = {
-                "name": name,
-                "games": [{"game": name}],
-                "instances": 10,
-                "pairing": "self",
-                "players": {"pretended": {"model": "vllm/tiny"}},
-            }
-            ct.run(ct.studies.parse_study(spec, name), store, models=Canned(reply))
+            made = study(name=name, games=[{"game": name}], instances=10, **PRETENDED)
+            ct.run(made, store, models=Canned(reply))
             assert collect_kinds(store, name) == {("finished", "ok")}
 
 
@@ -158,20 +136,11 @@ def test_mock_model_negotiates_legally_at_any_scale(store: Store) -> None:
                 {"game": "negotiation", "fixed": {"scale": scale}},
                 {"game": "bargaining", "fixed": {"money": scale}},
             ]
-            spec = {
-                "name": "amounts",
-                "games": games,
-                "instances": 5,
-                "pairing": "self",
-                "players": {"pretended": {"model": "vllm/tiny", "style": style}},
-            }
-            ct.run(ct.studies.parse_study(spec, "amounts"), store, models=Canned())
-            assert collect_kinds(store, "amounts") == {("finished", "ok")}
-            actions = [
-                reply.action or {}
-                for record in store.records("amounts", bodies=True)
-                for reply in record.answers
-            ]
+            made = study(games=games, instances=5, models={"style": style}, **PRETENDED)
+            ct.run(made, store, models=Canned())
+            assert collect_kinds(store, "small") == {("finished", "ok")}
+            records = store.records("small", bodies=True)
+            actions = [reply.action or {} for record in records for reply in record.answers]
             prices = [action["price"] for action in actions if "price" in action]
             assert prices
             assert all(math.isfinite(price) and scale / 10 < price < 10 * scale for price in prices)

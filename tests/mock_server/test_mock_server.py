@@ -57,20 +57,14 @@ def test_mock_judge_returns_valid_verdicts(store: Store) -> None:
     for rubric in ["claims", "hallucination", "honesty", "promises"]:
         judge = ct.judges.judge_of(rubric, "vllm/tiny")
         assert collect_verdicts(judge, {"model": "vllm/tiny"}, store) <= set(judge.rubric.labels)
-
-
-def test_mock_judge_returns_every_label(store: Store) -> None:
     judge = ct.judges.judge_of("hallucination", "vllm/tiny")
     assert collect_verdicts(judge, {"strategy": "noisy"}, store) == set(judge.rubric.labels)
-
-
-def test_mock_judge_supports_scales(store: Store) -> None:
     for item in ["move", "seat", "match"]:
         scale = {"low": -2, "high": 1, "low_means": "hostile", "high_means": "warm"}
         fields = {"name": "warmth", "games": ["deal_or_no_deal"], "item": item, "scale": scale}
-        rubric = ct.judges.Rubric.model_validate({**fields, "question": "How warm is it?"})
-        judge = ct.judges.judge_of(rubric, "vllm/tiny")
-        assert collect_verdicts(judge, {"strategy": "noisy"}, store) <= set(rubric.labels)
+        scaled = ct.judges.Rubric.model_validate({**fields, "question": "How warm is it?"})
+        judge = ct.judges.judge_of(scaled, "vllm/tiny")
+        assert collect_verdicts(judge, {"strategy": "noisy"}, store) <= set(scaled.labels)
 
 
 def test_every_wire_format_is_supported(store: Store) -> None:
@@ -89,26 +83,18 @@ def test_answers_are_deterministic_for_each_seed() -> None:
 
 def test_port_in_use_prints_error(cheaptalk: Command) -> None:
     with listening(0) as taken:
-        done = cheaptalk("model", "mock-server", "--port", str(taken.getsockname()[1]))
-    assert done.status == 2
-    assert "cannot be used (Address already in use); choose another with --port" in done.err
+        done = cheaptalk("model mock-server --port", str(taken.getsockname()[1]))
+    problem = "cannot be used (Address already in use); choose another with --port"
+    assert problem in done.rejection
 
 
 @pytest.fixture
 def server_process() -> Iterator[subprocess.Popen[str]]:
     """Run the command so that half of its calls fail."""
-    args = [
-        sys.executable,
-        "-m",
-        "cheaptalk",
-        "model",
-        "mock-server",
-        "--port",
-        "0",
-        "--error-rate",
-        "0.5",
-    ]
-    with subprocess.Popen(args, stdout=subprocess.PIPE, text=True) as server:
+    command = "-m cheaptalk model mock-server --port 0 --error-rate 0.5"
+    with subprocess.Popen(
+        [sys.executable, *command.split()], stdout=subprocess.PIPE, text=True
+    ) as server:
         yield server
         server.kill()
 

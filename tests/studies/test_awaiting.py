@@ -1,16 +1,22 @@
-"""Awaited runs don't block the event loop and lose nothing when cancelled."""
+"""Awaited runs don't block the event loop, wait for each other, and lose nothing if cancelled."""
 
 import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.records.store.backend import StoreLocked
+from cheaptalk.studies.runs.turns import in_turn
 from tests.fakes import PATIENCE, Canned, Server, study, with_model
 from tests.judges.judged import STUDY, always, judge_of, play
 from tests.studies.test_interrupting import Doorkeeper
@@ -130,7 +136,7 @@ def test_interrupted_notebook_cell_stops_its_run(tmp_path: Path) -> None:
     assert 10 <= len(models.calls) < 100
 
 
-def test_studies_on_one_store_can_be_awaited_together(tmp_path: Path) -> None:
+def test_studies_on_one_store_can_be_awaited_together_but_not_nested(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     models = Canned(pause=0.02)
 
@@ -143,17 +149,52 @@ def test_studies_on_one_store_can_be_awaited_together(tmp_path: Path) -> None:
     assert [(progress.done, progress.left) for progress in asyncio.run(main())] == [(6, 0)] * 3
     with ct.Store.open(path) as store:
         assert store.unresolved() == []
-        assert {summary.name: summary.counts for summary in store.studies()} == {
-            "small": {"finished": 6},
-            "second": {"finished": 6},
-        }
-
-
-def test_nested_run_on_same_store_is_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-
-    def run_another(progress: ct.Progress) -> None:
-        ct.run(study(name="second"), path)
+        counts = {summary.name: summary.counts for summary in store.studies()}
+        assert counts == {name: {"finished": 6} for name in ("small", "second")}
 
     with pytest.raises(ct.StoreError, match="another cheaptalk"):
-        ct.run(study(), path, progress=run_another)
+        ct.run(study(), path, progress=lambda _: ct.run(study(name="third"), path))
+
+
+SLOW = 0.02
+"""Seconds for which the store is held before and after a run."""
+
+
+def store_with(lock: Lock) -> ct.Store:
+    """Return a store that is acquired and released slowly."""
+
+    @contextmanager
+    def sharing(_: str | None) -> Iterator[None]:
+        if not lock.acquire(blocking=False):
+            raise StoreLocked("held")
+        try:
+            time.sleep(SLOW)
+            yield
+            time.sleep(SLOW)
+        finally:
+            lock.release()
+
+    backend = SimpleNamespace(address="slow.sqlite")
+    return cast("ct.Store", SimpleNamespace(backend=backend, sharing=sharing))
+
+
+def test_runs_of_one_process_wait_for_each_other() -> None:
+    """Regression: a run that started while another acquired or released the store failed."""
+    store, active = store_with(Lock()), [0]
+
+    def run(_: int) -> int:
+        with in_turn(store, None, Event()):
+            active[0] += 1
+            most = active[0]
+            active[0] -= 1
+            return most
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(run, range(12))] == [1] * 12
+
+
+def test_store_held_by_another_process_raises_error() -> None:
+    lock = Lock()
+    lock.acquire()
+    with pytest.raises(StoreLocked), in_turn(store_with(lock), None, Event()):
+        pass

@@ -21,7 +21,7 @@ from cheaptalk import cluster
 from cheaptalk.calls.remote_models import Asker, RemoteModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
-from tests.fakes import PATIENCE, Server, essence, spec, study, with_model
+from tests.fakes import PATIENCE, Server, essence, study, with_model
 from tests.postgres import LACKING, Databases, serving
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -153,8 +153,8 @@ def test_provider_settings_and_keys_are_sent_to_machines(monkeypatch: pytest.Mon
         "LAB_KEY": "secret",
         "LAB_HOST": "https://lab.example.org",
     }
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
+    for variable in variables.items():
+        monkeypatch.setenv(*variable)
     monkeypatch.setenv("UNRELATED", "stays here")
     ct.register(ct.models.Provider(url="${LAB_HOST}/v1", key="LAB_KEY"), name="lab")
     try:
@@ -180,33 +180,20 @@ def test_provider_settings_and_keys_are_sent_to_machines(monkeypatch: pytest.Mon
             ct.models.PROVIDERS.remove(name)
 
 
-def test_unreachable_ray_address_names_environment_variable(
+def test_invalid_or_unreachable_address_raises_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
-    with pytest.raises(ct.CheaptalkError, match=r"at 127\.0\.0\.1:9 .* RAY_ADDRESS"):
-        ct.run(study(), tmp_path / "store.sqlite", on="ray")
-    assert not any(tmp_path.iterdir())
-
-
-def test_ipv6_address_in_brackets_is_accepted() -> None:
-    with create_server(("::1", 0), family=AF_INET6) as listening:
-        cluster.check_address(f"ray://[::1]:{listening.getsockname()[1]}")
-
-
-@pytest.mark.parametrize(
-    ("on", "message"),
-    [
+    for on, message in (
+        ("ray", r"at 127\.0\.0\.1:9 .* RAY_ADDRESS"),
         ("rays", r"rays: not a cluster address; write ray \(.*\) or ray://HOST:10001"),
         ("ray://127.0.0.1:9", "cannot reach a cluster"),
-    ],
-)
-def test_invalid_or_unreachable_address_raises_error(tmp_path: Path, on: str, message: str) -> None:
-    with pytest.raises(ct.CheaptalkError, match=message):
-        ct.run(study(), tmp_path / "store.sqlite", on=on)
-
-
-def test_missing_ray_error_shows_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    ):
+        with pytest.raises(ct.CheaptalkError, match=message):
+            ct.run(study(), tmp_path / "store.sqlite", on=on)
+    assert not any(tmp_path.iterdir())
+    with create_server(("::1", 0), family=AF_INET6) as listening:
+        cluster.check_address(f"ray://[::1]:{listening.getsockname()[1]}")
     monkeypatch.setattr(cluster, "find_spec", lambda _: None)
     with pytest.raises(ct.CheaptalkError, match=r"pip install 'cheaptalk\[ray\]'"):
         cluster.check_address("ray")
@@ -220,12 +207,10 @@ def test_run_survives_lost_machine_and_database_restart(
     """All matches end, none is stored twice, and the cost is that of the model's answers."""
     monkeypatch.setattr(CHUNK, 64)
     made = study(
-        **{
-            **spec(games=[{"game": "bargaining", "fixed": {"horizon": 12}}]),
-            "players": {"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
-            "pairing": "all",
-            "instances": 2_000,
-        }
+        games=[{"game": "bargaining", "fixed": {"horizon": 12}}],
+        players={"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
+        pairing="all",
+        instances=2_000,
     )
     disturbed, door = Event(), CallGate(1)
     with Server(handler=door) as server, serving() as database:
@@ -278,7 +263,9 @@ class FakeRay:
         self.stopped = True
 
 
-def test_new_local_cluster_listens_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_cluster_is_joined_and_a_new_one_listens_on_loopback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     constants: Any = import_module("ray._private.ray_constants")
     monkeypatch.setattr(constants, "ENABLE_RAY_CLUSTER", True)
@@ -286,9 +273,6 @@ def test_new_local_cluster_listens_on_loopback(monkeypatch: pytest.MonkeyPatch) 
     cluster._join(ray, "ray")
     assert (ray.addresses, ray.address) == (["auto", "local"], "127.0.0.1")
     assert constants.ENABLE_RAY_CLUSTER is True
-
-
-def test_running_cluster_is_joined_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     ray = FakeRay("10.0.0.1")
     cluster._join(ray, "ray")

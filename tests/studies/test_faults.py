@@ -72,29 +72,27 @@ def test_records_match_server_after_kills_and_resumes(tmp_path: Path) -> None:
     assert sum(row.had for row in each) > sum(row.lost for row in each) > 0
 
 
-@pytest.mark.parametrize("cap", ["calls", "tokens"])
-def test_budget_halts_study_and_resume_without_it_finishes(tmp_path: Path, cap: str) -> None:
-    at_once = 4
-    hostile, store = make_handler(), tmp_path / "store.sqlite"
+def test_budgets_halt_a_study_and_resume_without_them_finishes(tmp_path: Path) -> None:
+    at_once, instances = 4, INSTANCES // 2
+    hostile, whole = make_handler(), tmp_path / "whole.sqlite"
     with Server(handler=hostile) as server:
-        _, free = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
-        Run(free, tmp_path / "free.sqlite").finish()
-        allowed = sum(used(tmp_path / "free.sqlite", hostile, cap)) // 2
-        hostile.sendings.clear()
-        _, capped = studies(
-            WIRES["chat"].model(server.root), tmp_path, INSTANCES, budget={cap: allowed}
-        )
-        output = Run(capped, store).finish("--concurrency", str(at_once), status=1)
-        each = used(store, hostile, cap)
-        assert f"halted: the budget of {allowed:,} {cap}" in output
-        kept_back = (at_once + 1 + count_uncounted(store)) * max(each)
-        assert allowed - kept_back <= sum(each) <= allowed + at_once * max(each)
-        assert "live" in Books.read(store).statuses
-        _, free = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
-        Run(free, store).finish()
-    books = Books.read(store)
-    assert audit(books, hostile.account) == []
-    assert books.statuses.total() == 4 * INSTANCES
+        model = WIRES["chat"].model(server.root)
+        Run(studies(model, tmp_path, instances)[1], whole).finish()
+        budgets = {cap: sum(used(whole, hostile, cap)) // 2 for cap in ("calls", "tokens")}
+        for cap, allowed in budgets.items():
+            store = tmp_path / f"{cap}.sqlite"
+            hostile.sendings.clear()
+            _, capped = studies(model, tmp_path, instances, budget={cap: allowed})
+            output = Run(capped, store).finish("--concurrency", str(at_once), status=1)
+            each = used(store, hostile, cap)
+            assert f"halted: the budget of {allowed:,} {cap}" in output
+            kept_back = (at_once + 1 + count_uncounted(store)) * max(each)
+            assert allowed - kept_back <= sum(each) <= allowed + at_once * max(each)
+            assert "live" in Books.read(store).statuses
+            Run(studies(model, tmp_path, instances)[1], store).finish()
+            books = Books.read(store)
+            assert audit(books, hostile.account) == []
+            assert books.statuses.total() == 4 * instances
 
 
 def used(path: Path, hostile: Hostile, cap: str) -> list[int]:

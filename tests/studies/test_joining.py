@@ -13,20 +13,15 @@ def entries_of(**changes: Any) -> dict[str, Any]:
     return {label: player.written() for label, player in players.items()}
 
 
-def test_roster_players_join_listed_players() -> None:
+def test_roster_players_join_listed_players_which_have_precedence() -> None:
     players = entries_of(roster="glee:gpt-4o,o3-mini")
     assert list(players) == ["fair", "firm", "gpt-4o", "o3-mini"]
     assert players["gpt-4o"]["tries"] == 7
 
-
-def test_study_can_consist_of_rosters_only() -> None:
     data = spec(pairing="self", roster=["self-play", "chip-trading:gemini"])
     del data["players"]
     parsed = ct.studies.parse_study(data, "x")
-    assert list(parsed.players) == ["gpt-3.5", "gpt-4", "gemini"]
-
-
-def test_listed_player_overrides_roster_player() -> None:
+    assert list(parsed.players) == ["gpt-3.5", "gpt-4", "gemini"], "there are only rosters"
     listed = {"gpt-4o": {"model": "vllm/mine"}}
     players = entries_of(players=listed, roster="glee:gpt-4o,gpt-4o-mini")
     assert players["gpt-4o"]["model"] == "vllm/mine"
@@ -51,36 +46,27 @@ def test_stored_study_is_complete_and_round_trips() -> None:
     assert "roster" not in stored
     again = ct.studies.parse_study(stored, "stored")
     assert again.written() == stored
-    assert [match.id for match in ct.plan(again).matches] == [
-        match.id for match in ct.plan(first).matches
-    ]
+    assert [*ct.plan(again).matches.ids()] == [*ct.plan(first).matches.ids()]
 
 
-CLAUDE = {"model": "anthropic/claude-opus-4-1"}
+CLAUDE = "anthropic/claude-opus-4-1"
 
 
 def test_error_path_points_at_the_invalid_setting() -> None:
     cases: list[Any] = [
-        (
-            {"tries": 3, "seed": 7},
-            {},
-            "models.seed: anthropic/claude-opus-4-1 does not support seed",
-        ),
-        ({"tries": 3}, {"seed": 7}, "players.c: anthropic/claude-opus-4-1 does not support seed"),
+        ({"tries": 3, "seed": 7}, {}, f"models.seed: {CLAUDE} does not support seed"),
+        ({"tries": 3}, {"seed": 7}, f"players.c: {CLAUDE} does not support seed"),
         ({"tries": 0}, {}, "models.tries: should be "),
         ({"tries": 3}, {"tries": 0}, "players.c.tries: should be "),
-        (
-            {"tries": 0},
-            {"tries": 1, "seed": 7},
-            "players.c: anthropic/claude-opus-4-1 does not support",
-        ),
+        ({"tries": 0}, {"tries": 1, "seed": 7}, f"players.c: {CLAUDE} does not support"),
         ({"temperature": 1}, {"reasoning": "high"}, "models.temperature: anthropic/claude-opus"),
         ({"style": "odd"}, {}, 'models: unknown style of bargaining "odd"'),
         ({"style": "odd"}, {"style": "old"}, 'players.c: unknown style of bargaining "old"'),
     ]
     for models, settings, message in cases:
+        players = {"c": {"model": CLAUDE} | settings}
         with pytest.raises(ct.StudyError) as caught:
-            ct.plan(study(players={"c": CLAUDE | settings}, models=models, pairing="self"))
+            ct.plan(study(players=players, models=models, pairing="self"))
         assert str(caught.value).removeprefix("small.yaml: ").startswith(message)
 
 
@@ -105,16 +91,9 @@ def test_invalid_roster_or_models_raise_clear_error() -> None:
         assert str(caught.value).startswith("small.yaml: ")
 
 
-MANY_CALLS = {
-    "horizon": 6,
-    "model": "script/legal",
-    "history": "summary",
-    "refine": {"candidates": 2, "apart": True},
-}
-
-
 def study_with_summaries(**changes: Any) -> ct.Study:
-    model = {key: value for key, value in MANY_CALLS.items() if key != "horizon"}
+    refine = {"candidates": 2, "apart": True}
+    model = {"model": "script/legal", "history": "summary", "refine": refine}
     return study(
         games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
         players={"deep": model, "chance": {"strategy": "random"}},

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import re
 import signal
 import threading
 from collections import Counter
@@ -123,6 +124,9 @@ def test_provider_outage_fails_matches_and_resume_continues(store: Store, no_wai
     down = Counter(number.rpartition("/")[0] for number in first.numbers)
     assert {down[key] for key in down} == {1, SENDINGS[Trouble.BROKEN]}
 
+    permanent = Canned(lambda call, number: broken("status 401: no such key", retry=False))
+    assert ct.run(made, store, models=permanent).failed == len(failed)
+    assert len(permanent.calls) == len(failed), "permanent errors are not retried"
     second = Canned()
     progress = ct.run(made, store, models=second)
     assert (progress.done, progress.left) == (6, 0)
@@ -130,20 +134,13 @@ def test_provider_outage_fails_matches_and_resume_continues(store: Store, no_wai
     again = {number.rpartition("/")[0] for number in second.numbers}
     assert answered
     assert not answered & again, "an answer was bought twice"
-    assert f"{SENDINGS[Trouble.BROKEN] + 1}" in {
-        number.rpartition("/")[2] for number in second.numbers
-    }
+    attempts = {number.rpartition("/")[2] for number in second.numbers}
+    assert f"{SENDINGS[Trouble.BROKEN] + 2}" in attempts
 
 
 def _failure_reason(store: Store, match_id: str) -> str:
     last = store.open_calls(match_id)[-1]
     return f'call for "{last["actor"]}" in request {last["request"]}: out of order'
-
-
-def test_permanent_error_is_not_retried(store: Store) -> None:
-    models = Canned(lambda call, number: broken("status 401: no such key", retry=False))
-    progress = ct.run(study(**with_model()), store, models=models)
-    assert progress.failed == len(models.calls) == 6
 
 
 def test_resumed_run_ends_like_uninterrupted_run(store: Store, tmp_path: Any) -> None:
@@ -174,12 +171,8 @@ def test_simultaneous_answers_are_recorded_each(store: Store, toys: None, no_wai
     requests = [number.split("/")[1:3] for number in models.numbers]
     assert sorted(requests) == [["0", "right"], ["1", "left"], ["1", "right"]]
     (record,) = records(store)
-    assert [(answer.request, answer.actor) for answer in record.answers] == [
-        (0, "left"),
-        (0, "right"),
-        (1, "left"),
-        (1, "right"),
-    ]
+    order = [(request, seat) for request in (0, 1) for seat in ("left", "right")]
+    assert [(answer.request, answer.actor) for answer in record.answers] == order
 
 
 def test_timeout_accepted_by_the_rules_is_final(store: Store, toys: None, no_waits: None) -> None:
@@ -240,8 +233,7 @@ def test_failing_strategy_fails_only_its_match(
     progress = ct.run(study(**made), store, models=Canned(lambda call, number: GUESS))
     assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 1}
     (reason,) = store.problems("small")
-    assert "KeyError" in reason
-    assert "lost" in reason
+    assert re.search("KeyError.*lost", reason)
 
 
 def test_recorded_player_repeats_its_moves_against_a_model(store: Store) -> None:
@@ -277,9 +269,6 @@ def test_unavailable_players_raise_error_before_writing(
             ct.run(study(players={"a": player}, pairing="self"), store)
         assert message in str(caught.value)
         assert [summary.name for summary in store.studies()] == ["stopped", "others"]
-
-
-def test_recorded_player_requires_a_store() -> None:
     planned = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
     with pytest.raises(ct.StudyError, match="there is no store with match ffff"):
         ct.studies.check(planned, None)
@@ -337,13 +326,6 @@ def test_unresolved_calls_are_listed_and_sent_again(store: Store) -> None:
     assert ct.run(study(**made), store, models=models).unresolved == 0
 
 
-def test_run_works_within_a_running_event_loop(store: Store) -> None:
-    async def cell() -> ct.Progress:
-        return ct.run(study(**with_model()), store, models=Canned())
-
-    assert asyncio.run(cell()).done == 6
-
-
 def test_notebook_interrupt_waits_for_calls_in_flight(store: Store) -> None:
     def interrupt_and_answer(call: ModelCall, number: str) -> str:
         if len(models.calls) == 1:
@@ -362,6 +344,11 @@ def test_notebook_interrupt_waits_for_calls_in_flight(store: Store) -> None:
     open_calls = [call for record in begun for call in store.open_calls(record.id)]
     assert {call["state"] for call in open_calls} <= {"answered"}
     assert len(open_calls) + sum(len(numbers(record)) for record in begun) == len(models.numbers)
+
+    async def next_cell() -> ct.Progress:
+        return ct.run(study(**with_model()), store, models=Canned())
+
+    assert asyncio.run(next_cell()).done == 6, "a run works within a running event loop"
 
 
 def test_store_error_stops_the_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

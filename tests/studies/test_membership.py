@@ -91,35 +91,25 @@ def test_cost_includes_superseded_matches(store: Store) -> None:
     assert done.cost.calls == len(first.calls) + len(second.calls)
 
 
-def test_study_adopts_existing_matches(store: Store) -> None:
+def ids(store: Store, study: str, *, past: bool = False) -> list[str]:
+    return [record.id for record in store.records(study, past=past)]
+
+
+def test_study_adopts_existing_matches_and_restores_superseded_ones(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
-    shelf.add("a", "b", "c")
+    shelf.add("a", "c")
+    shelf.add("b", status=Status.FORFEITED)
     for _ in range(2):
         assert adopt(store, other.study, ["c", "a", "unknown"]) == ([2], 0, 0)
-    assert [record.id for record in store.records("other")] == ["a", "c"]
-    assert store.study("shelf").counts == {"finished": 3}
-    assert len(list(store.records())) == 3
-
-
-def test_adopt_counts_forfeited_matches(store: Store) -> None:
-    shelf, other = Shelf(store), Shelf(store, "other")
-    shelf.add("a")
-    shelf.add("b", status=Status.FORFEITED)
-    assert adopt(store, other.study, ["a", "b", "c"]) == ([2], 0, 1)
-    assert adopt(store, other.study, ["a", "c"]) == ([1], 0, 0)
-
-
-def test_superseded_matches_can_be_restored(store: Store) -> None:
-    shelf, other = Shelf(store), Shelf(store, "other")
-    shelf.add("a", "b", "c")
-    adopt(store, other.study, ["a", "b"])
-    assert adopt(store, shelf.study, ["b"], only=True) == ([], 2, 0)
-    assert adopt(store, shelf.study, ["b"], only=True) == ([], 0, 0)
-    assert [record.id for record in store.records("shelf")] == ["b"]
-    assert [record.id for record in store.records("shelf", past=True)] == ["a", "b", "c"]
-    assert [record.id for record in store.records("other")] == ["a", "b"]
-    assert set_aside(store, "shelf") == {"a", "c"}
+    assert adopt(store, other.study, ["a", "b", "unknown"]) == ([2], 0, 1)
+    assert store.study("shelf").counts == {"finished": 2, "forfeited": 1}
+    assert adopt(store, shelf.study, ["c"], only=True) == ([], 2, 0)
+    assert adopt(store, shelf.study, ["c"], only=True) == ([], 0, 0)
+    assert (ids(store, "shelf"), ids(store, "shelf", past=True)) == (["c"], ["a", "c", "b"])
+    assert ids(store, "other") == ["a", "c", "b"]
+    assert set_aside(store, "shelf") == {"a", "b"}
     summary = store.study("shelf")
     assert (summary.counts, summary.set_aside) == ({"finished": 1}, 2)
     assert adopt(store, shelf.study, ["a"]) == ([], 0, 0)
-    assert [record.id for record in store.records("shelf")] == ["a", "b"]
+    assert ids(store, "shelf") == ["a", "c"]
+    assert len(list(store.records())) == 3

@@ -9,7 +9,6 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.studies import Plan, plan
-from cheaptalk.studies.plans.matches import Marks
 from tests.fakes import spec, study
 
 ROSTER = {
@@ -35,18 +34,13 @@ def test_pairing_all_seats_every_pair_in_both_orders() -> None:
 
 def test_listed_seatings_keep_order_unless_swapped() -> None:
     listed = {"players": ROSTER, "pairing": [["fair", "luck"], ["luck", "firm"]]}
-    assert seatings(small(**listed)) == [("fair", "luck"), ("luck", "firm")]
-    assert seatings(small(**listed, swap=True)) == [
-        ("fair", "luck"),
-        ("luck", "fair"),
-        ("luck", "firm"),
-        ("firm", "luck"),
-    ]
-
-
-def test_listed_swap_is_played_once() -> None:
-    planned = small(players=ROSTER, pairing=[["fair", "luck"], ["luck", "fair"]], swap=True)
-    assert seatings(planned) == [("fair", "luck"), ("luck", "fair")]
+    first, back, second = ("fair", "luck"), ("luck", "fair"), ("luck", "firm")
+    assert seatings(small(**listed)) == [first, second]
+    assert seatings(small(**listed, swap=True)) == [first, back, second, ("firm", "luck")]
+    both = small(players=ROSTER, pairing=[first, back], swap=True)
+    assert seatings(both) == [first, back], "a listed swap is played once"
+    one_way = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
+    assert seatings(one_way) == [("h", "t")], "the other order is impossible"
 
 
 def test_game_can_override_pairing_and_instances() -> None:
@@ -98,37 +92,19 @@ def test_both_orders_share_a_seed_and_repeats_differ() -> None:
     assert seeds[("fair", "firm"), 0] != seeds[("fair", "firm"), 1]
 
 
-def test_match_ids_survive_growth_and_renaming() -> None:
-    before = {match.id for match in small().matches}
-    grown = small(
-        name="other",
-        description="more",
-        players={
-            "even": {"strategy": "equal_split"},
-            "firm": {"strategy": "fixed_demand"},
-            "luck": {"strategy": "random"},
-        },
-        pairing="all",
-        games=[{"game": "negotiation"} | {"pairing": [["luck", "luck"]]}, *spec()["games"]],
-        instances=2,
-    )
-    assert before < {match.id for match in grown.matches}
-
-
-def test_seed_parameters_and_settings_change_match_ids() -> None:
-    cases: list[Any] = [
+def test_match_ids_survive_growth_but_not_changes() -> None:
+    before = {*small().matches.ids()}
+    games = [{"game": "negotiation", "pairing": [["luck", "luck"]]}, *spec()["games"]]
+    players = {"even": ROSTER["fair"], "firm": ROSTER["firm"], "luck": ROSTER["luck"]}
+    growth = {"games": games, "players": players, "pairing": "all", "instances": 2}
+    assert before < {*small(name="other", description="more", **growth).matches.ids()}
+    changes: list[Any] = [
         {"seed": 1},
         {"games": [{"game": "bargaining", "fixed": {"horizon": 3}}]},
-        {
-            "players": {
-                "fair": {"strategy": "equal_split"},
-                "firm": {"strategy": "fixed_demand", "share": 0.7},
-            }
-        },
+        {"players": ROSTER | {"firm": {"strategy": "fixed_demand", "share": 0.7}}},
     ]
-    for changes in cases:
-        before = {match.id for match in small().matches}
-        assert before.isdisjoint(match.id for match in small(**changes).matches)
+    for change in changes:
+        assert before.isdisjoint(small(**change).matches.ids())
 
 
 def test_match_ids_are_stable(toys: None) -> None:
@@ -136,7 +112,7 @@ def test_match_ids_are_stable(toys: None) -> None:
     players = {"card": {"strategy": "own_card", "plus": 1}, "old": {"recorded": "0123456789"}}
     games = [{"game": "guessing", "fixed": {"horizon": 3}}]
     planned = small(games=games, players=players, pairing="all", seed=7)
-    assert [match.id for match in planned.matches] == [
+    assert [*planned.matches.ids()] == [
         "4e2bd4d663a197aa420a",
         "2ab8ddb1aafb9163c19a",
         "eb820c8b812a11c29162",
@@ -155,42 +131,31 @@ SAMPLED = {
 def test_sample_is_spread_evenly_over_configurations() -> None:
     for number in [1, 3, 7, 50, 107, 108]:
         planned = small(**SAMPLED, pairing={"sample": number})
-        assert len(planned.matches) == len({match.id for match in planned.matches}) == number
+        assert len(planned.matches) == len({*planned.matches.ids()}) == number
         counts = Counter(match.configuration.digest for match in planned.matches).values()
         assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
+    with pytest.raises(ct.StudyError) as caught:
+        small(**SAMPLED, pairing={"sample": 109})
+    assert str(caught.value) == "pairing.sample: 109 matches requested, but only 108 are possible"
 
 
 def test_sample_is_a_reproducible_subset_of_all_matches() -> None:
-    all_ids = {match.id for match in small(**SAMPLED, pairing="all").matches}
-    sample, again = (
-        [match.id for match in small(**SAMPLED, pairing={"sample": 40}).matches] for _ in range(2)
-    )
-    other = [match.id for match in small(**SAMPLED, pairing={"sample": 40}, seed=9).matches]
-    assert sample == again
+    def ids(pairing: object, **changes: Any) -> list[str]:
+        return [*small(**SAMPLED, pairing=pairing, **changes).matches.ids()]
+
+    all_ids, sample, other = {*ids("all")}, ids({"sample": 40}), ids({"sample": 40}, seed=9)
+    assert sample == ids({"sample": 40})
     assert all_ids.issuperset(sample)
     assert len(other) == 40
     assert all_ids.isdisjoint(other)
 
 
 def test_sample_fills_up_from_larger_configurations() -> None:
-    games = [
-        {
-            "game": "bargaining",
-            "fixed": {"money": 1},
-            "instances": 1,
-            "pairing": [["fair", "firm"]],
-        },
-        {"game": "bargaining", "fixed": {"money": 2}},
-    ]
+    one = {"fixed": {"money": 1}, "instances": 1, "pairing": [["fair", "firm"]]}
+    games = [{"game": "bargaining"} | one, {"game": "bargaining", "fixed": {"money": 2}}]
     planned = small(games=games, players=ROSTER, instances=2, pairing={"sample": 10})
     counts = Counter(match.configuration.game.model_dump()["money"] for match in planned.matches)
     assert counts == {1: 1, 2: 9}
-
-
-def test_sample_larger_than_plan_raises_error() -> None:
-    with pytest.raises(ct.StudyError) as caught:
-        small(**SAMPLED, pairing={"sample": 109})
-    assert str(caught.value) == "pairing.sample: 109 matches requested, but only 108 are possible"
 
 
 def test_players_without_a_strategy_for_a_game_are_idle() -> None:
@@ -251,31 +216,22 @@ def test_invalid_plan_raises_error() -> None:
 
 
 def test_listed_seating_is_skipped_in_games_it_does_not_fit() -> None:
-    pairing = [["h", "t"]]
-    games = [*FAMILIES[2:], FAMILIES[0]]
-    players = HONEST | {"fair": {"strategy": "equal_split"}}
-    planned = small(games=games, players=players, pairing=[*pairing, ["fair", "fair"]])
+    games, players = [FAMILIES[2], FAMILIES[0]], HONEST | {"fair": ROSTER["fair"]}
+    planned = small(games=games, players=players, pairing=[["h", "t"], ["fair", "fair"]])
     assert planned.counts() == {("persuasion", ("h", "t")): 1, ("bargaining", ("fair", "fair")): 1}
 
 
-def test_swap_seats_the_possible_order() -> None:
-    planned = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
-    assert seatings(planned) == [("h", "t")]
-
-
-def huge(**changes: Any) -> ct.studies.Plan:
-    written = {
-        "name": "huge",
-        "games": [{"game": "bargaining"}],
-        "players": {"a": {"strategy": "equal_split"}, "b": {"strategy": "linear"}},
-        "instances": 2_500_000,
-    }
-    return plan(ct.studies.parse_study(written | changes, "study.yaml"))
+def huge(**changes: Any) -> Plan:
+    players = {"a": {"strategy": "equal_split"}, "b": {"strategy": "linear"}}
+    usual = {"players": players, "pairing": "all", "instances": 2_500_000}
+    return small(**usual | changes)
 
 
 def test_too_many_matches_raise_error() -> None:
     with pytest.raises(ct.StudyError, match="4,000,000,000 matches exceed the maximum, 1,000"):
         huge(instances=1_000_000_000)
+    with pytest.raises(ct.StudyError, match=r"more than .* is listed twice; list it once"):
+        huge(games=[{"game": "bargaining"}] * 2)
 
 
 def test_large_plan_is_counted_and_indexed_lazily() -> None:
@@ -284,36 +240,19 @@ def test_large_plan_is_counted_and_indexed_lazily() -> None:
     assert len(planned.matches) == 10_000_000
     assert planned.counts()["bargaining", ("a", "b")] == 2_500_000
     last = planned.matches[-1]
-    assert (last.planned_instance.key, [player.label for player in last.seating]) == (
-        "2499999",
-        ["b", "b"],
-    )
-    assert [match.id for match in islice(planned.matches, 3, 9)] == [
-        match.id for match in planned.matches[3:9]
-    ]
+    assert last.planned_instance.key == "2499999"
+    assert [player.label for player in last.seating] == ["b", "b"]
+    assert [*islice(planned.matches.ids(3), 6)] == [match.id for match in planned.matches[3:9]]
+    sampled = huge(pairing={"sample": 10})
+    assert len(sampled.matches) == 10
+    assert sum(sampled.configurations().values()) == 1
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
 
 
-def test_sample_of_large_plan_is_counted_lazily() -> None:
-    tracemalloc.start()
-    planned = huge(pairing={"sample": 10})
-    assert len(planned.matches) == 10
-    assert sum(planned.configurations().values()) == 1
-    assert tracemalloc.get_traced_memory()[1] < 10_000_000
-    tracemalloc.stop()
-
-
-def test_duplicate_game_in_large_plan_raises_error() -> None:
-    with pytest.raises(ct.StudyError, match=r"more than .* is listed twice; list it once"):
-        huge(games=[{"game": "bargaining"}] * 2)
-
-
 def test_remaining_matches_skip_marked_ones() -> None:
     planned = huge(instances=5)
-    done = Marks()
-    for number in (0, 7, 19):
-        done.set(number)
+    done = bytearray(int(number in (0, 7, 19)) for number in range(20))
     remaining = list(planned.matches.remaining(done, instant=True))
     assert remaining == [match for n, match in enumerate(planned.matches) if n not in (0, 7, 19)]
     assert list(planned.matches.remaining(done, instant=False)) == []
@@ -322,4 +261,4 @@ def test_remaining_matches_skip_marked_ones() -> None:
 def test_configuration_listed_twice_has_each_match_once() -> None:
     twice = [{"game": "bargaining", "instances": 2}, {"game": "bargaining", "instances": 3}]
     planned = huge(games=twice)
-    assert len(planned.matches) == len({match.id for match in planned.matches}) == 3 * 4
+    assert len(planned.matches) == len({*planned.matches.ids()}) == 3 * 4

@@ -31,15 +31,11 @@ def test_strictest_policy_applies() -> None:
         assert Unanswered(**policies).of(kinds) == policy
 
 
-def test_all_unanswered_kinds_have_a_policy() -> None:
+def test_all_unanswered_kinds_have_policies_that_round_trip() -> None:
     others = {Kind.OK, Kind.REPAIRED, Kind.PROVIDER_ERROR}
     policies = Unanswered().by_kind
     assert set(policies) == {kind.value for kind in Kind} - others
-    departures = {"left": "drop", "stood_in": "drop"}
-    assert policies == dict.fromkeys(KINDS, "keep") | departures
-
-
-def test_policies_round_trip() -> None:
+    assert policies == dict.fromkeys(KINDS, "keep") | dict.fromkeys(("left", "stood_in"), "drop")
     spec = study(unanswered={"refused": "replace", "max_replacements": 2})
     assert spec.written()["unanswered"] == {"refused": "replace", "max_replacements": 2}
     assert policies_of(spec.written()) == spec.unanswered
@@ -117,24 +113,15 @@ def test_replaced_match_keeps_players_on_new_instance(tmp_path: Path) -> None:
         assert new.body["seed"] == f"{old.body['seed']}+1"
 
 
-def test_max_replacements_limits_replacements(tmp_path: Path) -> None:
-    progress, records = run_six(
-        tmp_path / "s.sqlite", Refusing(10**6), refused="replace", max_replacements=2
-    )
+def test_replacements_are_limited_and_resumed_runs_plan_the_same(tmp_path: Path) -> None:
+    straight, stopped = tmp_path / "straight.sqlite", tmp_path / "stopped.sqlite"
+    progress, expected = run_six(straight, Refusing(10**6), refused="replace", max_replacements=2)
     assert (progress.planned, progress.left) == (18, 0)
-    assert Counter(record.instance_key for record in records) == {
+    assert Counter(record.instance_key for record in expected) == {
         f"{instance}{suffix}": 2 for instance in range(3) for suffix in ("", "+1", "+2")
     }
-
-
-def test_resumed_run_plans_the_same_replacements(tmp_path: Path) -> None:
-    straight, stopped = tmp_path / "straight.sqlite", tmp_path / "stopped.sqlite"
-    _, expected = run_six(straight, Refusing(10**6), refused="replace", max_replacements=2)
-    spec = study(
-        **with_model(),
-        unanswered={"refused": "replace", "max_replacements": 2},
-        budget={"calls": 5},
-    )
+    unanswered = {"refused": "replace", "max_replacements": 2}
+    spec = study(**with_model(), unanswered=unanswered, budget={"calls": 5})
     with ct.Store.open(stopped, create=True) as store:
         assert ct.run(spec, store, models=Refusing(10**6), concurrency=2).halted
         assert len(lay_out(spec, store).matches) > 6

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,18 +92,12 @@ def test_studies_share_identical_matches(store: Store) -> None:
     ids = {name: {record.id for record in records(store, name)} for name in ("small", "other")}
     assert ids["small"] < ids["other"]
     assert len(ids["other"]) == 6
-    assert {summary.name: summary.counts for summary in store.studies()} == {
-        "small": {"finished": 4},
-        "other": {"finished": 6},
-    }
-
-
-def test_player_labels_are_per_study(store: Store) -> None:
-    fair = {"strategy": "equal_split"}
+    counts = {summary.name: summary.counts for summary in store.studies()}
+    assert counts == {"small": {"finished": 4}, "other": {"finished": 6}}
     for name, label in (("one", "even"), ("two", "just")):
-        made = study(name=name, players={label: fair}, pairing="self")
-        ct.run(made, store)
-        assert records(store, name)[0].label("alice") == label
+        players = {label: {"strategy": "equal_split"}}
+        ct.run(study(name=name, players=players, pairing="self"), store)
+        assert records(store, name)[0].label("alice") == label, "labels are per study"
 
 
 def test_progress_is_reported_per_chunk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +179,7 @@ def test_error_in_rules_is_reported_with_location(
         raise ZeroDivisionError("no payoffs")
 
     monkeypatch.setattr(Guessing, "payoffs", payoffs)
-    made = study(games=TOYS["games"], players={"card": {"strategy": "own_card"}}, pairing="self")
+    made = study(**TOYS | {"players": {"card": {"strategy": "own_card"}}})
     assert ct.run(made, store).counts == {Status.FAILED: 1}
     (reason,) = store.problems("small")
     assert reason.startswith("guessing: payoffs() failed: ZeroDivisionError in test_running.py:")
@@ -272,19 +265,16 @@ def test_interrupt_between_chunks_loses_nothing(
     assert ct.run(study(instances=3), store).before == 4
 
 
-@contextmanager
-def another_writer(store: Store) -> Iterator[None]:
-    with Store.open(store.backend.address) as other, other.writing():
-        yield
-
-
 def test_concurrent_writer_raises_error(store: Store) -> None:
-    with another_writer(store), pytest.raises(ct.StoreError) as caught:
-        ct.run(study(), store)
-    assert re.fullmatch(
-        rf"{re.escape(store.name)}: another cheaptalk process (\(process \d+ on .+\) )?"
-        r"is writing to the store; "
-        r"wait until it ends, or stop it \(to control a run: cheaptalk control STUDY\)",
-        str(caught.value),
+    message = (
+        rf"^{re.escape(store.name)}: another cheaptalk process (\(process \d+ on .+\) )?"
+        r"is writing to the store; wait until it ends, or stop it \(to control a run: cheaptalk "
+        r"control STUDY\)$"
     )
+    with (
+        Store.open(store.backend.address) as other,
+        other.writing(),
+        pytest.raises(ct.StoreError, match=message),
+    ):
+        ct.run(study(), store)
     assert store.studies() == []

@@ -47,14 +47,14 @@ def test_pairing_all_seats_every_player_in_every_seat() -> None:
     assert lineups[:3] == ["free / free / free", "free / free / kind", "free / kind / free"]
 
 
-def test_listed_seating_can_give_seat_counts() -> None:
-    assert seatings(pairing=[{"free": 1, "kind": 2}, ["kind", "free", "kind"]]) == [
-        "free / kind / kind",
-        "kind / free / kind",
-    ]
+def test_listed_seating_can_give_seat_counts_for_each_game() -> None:
+    listed = seatings(pairing=[{"free": 1, "kind": 2}, ["kind", "free", "kind"]])
+    assert listed == ["free / kind / kind", "kind / free / kind"]
+    games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(10, pairing=[{"kind": 10}])]
+    assert seatings(games=games) == ["free / kind / kind", "kind x 10"]
 
 
-def test_swap_rotates_seating_through_every_seat_once() -> None:
+def test_swap_rotates_listed_seatings_through_every_seat_once() -> None:
     lineups = seatings(games=giving(4), pairing=[{"free": 1, "kind": 3}, {"free": 4}], swap=True)
     assert lineups == [
         "free / kind x 3",
@@ -63,9 +63,8 @@ def test_swap_rotates_seating_through_every_seat_once() -> None:
         "kind x 3 / free",
         "free x 4",
     ]
-
-
-def test_swap_applies_to_listed_seatings_only() -> None:
+    alternating = seatings(games=giving(4), pairing=[["free", "kind"] * 2], swap=True)
+    assert alternating == ["free / kind / free / kind", "kind / free / kind / free"]
     games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(2)]
     assert seatings(games=games, pairing="self", swap=True) == [
         "free / kind / kind",
@@ -76,41 +75,22 @@ def test_swap_applies_to_listed_seatings_only() -> None:
     ]
 
 
-def test_swap_of_alternating_players_has_two_orders() -> None:
-    pairing = [["free", "kind", "free", "kind"]]
-    assert seatings(games=giving(4), pairing=pairing, swap=True) == [
-        "free / kind / free / kind",
-        "kind / free / kind / free",
-    ]
-
-
-def test_each_game_entry_can_have_its_own_pairing() -> None:
-    games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(10, pairing=[{"kind": 10}])]
-    assert seatings(games=games) == ["free / kind / kind", "kind x 10"]
-
-
 def test_impossible_seating_raises_error() -> None:
+    three, advice = "(giver_1, giver_2, giver_3)", "write a separate pairing for each game"
+    ten = "(giver_1 to giver_10)"
     cases: list[Any] = [
         (
             {"pairing": [{"free": 1, "kind": 9}]},
-            (
-                "pairing: {free: 1, kind: 9} fills 10 seats, but giving has 3 (giver_1, giver_2, "
-                "giver_3); write a separate pairing for each game"
-            ),
+            f"pairing: {{free: 1, kind: 9}} fills 10 seats, but giving has 3 {three}; {advice}",
         ),
         (
             {"games": giving(3, 10), "pairing": [["free", "kind", "free"]]},
-            (
-                "pairing: [free, kind, free] fills 3 seats, but giving has 10 (giver_1 to "
-                "giver_10); write a separate pairing for each game"
-            ),
+            f"pairing: [free, kind, free] fills 3 seats, but giving has 10 {ten}; {advice}",
         ),
         (
             {"pairing": [{"free": 3_000_000_000}]},
-            (
-                "pairing: {free: 3000000000} fills 3,000,000,000 seats, but giving has 3 (giver_1, "
-                "giver_2, giver_3); write a separate pairing for each game"
-            ),
+            f"pairing: {{free: 3000000000}} fills {3 * 10**9:,} seats, but giving has 3 {three}; "
+            + advice,
         ),
         ({"pairing": [{"fre": 3}]}, 'pairing: unknown player "fre" (did you mean "free"?)'),
         (

@@ -47,6 +47,13 @@ def url(new: Databases) -> str:
     return new.new()
 
 
+@pytest.fixture
+def stores(url: str) -> Iterator[tuple[Store, Store]]:
+    """Open a database twice, as two processes would."""
+    with Store.open(url, create=True) as store, Store.open(url) as other:
+        yield store, other
+
+
 def test_concurrent_runs_share_matches_and_play_none_twice(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,7 +235,9 @@ def test_pending_commit_is_not_repeated_after_broken_connection(url: str) -> Non
     broken[0].close()
 
 
-def test_new_run_finds_all_shares_while_last_run_leaves(url: str) -> None:
+def test_new_run_finds_all_shares_while_last_run_leaves(stores: tuple[Store, Store]) -> None:
+    store, other = stores
+
     def offer(shares: Shares) -> None:
         shares.offer("kind", lambda: [Share("kind", 0, 1, 1)])
 
@@ -237,12 +246,7 @@ def test_new_run_finds_all_shares_while_last_run_leaves(url: str) -> None:
             offer(shares)
             return shares.take("kind")
 
-    with (
-        Store.open(url, create=True) as store,
-        Store.open(url) as other,
-        ThreadPoolExecutor(2) as pool,
-        ExitStack() as last,
-    ):
+    with ThreadPoolExecutor(2) as pool, ExitStack() as last:
         offer(last.enter_context(store.sharing("this")))
         with slowed(store) as waiting:
             closing = pool.submit(last.close)
@@ -253,13 +257,9 @@ def test_new_run_finds_all_shares_while_last_run_leaves(url: str) -> None:
         assert joining.result(PATIENCE) is not None
 
 
-def test_leases_survive_crash_of_a_server_process(url: str) -> None:
-    with (
-        Store.open(url, create=True) as store,
-        Store.open(url) as other,
-        store.sharing("this"),
-        other.sharing("this") as shares,
-    ):
+def test_leases_survive_crash_of_a_server_process(stores: tuple[Store, Store]) -> None:
+    store, other = stores
+    with store.sharing("this"), other.sharing("this") as shares:
         with suppress(sa.exc.OperationalError), other.engine.connect() as connection:
             os.kill(connection.scalar(sa.text("select pg_backend_pid()")) or 0, SIGKILL)
         assert shares.take("none") is None
@@ -280,16 +280,11 @@ def test_lease_continues_on_a_new_connection(url: str, monkeypatch: pytest.Monke
 
 
 def test_shared_writer_waits_for_a_long_transaction(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cheaptalk.records.store.postgres.LOCK_TIMEOUT", "1ms")
-    with (
-        Store.open(url, create=True) as store,
-        Store.open(url) as other,
-        store.sharing("this"),
-        other.sharing("this"),
-        ThreadPoolExecutor(1) as pool,
-    ):
+    store, other = stores
+    with store.sharing("this"), other.sharing("this"), ThreadPoolExecutor(1) as pool:
         with store.transaction() as connection:
             registration = pool.submit(other.register_study, "mine", {})
             wait_until(lambda: connection.scalar(WAITING) == 1)
@@ -297,13 +292,9 @@ def test_shared_writer_waits_for_a_long_transaction(
         assert registration.result(PATIENCE) == 1
 
 
-def test_reading_lease_holders_does_not_keep_dead_lease(url: str) -> None:
-    with (
-        Store.open(url, create=True) as store,
-        Store.open(url) as other,
-        store.sharing("this") as killed,
-        other.engine.connect() as looking,
-    ):
+def test_reading_lease_holders_does_not_keep_dead_lease(stores: tuple[Store, Store]) -> None:
+    store, other = stores
+    with store.sharing("this") as killed, other.engine.connect() as looking:
         assert isinstance(killed, leases.Lease)
         killed._drop()
         wait_until(lambda: not leases.holders(looking))
@@ -322,43 +313,39 @@ def test_lost_lease_prevents_writes(url: str) -> None:
         assert [summary.name for summary in store.studies()] == ["mine"]
 
 
-def test_unrenewed_lease_expires(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrenewed_lease_expires(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leases, "BEAT", PATIENCE)
-    with Store.open(url, create=True) as store, Store.open(url) as other:
-        monkeypatch.setattr(leases, "LEASE", 0.01)
-        with store.writing(), other.writing(wait=PATIENCE):
-            monkeypatch.setattr(leases, "LEASE", PATIENCE)
-            other.register_study("the next one's", {})
-            with pytest.raises(StoreError, match="the lease of this process expired"):
-                store.register_study("lost", {})
+    monkeypatch.setattr(leases, "LEASE", 0.01)
+    store, other = stores
+    with store.writing(), other.writing(wait=PATIENCE):
+        monkeypatch.setattr(leases, "LEASE", PATIENCE)
+        other.register_study("the next one's", {})
+        with pytest.raises(StoreError, match="the lease of this process expired"):
+            store.register_study("lost", {})
 
 
-@pytest.mark.parametrize("work", [None, "other"])
-def test_run_of_other_work_is_rejected(url: str, work: str | None) -> None:
-    message = (
-        rf"another cheaptalk process \(process {os.getpid()} on .*\) is writing to the store; wait"
-    )
-    with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
-        with pytest.raises(StoreLocked, match=message), other.sharing(work):
-            pass
+def test_run_of_other_work_or_another_version_is_rejected(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = rf"another cheaptalk process \(process {os.getpid()} on .*\)"
+    store, other = stores
+    with store.sharing("this"):
+        for work in (None, "other"):
+            message = f"{process} is writing to the store; wait"
+            with pytest.raises(StoreLocked, match=message), other.sharing(work):
+                pass
         with other.sharing("this") as shares:
             assert not shares.first
-
-
-def test_other_cheaptalk_version_is_rejected(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
         monkeypatch.setattr(leases, "__version__", "9.9")
         with pytest.raises(StoreError, match=r"but this is 9\.9"), other.sharing("this"):
             pass
 
 
-def test_stop_order_reaches_all_shared_runs(url: str) -> None:
-    with (
-        Store.open(url, create=True) as store,
-        Store.open(url) as other,
-        store.sharing("this") as first,
-        other.sharing("this") as second,
-    ):
+def test_stop_order_reaches_all_shared_runs(stores: tuple[Store, Store]) -> None:
+    store, other = stores
+    with store.sharing("this") as first, other.sharing("this") as second:
         assert (first.first, second.first) == (True, False)
         other.backend.mailbox.write_state("by the second")
         store.backend.mailbox.write_state("by the first")
@@ -383,17 +370,19 @@ def test_concurrent_runs_can_create_the_store(url: str, tmp_path: Path) -> None:
     assert {report["left"] for report in reports} == {0}
 
 
-def test_check_for_writers_does_not_block_them(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_for_writers_does_not_block_them(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("cheaptalk.records.store.postgres.MOMENT", 0.0)
-    with Store.open(url, create=True) as store, Store.open(url) as other:
-        assert not other.held()
-        with store.writing():
-            assert other.held()
-            with pytest.raises(StoreLocked, match="is writing to the store"):
-                ct.studies.check_free(other)
-        with store.sharing("this"):
-            assert other.held()
+    store, other = stores
+    assert not other.held()
+    with store.writing():
+        assert other.held()
+        with pytest.raises(StoreLocked, match="is writing to the store"):
             ct.studies.check_free(other)
+    with store.sharing("this"):
+        assert other.held()
+        ct.studies.check_free(other)
 
 
 def test_part_of_a_study_is_not_shared(url: str) -> None:

@@ -84,14 +84,3 @@ def test_shared_time_is_split_by_expected_work() -> None:
     time_left.share(Counter(quick=10, long=10), 200.0)
     assert time_left.work_of("long") / time_left.work_of("quick") == pytest.approx(9)
     assert sum(game.work for game in time_left.games.values()) == pytest.approx(210)
-
-
-def test_remaining_cost_is_proportional_to_remaining_work() -> None:
-    time_left = TimeLeft()
-    time_left.plan("game", 10)
-    for _ in range(4):
-        time_left.end("game", 5.0)
-    assert time_left.cost_left(2.0, work_done=20) == pytest.approx(3.0)
-    assert time_left.cost_left(2.5, work_done=25) == pytest.approx(2.5), (
-        "five calls of the next are made"
-    )

@@ -33,10 +33,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(folder: Path, module: str, *options: str) -> tuple[int, str]:
     cache = ("--cache-dir", str(folder / "cache")) if module == "mypy" else ()
-    done = subprocess.run(
-        [sys.executable, "-m", module, *options, *cache, "."], cwd=folder, text=True,
-        capture_output=True, check=False, timeout=600,
-    )  # fmt: skip
+    command = [sys.executable, "-m", module, *options, *cache, "."]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -58,6 +56,7 @@ def test_user_project_passes_type_checkers(project: Path, name: str) -> None:
         assert wrong.partition("=")[0] in output
 
 
+@pytest.mark.usefixtures("importable")
 def test_user_project_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine.sqlite"

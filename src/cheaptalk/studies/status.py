@@ -47,9 +47,13 @@ class Stage(StrEnum):
 
 
 class Turnout(NamedTuple):
-    """Participants admitted, active and completed, of ``places``, and unpaid amounts of a study.
+    """Participant counts and unpaid amounts of a study.
 
-    ``owed`` contains the cents that are in no payout.
+    Attributes:
+        active: number of participants who have not ended their visit.
+        completed: number of participants who have completed the study at least once.
+        places: maximum of ``completed``, or None.
+        owed: unpaid amounts in cents that are in no payout.
     """
 
     admitted: int

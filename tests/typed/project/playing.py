@@ -25,13 +25,12 @@ def match() -> dict[str, float]:
 
 
 def every_game() -> list[ct.Game]:
-    return [
-        ct.games.Bargaining(), ct.games.Negotiation(), ct.games.Persuasion(),
-        ct.games.DealOrNoDeal(), ct.games.ItemBargaining(), ct.games.ChipTrading(),
-        ct.games.GuessTheAverage(), ct.games.ElFarolBar(), ct.games.DivideTheDollar(),
-        ct.games.PublicGoods(), ct.games.DinersDilemma(), ct.games.SealedBidAuction(),
-        ct.games.BattleRoyale(), ct.games.PirateGame(players=3),
-    ]  # fmt: skip
+    glee = [ct.games.Bargaining(), ct.games.Negotiation(), ct.games.Persuasion()]
+    others = [ct.games.DealOrNoDeal(), ct.games.ItemBargaining(), ct.games.ChipTrading()]
+    choices = [ct.games.GuessTheAverage(), ct.games.ElFarolBar(), ct.games.DivideTheDollar()]
+    groups = [ct.games.PublicGoods(), ct.games.DinersDilemma(), ct.games.SealedBidAuction()]
+    rounds = [ct.games.BattleRoyale(), ct.games.PirateGame(players=3)]
+    return [*glee, *others, *choices, *groups, *rounds]
 
 
 def preview_prompt() -> list[str]:

@@ -11,9 +11,15 @@ import cheaptalk as ct
 def find_matches(path: Path) -> dict[str, dict[str, float] | None]:
     with ct.Store.open(path) as store:
         matches = ct.records.find_matches(
-            store, "mine", games=["bargaining"], seats={"alice": "fair"}, states=["finished"],
-            where=["payoff_alice>10"], sort="finished", reverse=True,
-        )  # fmt: skip
+            store,
+            "mine",
+            games=["bargaining"],
+            seats={"alice": "fair"},
+            states=["finished"],
+            where=["payoff_alice>10"],
+            sort="finished",
+            reverse=True,
+        )
         return {match.id: match.payoffs for match in matches}
 
 

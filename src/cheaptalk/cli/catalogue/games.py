@@ -214,6 +214,6 @@ def new(
         write = ct.starters.write_player if kind == "player" else ct.starters.write_style
         files = write(name, game or "bargaining", out)
     for file in files:
-        say(file, whole=True)
+        say(file, wrap=False)
     folder = next(file.parent for file in files if file.name == "pyproject.toml")
     hint(f"\n{folder / 'README.md'} describes the files and the next steps")

@@ -38,7 +38,7 @@ def providers(
         if json:
             print_json(data | {"trouble": entry.trouble})
         else:
-            say(ct.yaml_files.as_block(data), whole=True)
+            say(ct.yaml_files.as_block(data), wrap=False)
         return
     by_name = {provider: _provider(entry) for provider, entry in ct.models.PROVIDERS.items()}
     if json:

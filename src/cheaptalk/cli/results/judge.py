@@ -140,7 +140,7 @@ def judge(
                 )
         except KeyboardInterrupt:
             message = f"stopped; verdicts so far are kept; continue with: {_again(context)}"
-            say(message, to=err, whole=True)
+            say(message, to=err, wrap=False)
             raise
     seconds = time.monotonic() - started
     if json:
@@ -155,7 +155,7 @@ def judge(
 
 def _print_lines(study: str, *lines: str) -> None:
     for line in lines:
-        say(f"{study}: {line}", to=err, whole=True)
+        say(f"{study}: {line}", to=err, wrap=False)
 
 
 def _again(context: typer.Context, *more: str) -> str:
@@ -219,9 +219,9 @@ def _print_estimate(
         hint(_retry_advice(context))
     if estimate.nothing:
         return
-    say(f"{judge.seat.model}: {estimate.amounts.line}", whole=True)
+    say(f"{judge.seat.model}: {estimate.amounts.line}", wrap=False)
     for doubt in doubts:
-        say(doubt, whole=True)
+        say(doubt, wrap=False)
     out.print("Assumptions:")
     for assumption in estimate.assumes:
         say(f"- {assumption}")

@@ -118,7 +118,7 @@ def profile(
         playing = replace(options, allow_failures=True)
         played = play_study(study.name, study, store, playing, again=opt.retyped(context))
         if notice := _all_reused(label, entry, played):
-            say(notice, to=errors if compare_to else err, whole=True)
+            say(notice, to=errors if compare_to else err, wrap=False)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             with _unplayed(label, gates, junit):
                 profile = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
@@ -150,9 +150,9 @@ def profile(
     else:
         _print_summary(profile, results, page, file)
     if profile.failed:
-        say(f"{profile.failed}; to play them, run: {opt.retyped(context)}", to=errors, whole=True)
+        say(f"{profile.failed}; to play them, run: {opt.retyped(context)}", to=errors, wrap=False)
     if forfeits is not None:
-        say(forfeits, to=errors, whole=True)
+        say(forfeits, to=errors, wrap=False)
     raise typer.Exit(_exit_status(profile, decisions, options))
 
 
@@ -210,7 +210,7 @@ def _unplayed(label: str, gates: Sequence[ct.profiles.Gate], junit: Path | None)
     try:
         yield
     except ct.profiles.NoFinishedMatch as error:
-        say(f"error: {error}", to=errors, whole=True)
+        say(f"error: {error}", to=errors, wrap=False)
         verdict, why = ct.profiles.Verdict.OPEN, str(error)
         undecided = [ct.profiles.Decision(gate, verdict, None, why=why) for gate in gates]
         _write_junit(junit, label, undecided)

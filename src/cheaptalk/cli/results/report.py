@@ -255,7 +255,7 @@ def _print_all(findings: ct.reports.Findings, shown: Mapping[str, ct.reports.Rep
     for title, answer in findings.answers.items():
         say(f"{title}: {answer}\n")
     for table in shown.values():
-        say(f"{table}\n", whole=True)
+        say(f"{table}\n", wrap=False)
         for note in table.remarks:
             say(note)
     for title, why in findings.lacking.items():

@@ -101,11 +101,11 @@ def play_study(
         ct.studies.try_strategies(planned)
         changes = None if earlier is None else ct.studies.changes(complete, earlier)
     for line in sentences.change_lines(changes):
-        say(line, to=err, whole=True)
+        say(line, to=err, wrap=False)
     matches = counted(len(planned.matches), "match")
     for label in absent_players(planned, players):
         note = f"note: {label} does not play in this run of {matches}"
-        say(f"{note}; to include more matches, change --max-matches or --game", to=err, whole=True)
+        say(f"{note}; to include more matches, change --max-matches or --game", to=err, wrap=False)
     expected = {} if options.no_estimate else _print_estimate(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
         _confirm(changes, path, again)
@@ -119,7 +119,7 @@ def play_study(
             run.summarize(progress, time.monotonic() - started)
         left = latest[0].left if latest else None
         advice = f"continue with: {run.command(left)}" if latest else "no match was played"
-        say(f"stopped; {advice}", to=err, whole=True)
+        say(f"stopped; {advice}", to=err, wrap=False)
         raise
     played = not progress.left or (options.allow_failures and not progress.halted)
     if again is None or not played or progress.waiting:
@@ -198,7 +198,7 @@ def _accept_agents(server: ct.models.remote_agents.AgentServer | None) -> Iterat
     with server:
         for name in server.names:
             target = f"{server.url_of(name)} with token {server.token_of(name)}"
-            say(f"remote agent {name}: connect to {target}", to=err, whole=True)
+            say(f"remote agent {name}: connect to {target}", to=err, wrap=False)
         if ct.models.providers.in_the_open(server.url):
             say("warning: agents connect without encryption; use an HTTPS proxy", to=err)
         yield
@@ -239,7 +239,7 @@ def _print_estimate(
     cached = "; cached responses are free" if options.cache_at else ""
     line = f"estimated {estimate.line}{basis}, {estimate.duration}{cached}"
     for text in (line, *forecast.doubts):
-        say(f"{planned.study.name}: {text}", to=err, whole=True)
+        say(f"{planned.study.name}: {text}", to=err, wrap=False)
     return {game: (calls.low + calls.high) / 2 for game, calls in estimate.lengths.items()}
 
 
@@ -336,7 +336,7 @@ class _Run:
         name = self.study.name
         if self.options.json and self.again is not None:  # the caller prints JSON of its own
             if progress.halted:
-                say(f"halted: {sentences.halt_text(progress.halted)}", to=err, whole=True)
+                say(f"halted: {sentences.halt_text(progress.halted)}", to=err, wrap=False)
             return
         if self.options.json:
             data = {"study": name, "store": ct.records.store_name(self.path)}

@@ -63,7 +63,7 @@ class _LogPrinter(logging.Handler):
     """A logging handler that prints records on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage(), to=err, whole=True, style="dim")
+        say(record.getMessage(), to=err, wrap=False, style="dim")
 
 
 T = TypeVar("T")
@@ -98,14 +98,14 @@ def is_verbose() -> bool:
     return LOG_PRINTER in LOG.handlers
 
 
-def say(text: object, *, to: Output = out, whole: bool = False, style: str | None = None) -> None:
-    """Print a text without interpreting markup; ``whole`` disables line wrapping."""
-    to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
+def say(text: object, *, to: Output = out, wrap: bool = True, style: str | None = None) -> None:
+    """Print a text without interpreting markup, wrapped between words on a terminal if ``wrap``."""
+    to.print(text, markup=False, soft_wrap=None if wrap else True, style=style)
 
 
 def hint(text: str) -> None:
     """Print advice on the next step without wrapping lines, except with --quiet."""
-    say(text, to=hints, whole=True)
+    say(text, to=hints, wrap=False)
 
 
 def escaped(text: str) -> str:
@@ -153,7 +153,7 @@ def print_table(
     head, lines = shared.consoles.table_lines(columns, cells, width, right_aligned)
     for block, style in ((head, "bold"), (lines, None)):
         if block:
-            say("\n".join(block), whole=True, style=style)
+            say("\n".join(block), wrap=False, style=style)
 
 
 def print_records(columns: Mapping[str, Callable[[T], object]], records: Iterable[T]) -> None:

@@ -93,7 +93,7 @@ def play(
         try:
             progress = terminal.play(checked, opened_store)
         except KeyboardInterrupt:
-            say(f"stopped; continue with: {shlex.join(again)}", to=err, whole=True)
+            say(f"stopped; continue with: {shlex.join(again)}", to=err, wrap=False)
             raise
         record = opened_store.find(match.id)
     if progress.before:

@@ -150,9 +150,9 @@ def status(
     print_records({field.key: field.of for field in COLUMNS}, summaries)
     for summary in summaries:
         for line in lines(STATUS, summary):
-            say(f"{summary.name}: {line}", whole=True)
+            say(f"{summary.name}: {line}", wrap=False)
     if shared_cost.sendings:
-        say(f"cost of judging participants' answers: {cost_text(shared_cost)}", whole=True)
+        say(f"cost of judging participants' answers: {cost_text(shared_cost)}", wrap=False)
     if unresolved:
         out.print(f"unresolved (possibly billed): {counted(len(unresolved), 'call')}")
         for call in unresolved:
@@ -232,4 +232,4 @@ def _show(state: ct.studies.RunState) -> None:
     if state.limiters:
         print_records({"model": lambda limiter: short[limiter.model]} | LIMITERS, state.limiters)
     for line in lines(NOTICES, state):
-        say(line, whole=True)
+        say(line, wrap=False)

@@ -72,9 +72,6 @@ class Amounts:
         ranges = vars(self).values()
         return Amounts(*(value and Range(value.low * low, value.high * high) for value in ranges))
 
-    def times(self, count: int) -> "Amounts":
-        return Amounts(*(value and value.times(count) for value in vars(self).values()))
-
     @property
     def tokens(self) -> Range:
         """Estimated number of input and output tokens together."""

@@ -38,7 +38,7 @@ from cheaptalk.studies.estimates.usage_history import (
     mean_length,
     usage_histories,
 )
-from cheaptalk.studies.plans.matches import Marks, PlannedMatch
+from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES
 
@@ -167,7 +167,7 @@ def estimate(
         concurrency: number of concurrent matches; None for the default of a run.
     """
     price_list = prices or load_prices()
-    live = plan.matches.remaining(Marks(), instant=False)
+    live = plan.matches.remaining(instant=False)
     remaining = [match for match in live if match.id not in settled]
     tables, playing, specs = _parts(remaining)
     rehearsals = _Rehearsals()
@@ -189,7 +189,7 @@ def estimate(
     for table, number in tables.items():
         match_amounts = Amounts()
         for asking in table:
-            totals[asking] = totals[asking].plus(amounts_per_match[asking].times(number))
+            totals[asking] = totals[asking].plus(amounts_per_match[asking].scaled(number, number))
             match_amounts = match_amounts.plus(amounts_per_match[asking])
         per_match = per_match.or_more(match_amounts)
     if history.lengths:
@@ -236,8 +236,7 @@ def _calls_by_game(
 
 
 def _history_notes(
-    call_types: Mapping[Asking, CallType],
-    calls: Mapping[CallType, UsageHistory],
+    call_types: Mapping[Asking, CallType], calls: Mapping[CallType, UsageHistory]
 ) -> Iterator[str]:
     """Yield a sentence for each player whose usage is extrapolated from recorded replies."""
     histories = {

@@ -47,10 +47,8 @@ def amounts_of(
     price = prices.of(spec.model)
     usual = "medium" if price is not None and price.reasons else "none"
     minimum, maximum = reasoning_of(spec.settings(), unset=usual)
-    low, high = (
-        _low_usage(loads[0], spec, minimum, history),
-        _high_usage(loads[1], spec, maximum, history),
-    )
+    low = _low_usage(loads[0], spec, minimum, history)
+    high = _high_usage(loads[1], spec, maximum, history)
     return Amounts(
         Range(loads[0].calls, loads[1].calls * (1 + REASKED)),
         Range(low.input_tokens, high.input_tokens),

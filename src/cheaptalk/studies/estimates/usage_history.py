@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
@@ -44,15 +44,9 @@ class CallType(NamedTuple):
         return cls(spec.model, game, spec.route, spec.settings().model_dump_json())
 
 
-class UsageSample(NamedTuple):
-    """Recorded usage of one call: characters sent, tokens, seconds and answer characters."""
-
-    sent: int
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    seconds: float
-    text_length: int
+UsageSample: TypeAlias = tuple[int, int, int, int, int, float]
+"""Recorded usage of one call: characters sent, tokens (input, output, reasoning), characters of the
+answer's text, and seconds."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +68,10 @@ class UsageHistory:
 
     @classmethod
     def of(cls, samples: Sequence[UsageSample]) -> "UsageHistory":
-        sent = sum(sample.sent for sample in samples)
-        density = sum(sample.input_tokens for sample in samples) / max(sent, 1)
-        names = ("output_tokens", "reasoning_tokens", "text_length", "seconds")
-        means = [mean_of([getattr(sample, name) for sample in samples]) for name in names]
-        return cls(len(samples), Range(density / (1 + DRIFT), density * (1 + DRIFT)), *means)
+        sent, input_tokens, *columns = zip(*samples, strict=True)
+        density = sum(input_tokens) / max(sum(sent), 1)
+        ends = Range(density / (1 + DRIFT), density * (1 + DRIFT))
+        return cls(len(samples), ends, *map(mean_of, columns))
 
 
 def mean_of(values: Sequence[float]) -> Range:
@@ -146,14 +139,10 @@ def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageH
         answer = Reply.model_validate(reply)
         if route is None or answer.text is None or answer.cached or answer.uncounted:
             continue
-        settings = model_call.settings.model_dump_json()
-        usage, key = (
-            answer.usage,
-            CallType(model_call.model, model_call.game or "", route, settings),
-        )
+        settings, usage = model_call.settings.model_dump_json(), answer.usage
+        key = CallType(model_call.model, model_call.game or "", route, settings)
         tokens = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
-        sample = UsageSample(characters(model_call), *tokens, answer.seconds, len(answer.text))
-        samples[key].append(sample)
+        samples[key].append((characters(model_call), *tokens, len(answer.text), answer.seconds))
     calls = {key: UsageHistory.of(group) for key, group in samples.items() if len(group) >= ENOUGH}
     return UsageHistories(calls, _lengths(store, study))
 
@@ -189,11 +178,9 @@ def _replies(
 def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
     matches, configurations, players = schema.matches, schema.configurations, schema.players
     ended = matches.c.status.in_(SETTLED)
-    digest, calls = configurations.c.digest, matches.c.calls
-    kind, squares = (
-        (digest, schema.SEATS_TEXT, ended),
-        sa.func.sum(sa.cast(calls, sa.Float) * calls),
-    )
+    calls = matches.c.calls
+    squares = sa.func.sum(sa.cast(calls, sa.Float) * calls)
+    kind = (configurations.c.digest, schema.SEATS_TEXT, ended)
     query = (
         sa.select(*kind, sa.func.count(), sa.func.sum(calls), squares)
         .join(configurations, configurations.c.id == matches.c.configuration_id)

@@ -35,8 +35,8 @@ def assign(
     treatments that the participant has had least often; treatments with the smallest share of
     required participants. Ties are broken at random, independently per participant and game.
     Treatments are therefore uncorrelated with each other and with the order of arrival. Because
-    participants who drop out are removed from ``filled``, they are replaced. The other mapping
-    has the number of earlier assignments of this participant.
+    participants who drop out are removed from ``filled``, they are replaced.
+    ``assigned`` has the number of earlier assignments of this participant, by treatment.
     """
     open_ = [
         treatment for treatment in treatments if filled.get(treatment.name, 0) < treatment.seats

@@ -132,7 +132,10 @@ class Journey:
     """A participant's progress on the path of a protocol, given the responses so far.
 
     The responses include those of deleted visits. ``ended_at`` is the step at which the last visit
-    ended.
+    ended; it is empty if no visit has ended.
+
+    Raises:
+        PathChanged: the responses do not fit the path.
     """
 
     def __init__(self, protocol: Protocol, responses: Iterable[Response] = ()) -> None:
@@ -174,9 +177,6 @@ class Journey:
     def ending(self) -> Ending | None:
         """How the current visit ended; None while it is in progress."""
         return self.stop.ending if isinstance(self.stop, End) else None
-
-    def responses_to(self, name: str) -> list[Response]:
-        return [response for response in self.responses if response.step == name]
 
     @property
     def games(self) -> list[Response]:
@@ -320,6 +320,9 @@ def read_page(
 
     The answer excludes first names, which are stored separately. Names in ``reserved`` are already
     used in the match.
+
+    Raises:
+        Unanswered: the form is incomplete or invalid.
     """
     match page.step:
         case Consent(statements=statements):

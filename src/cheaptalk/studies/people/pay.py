@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from cheaptalk.rules import Chance, Game, Result, get_game
-from cheaptalk.studies.people.path import Journey, Response
+from cheaptalk.studies.people.path import Journey
 from cheaptalk.studies.people.protocol import EARNING, Bonus, Ending, Pay, Protocol, cents
 
 Kind: TypeAlias = Literal["base", "bonus"]
@@ -79,7 +79,7 @@ def dues(journey: Journey, seed: str) -> list[Due]:
     for an early end of the visit. Some endings earn an additional payment. If only one game is
     paid, the random seed selects it.
     """
-    return _dues(journey, journey.endings, seed)
+    return list(_dues(journey, journey.endings, seed))
 
 
 def dues_if_ended(journey: Journey, ending: Ending, seed: str) -> list[Due]:
@@ -91,27 +91,27 @@ def dues_if_ended(journey: Journey, ending: Ending, seed: str) -> list[Due]:
     return [due for due in _dues(journey, [*journey.endings, ending], seed) if due.key not in past]
 
 
-def _dues(journey: Journey, endings: Sequence[Ending], seed: str) -> list[Due]:
-    owed: list[Due] = []
-    for visit, ending in enumerate(endings, 1):
-        owed += _dues_of_visit(journey, visit, ending, seed)
-    return list(_bounded(owed, journey.protocol.pay.max))
-
-
-def _games(journey: Journey, visit: int) -> list[Response]:
-    """Return the completed games of a visit."""
-    games = [response for response in journey.games if response.visit == visit]
-    return [response for response in games if response.answer["state"] == "finished"]
+def _dues(journey: Journey, endings: Sequence[Ending], seed: str) -> Iterator[Due]:
+    """Yield the payments owed for visits with given endings, with bonuses up to the maximum."""
+    visits = enumerate(endings, 1)
+    owed = [due for visit, ending in visits for due in _dues_of_visit(journey, visit, ending, seed)]
+    maximum = journey.protocol.pay.max
+    remaining = sum(due.cents for due in owed) if maximum is None else cents(maximum)
+    for due in owed:
+        if not due.key.startswith("base/"):
+            due = due._replace(cents=min(due.cents, remaining))
+            remaining -= due.cents
+        if due.cents:
+            yield due
 
 
 def _dues_of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> Iterator[Due]:
-    pay, games = journey.protocol.pay, _games(journey, visit)
+    pay, played = journey.protocol.pay, [game for game in journey.games if game.visit == visit]
+    games = [game for game in played if game.answer["state"] == "finished"]
     if ending == "complete" and pay.base:
         kind: Kind = "base" if visit == 1 else "bonus"  # platforms pay only for one visit
         yield Due(f"base/{visit}", kind, cents(pay.base))
-    waited = any(
-        response.visit == visit and response.answer.get("waited") for response in journey.games
-    )
+    waited = any(game.answer.get("waited") for game in played)
     if (extra := pay.ended.get(ending)) and (ending != "timed_out" or waited):
         yield Due(f"{ending}/{visit}", "bonus", cents(extra))
     if ending not in EARNING:
@@ -120,14 +120,3 @@ def _dues_of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> I
         games = [Chance(seed)("paid game", visit).pick(games)]
     for response in games:
         yield Due(f"game/{response.game}", "bonus", response.answer["cents"])
-
-
-def _bounded(owed: list[Due], maximum: float | None) -> Iterator[Due]:
-    """Yield the payments owed, with bonuses capped at a maximum total."""
-    remaining = sum(due.cents for due in owed) if maximum is None else cents(maximum)
-    for due in owed:
-        if not due.key.startswith("base/"):
-            due = due._replace(cents=min(due.cents, remaining))
-            remaining -= due.cents
-        if due.cents:
-            yield due

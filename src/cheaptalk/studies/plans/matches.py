@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, islice
+from sys import maxsize
 from typing import NamedTuple, overload
 
 from cheaptalk.records import configuration_digest
@@ -342,23 +343,27 @@ class PlannedMatches(Sequence[PlannedMatch]):
             yield Group(matches[0].configuration, matches[0].seating, len(matches), first_match)
 
     def remaining(
-        self, settled: "Marks", *, instant: bool, start: int = 0, stop: int | None = None
+        self,
+        settled: bytearray | None = None,
+        *,
+        instant: bool,
+        start: int = 0,
+        stop: int = maxsize,
     ) -> Iterator[PlannedMatch]:
         """Yield unfinished matches in order: those between scripts, or all other matches.
 
         Args:
-            settled: marks of finished matches, by number.
+            settled: 1 for each finished match, otherwise 0; None if no match is finished.
             instant: whether to yield matches between scripts.
-            stop: the number after the last one; None for the end.
+            stop: the number after the last one.
         """
-        stop = len(self) if stop is None else stop
         for block, position, number in self._of_kind(instant, start, stop):
-            if not settled[number]:
+            if settled is None or not settled[number]:
                 yield self.extra[position] if block is None else block.match(position)
 
-    def remaining_numbers(self, settled: "Marks", *, instant: bool) -> Iterator[int]:
+    def remaining_numbers(self, settled: bytearray, *, instant: bool) -> Iterator[int]:
         """Yield the numbers of unfinished matches between scripts, or of all other matches."""
-        candidates = self._of_kind(instant, 0, len(self))
+        candidates = self._of_kind(instant, 0, maxsize)
         return (number for _, _, number in candidates if not settled[number])
 
     def _of_kind(
@@ -380,34 +385,3 @@ class PlannedMatches(Sequence[PlannedMatch]):
 
 def _instant(seating: Sequence[Seated]) -> bool:
     return all(player.scripted for player in seating)
-
-
-class Marks:
-    """A bitmap that marks matches by number.
-
-    >>> marks = Marks()
-    >>> marks.set(9)
-    >>> marks[9], marks[8], marks[1_000]
-    (True, False, False)
-    """
-
-    def __init__(self) -> None:
-        self._bits = bytearray()
-
-    def set(self, number: int) -> None:
-        self.set_all(number, number + 1)
-
-    def set_all(self, start: int, stop: int, but: Iterable[int] = ()) -> None:
-        """Mark the numbers from ``start`` to ``stop - 1``, except those in ``but``."""
-        self._bits.extend(bytes(max(0, -(-stop // 8) - len(self._bits))))
-        full_bytes = range(-(-start // 8), stop // 8)
-        self._bits[full_bytes.start : full_bytes.stop] = b"\xff" * len(full_bytes)
-        first = range(start, min(stop, full_bytes.start * 8))
-        for number in (*first, *range(max(start, full_bytes.stop * 8), stop)):
-            self._bits[number >> 3] |= 1 << (number & 7)
-        for number in but:
-            self._bits[number >> 3] &= ~(1 << (number & 7))
-
-    def __getitem__(self, number: int) -> bool:
-        byte, bit = divmod(number, 8)
-        return byte < len(self._bits) and bool(self._bits[byte] >> bit & 1)

@@ -179,6 +179,11 @@ class TimeLeft:
     def waits(self) -> bool:
         return any(entry.left for entry in self.games.values())
 
+    @property
+    def work(self) -> float:
+        """The work of all ended matches."""
+        return sum(entry.work for entry in self.games.values())
+
     def plan(self, game: str, count: int) -> None:
         self.games.setdefault(game, GameWork()).left += count
 
@@ -214,7 +219,7 @@ class TimeLeft:
         if self.expected:
             return sum(self.expected.values()) / len(self.expected)
         ended = sum(entry.ended for entry in self.games.values())
-        return sum(entry.work for entry in self.games.values()) / ended if ended else 1.0
+        return self.work / ended if ended else 1.0
 
     def _scale(self) -> float:
         """Return the ratio of observed to expected work."""
@@ -236,9 +241,8 @@ class TimeLeft:
         Other runs have ended ``elsewhere`` matches; unfinished matches took the work ``under_way``.
         """
         ended = sum(entry.ended for entry in self.games.values())
-        work_here = sum(entry.work for entry in self.games.values())
-        work_elsewhere = elsewhere * work_here / ended if ended else 0.0
-        work_done = work_here + under_way + work_elsewhere
+        work_elsewhere = elsewhere * self.work / ended if ended else 0.0
+        work_done = self.work + under_way + work_elsewhere
         speed = self._speed(seconds, work_done)
         if not speed or seconds < BEGINNING:
             return None
@@ -250,16 +254,6 @@ class TimeLeft:
             seconds_left = part * seconds_left + (1 - part) * max(0.0, forecast - passed)
         self._last_forecast = seconds, seconds_left
         return seconds_left
-
-    def seconds_left(self, seconds: float, work_done: float) -> float | None:
-        """Return the estimated seconds until the run ends, given the work done so far."""
-        ended = sum(entry.work for entry in self.games.values())
-        return self.after(seconds, max(0.0, work_done - ended))
-
-    def cost_left(self, cost: float, work_done: float) -> float:
-        """Return the estimated remaining cost, given the cost of the work so far."""
-        ended = sum(entry.work for entry in self.games.values())
-        return cost / work_done * self.remaining(max(0.0, work_done - ended))
 
     def _speed(self, seconds: float, work_done: float) -> float:
         """Return the recent work per second."""

@@ -45,7 +45,7 @@ from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.estimates.usage_history import ENOUGH
-from cheaptalk.studies.plans.matches import Marks, PlannedMatch
+from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
@@ -59,7 +59,7 @@ from cheaptalk.studies.runs.host import (
     recordings,
 )
 from cheaptalk.studies.runs.progress import Progress, TimeLeft
-from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
+from cheaptalk.studies.runs.scripted import Work, play_scripted
 from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.study import Study
 
@@ -157,14 +157,13 @@ def run(
             nullcontext() if on is None else cluster(on) as machines,
             in_turn(opened, _work(checked.plan), stop) as shares,
         ):
-            at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
-            how: dict[str, Any] = {
-                "concurrency": at_once,
-                "patience": patience,
-                "cache": call_cache,
-            }
             new_dispatcher = partial(
-                event_loop.open_dispatcher, opened, remote_agents=agents, **how
+                event_loop.open_dispatcher,
+                opened,
+                remote_agents=agents,
+                concurrency=concurrency or (IN_BATCHES if checked.batching else CONCURRENCY),
+                patience=patience,
+                cache=call_cache,
             )
             calling = (sources, new_dispatcher, models, machines, expected)
             playing = _Run(checked, opened, shares, *calling, progress, observer, stop)
@@ -216,11 +215,11 @@ class _Run:
         self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
         self.dispatcher: Dispatcher | None = None
         self.progress = Progress(0, 0)
-        self.settled = Marks()
         full_plan = planned.within
         self.others = 0 if full_plan is None else len(full_plan.matches) - len(planned.matches)
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
         planned.matches.extend(replaced(planned, store))
+        self.settled = bytearray(len(planned.matches))
         games = {item.digest: item.game for item in planned.matches.configurations()}
         seated = planned.players()
         everyone = seated if full_plan is None else {**full_plan.players(), **seated}
@@ -250,7 +249,9 @@ class _Run:
             self.progress.set_aside += adopted.set_aside
             self.progress.forfeited_before += adopted.forfeited
             remaining = [start + index for index in adopted.left]
-            self.settled.set_all(start, len(matches), but=remaining)
+            self.settled[start:] = b"\1" * (len(matches) - start)
+            for number in remaining:
+                self.settled[number] = 0
         self.progress.planned += len(matches) - start
         self.progress.before += len(matches) - start - len(remaining)
         for (game, instant), count in matches.kinds(remaining).items():
@@ -269,7 +270,7 @@ class _Run:
 
     def remaining(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
         """Yield the remaining matches between scripts, or all other remaining matches."""
-        start, stop = (0, None) if share is None else (share.start, share.stop)
+        start, stop = (0, sys.maxsize) if share is None else (share.start, share.stop)
         return self.plan.matches.remaining(self.settled, instant=instant, start=start, stop=stop)
 
     def _shares(self, kind: str, size: int) -> Iterator[Share]:
@@ -302,7 +303,9 @@ class _Run:
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
         if self._elsewhere():
-            statuses = self._statuses()
+            statuses: Counter[Status] = Counter()  # of the plan's matches, over all runs
+            for batch in chunks(self.plan.matches):
+                statuses.update(self.store.statuses(match.id for match in batch).values())
             ended = sum(statuses[status] for status in SETTLED)
             self.progress.elsewhere = ended - self.progress.here
             forfeited = statuses[Status.FORFEITED] - self.progress.forfeited_here
@@ -316,13 +319,6 @@ class _Run:
         """Return the number of matches that other runs have ended since this run started."""
         return self.found + self.shares.elsewhere() - self.past
 
-    def _statuses(self) -> Counter[Status]:
-        """Count the plan's matches in the store by status, over all runs."""
-        statuses: Counter[Status] = Counter()
-        for batch in chunks(self.plan.matches):
-            statuses.update(self.store.statuses(match.id for match in batch).values())
-        return statuses
-
     def go(self, workers: int) -> None:
         """Play the remaining matches, scripted ones first."""
         start = len(self.plan.matches)
@@ -332,7 +328,7 @@ class _Run:
         self._play_scripted(workers if self.portable else 1)
         self._play_others()
         if not self.progress.halted and (replacements := replaced(self.plan, self.store)):
-            self.settled.set_all(0, start)
+            self.settled = bytearray(b"\1" * start + bytes(len(replacements)))
             self.plan.matches.extend(replacements)
             self.instant = 0
             self.restore(start)
@@ -341,8 +337,9 @@ class _Run:
     def _play_scripted(self, workers: int) -> None:
         """Play scripted matches until none is left for this run or concurrent runs."""
         began = previous = time.monotonic()
+        machines = self.machines if self.portable else None
         while True:
-            for share, chunk in self._played(workers):
+            for share, chunk in play_scripted(self._works(), self.instant, workers, machines):
                 rows = [match_row(self.rows, match, end) for match, end in chunk]
                 self.store.add(self.rows.id, rows, partial(self.shares.done, share))
                 for match, end in chunk:
@@ -357,10 +354,6 @@ class _Run:
                     return
             if not self._wait_for_others(SCRIPTED):
                 return
-
-    def _played(self, workers: int) -> Iterator[tuple[Share, Chunk]]:
-        machines = self.machines if self.portable else None
-        return play_scripted(self._works(), self.instant, workers, machines)
 
     def _works(self) -> Iterator[Work]:
         """Yield chunks of scripted matches, reserving one share at a time."""
@@ -397,7 +390,7 @@ class _Run:
             for number in batch:
                 match = self.plan.matches[number]
                 if statuses.get(match.id) in SETTLED:
-                    self.settled.set(number)
+                    self.settled[number] = 1
                     self.live.drop(match.configuration.game.name)
                     self.found += 1
 
@@ -491,12 +484,13 @@ class _Run:
             self.dispatcher.halt(event_loop.CALLED_OFF)
         if self.dispatcher is not None and self.checked.batching is None:
             spent = self.dispatcher.budget_tracker.now.spent
-            self.progress.seconds_left = self.live.seconds_left(
-                time.monotonic() - self.began, spent.calls
-            )
+            under_way = max(0.0, spent.calls - self.live.work)
+            elapsed = time.monotonic() - self.began
+            self.progress.seconds_left = self.live.after(elapsed, under_way)
             self.progress.dollars_left = None
             if spent.calls >= ENOUGH and spent.dollars_known:
-                self.progress.dollars_left = self.live.cost_left(spent.dollars, spent.calls)
+                cost_per_call = spent.dollars / spent.calls
+                self.progress.dollars_left = cost_per_call * self.live.remaining(under_way)
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
