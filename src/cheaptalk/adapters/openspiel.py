@@ -37,8 +37,8 @@ brackets."""
 class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
     """An OpenSpiel game; each subclass sets ``plays`` to the name of a cheaptalk game.
 
-    One of OpenSpiel's parameters contains the game's as quoted JSON. ``draws`` chance nodes precede
-    play.
+    One of OpenSpiel's parameters contains the game's as quoted JSON. Play begins after ``draws``
+    chance nodes.
     """
 
     plays: ClassVar[str]

@@ -45,7 +45,11 @@ def without_unlikely(shares: Array, threshold: float) -> Array:
 
 
 def in_parts(shares: Array, bins: int, ordered: Callable[[Array, int], Array]) -> Array:
-    """Round probabilities to multiples of 1 / ``bins``, the most likely actions up and first."""
+    """Round probabilities to multiples of 1 / ``bins``.
+
+    The most likely action is rounded up, then the next, until all parts are assigned; the least
+    likely actions get none.
+    """
     xp, actions = namespace(shares), shares.shape[-1]
     order = ordered(shares, min(bins, actions))
     requested = xp.ceil(xp.take_along_axis(shares, order, axis=-1) * bins - TINY)

@@ -89,8 +89,11 @@ def rankings(
 ) -> Rankings:
     """Rate strategies by alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo.
 
-    ``payoffs`` has shape (n, n). The seed is that of imitation's initial populations and Elo's
-    orders.
+    Args:
+        payoffs: the payoff of each strategy against each, shape (n, n).
+        regrets: the strategies' regrets at equilibrium, >= 0.
+        matches: the matches, as :func:`.match_frames` returns them, for ratings by wins.
+        seed: the seed of the initial populations for imitation and of the orders for Elo.
     """
     game = _Game(payoffs, tuple(labels), matches, seed)
     ratings, absent = [], {}

@@ -267,7 +267,10 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
 
 
 def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, Indices]:
-    """Exchange a variable of each basis, shape (K, r); return the bases and the variables out."""
+    """Exchange a variable of each basis, shape (K, r); return the bases and the variables removed.
+
+    The entering variables, shape (K,), are in none of their bases.
+    """
     index = np.arange(len(bases))
     inverse = solve(system, bases)
     direction = np.einsum("krs,ks->kr", inverse, system[index, :, entering])
@@ -283,6 +286,9 @@ def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]
     The search visits all lexicographically feasible bases, neighbour by neighbour, from the basis
     of unit columns. Every vertex has at least one such basis, and these bases are connected. Bit k
     of a vertex's number is set if variable k is 0, so that v is at most 62.
+
+    Raises:
+        EquilibriumError: there are too many variables or bases.
     """
     bits = 1 << np.arange(system.shape[1], dtype=np.int64)
     if len(bits) > 62:

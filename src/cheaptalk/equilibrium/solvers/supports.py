@@ -88,7 +88,8 @@ def search(
 ) -> Search:
     """Find all candidate supports of symmetric equilibria of scaled games, shape (games, n, n).
 
-    ``progress`` is called with the completed share of all sets or of the limit on visited sets.
+    ``limit`` is the maximum number of visited sets. ``progress`` is called with the completed share
+    of all sets or of the limit, in [0, 1].
     """
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
