@@ -10,13 +10,13 @@ import polars as pl
 
 from cheaptalk.equilibrium.empirical.ratings import Tally, bradley_terry, mean_elo, tally
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.solvers.rankings import alpha_sweep, nash_average
+from cheaptalk.equilibrium.solvers.rankings import alpha_rank, nash_average
 from cheaptalk.equilibrium.solvers.replicator import replicator_dynamics
 
 STARTS = 500
 """The number of initial populations for imitation."""
-INTENSITIES = np.geomspace(0.1, 100, 31)
-"""Selection intensities for alpha-rank, multiplied by the spread of the payoffs."""
+INTENSITY = 100
+"""The selection intensity of alpha-rank, in 1 / spread of the payoffs."""
 SAME = 1e-6
 """Ratings tie if they differ by at most this share of their spread."""
 
@@ -124,7 +124,7 @@ def _against(
 
 def _alpha_rank(game: _Game) -> Floats:
     spread = np.ptp(game.payoffs) or 1.0
-    return np.asarray(alpha_sweep(game.payoffs, alphas=INTENSITIES / spread).masses[-1])
+    return alpha_rank(game.payoffs, alpha=INTENSITY / spread)
 
 
 def _imitation(game: _Game) -> Floats:

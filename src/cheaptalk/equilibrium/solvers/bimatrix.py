@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, unit_spread, verified
-from cheaptalk.equilibrium.solvers.supports import MARGIN
+from cheaptalk.equilibrium.solvers.supports import undominated
 from cheaptalk.rules.display import Printed
 
 Indices = NDArray[np.intp]
@@ -110,16 +110,8 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
 
 def undominated_sides(a: Floats, b: Floats) -> tuple[Flags, Flags]:
     """Flag the rows and columns that survive iterated strict dominance by pure strategies."""
-    sides = unit_spread(a[None])[0], unit_spread(b.T[None])[0]
-    remaining = [np.ones(len(side), dtype=bool) for side in sides]
-    while True:
-        before = [part.copy() for part in remaining]
-        for player, opponent in ((0, 1), (1, 0)):
-            game = sides[player][:, remaining[opponent]]
-            beaten = np.all(game[None] > game[:, None] + MARGIN, axis=2)
-            remaining[player] &= ~np.any(beaten[:, remaining[player]], axis=1)
-        if all(map(np.array_equal, before, remaining)):
-            return remaining[0], remaining[1]
+    rows, columns = undominated(unit_spread(a[None]), unit_spread(b.T[None]))
+    return rows[0], columns[0]
 
 
 def _extremes(a: Floats, b: Floats) -> tuple[Floats, Floats, list[int], bool]:
