@@ -11,17 +11,14 @@ from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 from cheaptalk.arrays.games import ArrayGame, NoArrayGame, read_array_game
+from cheaptalk.extras import needing
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError, Game, game_title
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.errors import expect
 
-try:
+with needing("openspiel"):
     import pyspiel
-except ModuleNotFoundError as lacking:
-    raise CheaptalkError(
-        f'OpenSpiel games need {lacking.name}: pip install "cheaptalk[openspiel]"'
-    ) from lacking
 
 np = needed("numpy")
 
