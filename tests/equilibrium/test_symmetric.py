@@ -2,6 +2,7 @@
 
 from itertools import product
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.solvers.bimatrix import bimatrix_equilibria
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
+from cheaptalk.equilibrium.solvers.symmetric import equilibrium_faces
 
 SOLVER = "cheaptalk.equilibrium.solvers.symmetric"
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
@@ -205,6 +207,16 @@ def test_batched_mixtures_match_single_games() -> None:
     assert mene_mixtures(np.zeros((0, 3, 3))).shape == (0, 3)
 
 
+def test_draws_with_the_same_reduced_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    doves = np.array([[-1.0, 2, 2, -9], [0, 1, 1, -9], [0, 1, 1, -9], [-10, -10, -10, -10]])
+    draws = np.repeat(doves[None], 5, axis=0)
+    draws[:, 3] -= np.arange(5)[:, None]  # the payoffs of a dominated strategy don't matter
+    counting = Mock(wraps=equilibrium_faces)
+    monkeypatch.setattr(f"{SOLVER}.equilibrium_faces", counting)
+    np.testing.assert_allclose(mene_mixtures(draws), [[0.5, 0.25, 0.25, 0]] * 5, atol=1e-9)
+    assert counting.call_count == 1
+
+
 def test_ties_in_entropy_are_ordered_by_payoff_then_index() -> None:
     assert solve(np.diag([1.0, 2.0, 1.5]) - 3 * (1 - np.eye(3))).equilibria[-3].support == (1,)
     twins = solve(np.array([[1.0, 0, 9, 9], [0, 1, 9, 9], [-9, -9, 1, 0], [-9, -9, 0, 1]]))
@@ -244,6 +256,11 @@ def test_printing_lists_equilibria_and_continua() -> None:
     ]
     assert "in a continuum with 3 extreme points" in str(symmetric_equilibria(np.ones((3, 3))))
     assert str(symmetric_equilibria(np.eye(5))).endswith("and 11 more")
+    result = symmetric_equilibria([[1, 0], [0, 1]], labels=["stay", "go"])
+    assert "{stay: 0.5000, go: 0.5000}" in str(result)
+    assert "{0: 0.5000, 1: 0.5000}" in str(result.components[0])
+    with pytest.raises(ValueError, match="2 strategies need 2 labels, not 1"):
+        symmetric_equilibria([[1, 0], [0, 1]], labels=["stay"])
 
 
 def one_undefined() -> Floats:
@@ -316,14 +333,6 @@ def test_large_faces_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     expected = [corners(solve(payoffs)) for payoffs in tied]
     monkeypatch.setattr("cheaptalk.equilibrium.solvers.symmetric.MANY", 1)
     assert [corners(solve(payoffs)) for payoffs in tied] == expected
-
-
-def test_labels_are_printed_and_checked() -> None:
-    result = symmetric_equilibria([[1, 0], [0, 1]], labels=["stay", "go"])
-    assert "{stay: 0.5000, go: 0.5000}" in str(result)
-    assert "{0: 0.5000, 1: 0.5000}" in str(result.components[0])
-    with pytest.raises(ValueError, match="2 strategies need 2 labels, not 1"):
-        symmetric_equilibria([[1, 0], [0, 1]], labels=["stay"])
 
 
 def test_too_many_strategies_are_rejected_without_linear_programs(

@@ -366,7 +366,7 @@ def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
         near.append(set(np.flatnonzero(joined).tolist()) - {index})
     faces = []
     for group in _cliques(near, set(), set(range(len(points))), set()):
-        common = labels[list(group)].all(axis=0)
+        common: Flags = np.logical_and.reduce(labels[list(group)])
         vertices = np.array([points[index] for index in sorted(group)])
         faces.append(Face(vertices, common[:size], common[size:]))
     return faces
