@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -13,33 +13,14 @@ import cheaptalk as ct
 from tests.conftest import Command
 from tests.learning.test_policies import RULES, registered
 
-networks: Any = pytest.importorskip("cheaptalk.learning.networks")
+nfsp: Any = pytest.importorskip("cheaptalk.learning.nfsp")
 VARIED = {"hidden": [4], "seed": [1, 2]}
-FIXED = {"matches": 16, "batch": 8}
+FIXED = {"matches": 16, "policy_buffer": 300, "q_buffer": 200}
 
 
-class Untrained(NamedTuple):
-    weights: Any
-    loops: Any
-
-
-class Idle(ct.learning.Training[Any, Any]):
-    """An algorithm that keeps its random weights, which depend on the settings."""
-
-    name = "idle"
-    options = ct.learning.NFSPSettings
-    metrics: ClassVar[dict[str, str]] = {"still": "always 0"}
-
-    def begin(self) -> Untrained:
-        size = self.game.observed, self.settings.hidden, self.game.actions
-        network = networks.Network(*size, self.settings.seed)
-        return Untrained(networks.nnx.split(network)[1], networks.jnp.zeros((), int))
-
-    def weights(self, learned: Untrained) -> Any:
-        return learned.weights
-
-    def _loop(self, learned: Untrained) -> tuple[Untrained, Any]:
-        return learned._replace(loops=learned.loops + 1), networks.jnp.zeros(3)
+def loop(training: Any, learned: Any) -> tuple[Any, Any]:
+    """Keep the random weights, because compiling updates takes most of a test's time."""
+    return learned._replace(loops=learned.loops + 1), nfsp.jnp.zeros(4)
 
 
 class SameProcess:
@@ -55,7 +36,8 @@ class SameProcess:
 @pytest.fixture(autouse=True)
 def idle(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("cheaptalk.learning.sweeps.working", lambda *_: nullcontext(SameProcess()))
-    with registered(ct.learning.ALGORITHMS, "idle", Idle):
+    algorithm = type("Idle", (nfsp.NFSP,), {"name": "idle", "_loop": loop})
+    with registered(ct.learning.ALGORITHMS, "idle", algorithm):
         yield
 
 
@@ -80,7 +62,7 @@ def test_sweep_equals_separate_trainings(tmp_path: Path) -> None:
 
 def test_invalid_sweep_raises_error(tmp_path: Path) -> None:
     cases: list[tuple[dict[str, list[Any]], str]] = [
-        ({"batch": [1, 2]}, "batch: a setting is either fixed or varied, not both"),
+        ({"q_buffer": [1, 2]}, "q_buffer: a setting is either fixed or varied, not both"),
         ({"seed": []}, "seed: no values given"),
         ({"hiden": [1]}, "hiden"),
         ({"seed": list(range(1_001))}, "more than 1,000 combinations"),

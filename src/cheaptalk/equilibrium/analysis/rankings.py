@@ -122,11 +122,6 @@ def _against(
     return tuple((ahead, behind) for _, ahead, behind in reversals)
 
 
-def _alpha_rank(game: _Game) -> Floats:
-    spread = np.ptp(game.payoffs) or 1.0
-    return alpha_rank(game.payoffs, alpha=INTENSITY / spread)
-
-
 def _imitation(game: _Game) -> Floats:
     size = len(game.labels)
     starts = np.random.default_rng(game.seed).dirichlet(np.ones(size), STARTS)
@@ -146,7 +141,7 @@ RATINGS = (
         "and selection is strong (Omidshafiei et al. 2019). It depends only on the payoffs of two "
         "strategies against each other, not on self-play payoffs.",
         3,
-        _alpha_rank,
+        lambda game: alpha_rank(game.payoffs, alpha=INTENSITY / (np.ptp(game.payoffs) or 1.0)),
     ),
     RatingKind(
         "Nash averaging",

@@ -257,6 +257,7 @@ def _trained(
             trainer = _cloning(model, tokenizer, examples, settings, arguments, callbacks)
         else:
             if settings.lora and not hasattr(model, "peft_config"):
+                import_module("transformers").set_seed(settings.seed)
                 model = import_module("peft").get_peft_model(model, _lora(settings))
             padding = tokenizer.pad_token_id
             trainer = learner(model, arguments, examples, padding, objective, callbacks)
