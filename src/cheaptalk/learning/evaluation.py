@@ -55,21 +55,20 @@ class BestResponse(NFSP):
 
     def gains(self, learned: Learned, matches: int = 20_000, seed: int = 1) -> list[Gain]:
         """Return the best response's gain in each seat, on new instances."""
-        return [
-            self._gain(learned, seat, matches, jax.random.fold_in(jax.random.key(seed), seat))
-            for seat in range(len(self.game.players))
-        ]
-
-    def _gain(self, learned: Learned, seat: int, matches: int, key: Array) -> Gain:
-        instance_key, play_key = jax.random.split(key)
-        instances = jax.random.uniform(instance_key, (matches, self.game.uniforms))
-        players = jnp.arange(len(self.game.players))
-        responds = jnp.broadcast_to(players == seat, (matches, len(players)))
-        by_response = self._play_out(learned, instances, responds, play_key)[:, seat]
-        by_policy = self._play_out(learned, instances, jnp.zeros_like(responds), play_key)[:, seat]
-        gains = by_response - by_policy
-        error = float(gains.std()) / sqrt(matches)
-        return Gain(self.game.players[seat], float(gains.mean()), error, float(by_policy.mean()))
+        results, players = [], jnp.arange(len(self.game.players))
+        for seat, player in enumerate(self.game.players):
+            key = jax.random.fold_in(jax.random.key(seed), seat)
+            instance_key, play_key = jax.random.split(key)
+            instances = jax.random.uniform(instance_key, (matches, self.game.uniforms))
+            responds = jnp.broadcast_to(players == seat, (matches, len(players)))
+            by_response, by_policy = (
+                self._play_out(learned, instances, modes, play_key)[:, seat]
+                for modes in (responds, jnp.zeros_like(responds))
+            )
+            gains = by_response - by_policy
+            error = float(gains.std()) / sqrt(matches)
+            results.append(Gain(player, float(gains.mean()), error, float(by_policy.mean())))
+        return results
 
     def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
