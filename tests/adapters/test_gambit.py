@@ -1,4 +1,4 @@
-"""Gambit reads the files written for it and computes the same values and equilibria."""
+"""Gambit reads game trees written for it and computes the same values and equilibria."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,6 @@ import pytest
 
 from cheaptalk.adapters import write_efg
 from cheaptalk.arrays.games import array_game
-from cheaptalk.equilibrium import PayoffTable, bimatrix_equilibria, write_payoffs
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.pirate_game.rules import PirateGame
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
@@ -68,24 +67,3 @@ def test_gambit_equilibrium_leaves_no_gains(tmp_path: Path) -> None:
     assert values == pytest.approx(tree.expected(policy).tolist())
     with pytest.raises(CheaptalkError, match="cannot be written"):
         write_efg(tree, tmp_path)
-
-
-def test_gambit_finds_same_equilibria_of_empirical_game(tmp_path: Path) -> None:
-    a, b = np.random.default_rng(1).normal(size=(2, 4, 3)).round(3)
-    rows, columns = ("gpt", 'a "b"', "c-d", "d"), ("x", "y", "z")
-    table = PayoffTable(rows, columns, a, b, "a game", ("seller", "buyer"))
-    write_payoffs(table, tmp_path / "game.nfg")
-    game = gambit.read_nfg(tmp_path / "game.nfg")
-    assert [player.label for player in game.players] == ["seller", "buyer"]
-    first, second = game.players
-    assert [strategy.label for strategy in first.strategies] == list(rows)
-    strategies = [*first.strategies, *second.strategies]
-    expected = {
-        tuple(round(float(profile[strategy]), 6) for strategy in strategies)
-        for profile in gambit.nash.enummixed_solve(game, rational=False).equilibria
-    }
-    computed = {
-        tuple(round(float(share), 6) for share in (*profile.row, *profile.column))
-        for profile in bimatrix_equilibria(a, b).profiles
-    }
-    assert computed == expected

@@ -13,8 +13,9 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.adapters import chat_environment, inspect_task
 from cheaptalk.adapters.inspect import tasks
-from cheaptalk.adapters.inspect.messages import inspect_part
+from cheaptalk.adapters.inspect.messages import inspect_part, to_reply
 from cheaptalk.mock_server import answer
+from cheaptalk.models import Failure, Reply
 from tests.adapters import inspect_program as program
 
 log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
@@ -102,6 +103,17 @@ def test_share_is_relative_to_attainable_payoff(evaluated: Path) -> None:
     outcome, _ = scores(eval_log.samples[0])
     assert outcome == {"payoff": 100, "share": 0.5, "agreement": 1, "forfeited": 0}
     assert eval_log.eval.metadata == {"seat": "bob", "unit": "dollars"}
+
+
+def test_truncated_filtered_and_empty_outputs_are_recognised() -> None:
+    output = inspect_part("inspect_ai.model").ModelOutput
+    for stop, reply in (
+        ("stop", Reply(text="{}", finish="stop")),
+        ("max_tokens", Reply(text="{}", finish="length")),
+        ("content_filter", Reply(failure=Failure.FILTERED)),
+    ):
+        assert to_reply(output.from_content("mock", "{}", stop_reason=stop)) == reply
+    assert to_reply(output()) == Reply(text="", finish="stop")
 
 
 def test_missing_inspect_and_invalid_settings_raise_error() -> None:

@@ -136,7 +136,7 @@ def test_illegal_action_is_rejected_without_effect() -> None:
 def test_games_are_registered_once_on_first_use() -> None:
     code = """if True:
         import cheaptalk as ct, pyspiel
-        names = lambda: [one for one in pyspiel.registered_names() if "cheaptalk" in one]
+        names = lambda: [name for name in pyspiel.registered_names() if "cheaptalk" in name]
         ct.adapters
         print(names())
         for rounds in (1, 2):

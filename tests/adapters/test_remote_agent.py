@@ -71,23 +71,6 @@ def test_http_agent_plays_every_game_like_function_agent(store: ct.Store, tmp_pa
         assert match_outcomes(other, "coming") == match_outcomes(store, "coming")
 
 
-def test_illegal_answer_is_retried_with_reason(store: ct.Store) -> None:
-    requests: list[Messages] = []
-
-    def repeat_illegal_offer(messages: Messages) -> dict[str, Any]:
-        requests.append(messages)
-        if '"decision"' in messages[-1]["content"]:
-            return {"decision": "accept"}
-        return {"alice_gain": 80, "bob_gain": 80, "message": ""}
-
-    play(with_agent(tries=2), store, repeat_illegal_offer)
-    retries = [messages for messages in requests if len(messages) == 4]
-    assert retries
-    assert all(json.loads(messages[2]["content"])["alice_gain"] == 80 for messages in retries)
-    assert all("must add up to" in messages[3]["content"] for messages in retries)
-    assert "illegal" in answer_kinds(store, "small")
-
-
 def test_failures_of_agent_fail_matches_with_their_message(store: ct.Store, no_waits: None) -> None:
     def broken(messages: Messages) -> str:
         raise KeyError("my memory")

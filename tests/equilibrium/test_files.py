@@ -73,6 +73,9 @@ def test_gambit_reads_the_same_payoffs(tmp_path: Path) -> None:
         write_payoffs(table, tmp_path / "again.nfg")
         for file in (path, tmp_path / "again.nfg"):
             game = oracle.read_nfg(str(file))
+            assert [player.label for player in game.players] == list(table.players)
+            for player, names in zip(game.players, (table.rows, table.columns), strict=True):
+                assert [strategy.label for strategy in player.strategies] == list(names)
             for payoffs, array in zip(game.to_arrays(float), (table.a, table.b), strict=True):
                 np.testing.assert_allclose(payoffs.astype(float), array, rtol=1e-15)
 

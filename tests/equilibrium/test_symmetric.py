@@ -1,11 +1,14 @@
-"""All symmetric equilibria: known games, exact arithmetic, other solvers, invariance."""
+"""All symmetric equilibria: known games, independent solutions, invariance."""
 
+from itertools import product
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium import (
     EquilibriumError,
@@ -14,10 +17,10 @@ from cheaptalk.equilibrium import (
     regret,
     symmetric_equilibria,
 )
+from cheaptalk.equilibrium.solvers.bimatrix import bimatrix_equilibria
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
-from tests.equilibrium.exact import exact_components
-from tests.equilibrium.gambit_answers import answers, sort_mixtures
+from cheaptalk.equilibrium.solvers.symmetric import equilibrium_faces
 
 SOLVER = "cheaptalk.equilibrium.solvers.symmetric"
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
@@ -60,9 +63,12 @@ def solve(payoffs: Any) -> SymmetricEquilibria:
 def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
     """Return the sorted extreme points of each component."""
     return sorted(
-        sorted(tuple(round(float(share), 6) + 0.0 for share in point) for point in part.vertices)
-        for part in result.components
+        sorted(rounded(point) for point in component.vertices) for component in result.components
     )
+
+
+def rounded(point: Floats) -> tuple[float, ...]:
+    return tuple(round(float(share), 6) + 0.0 for share in point)
 
 
 def test_known_games_have_all_equilibria() -> None:
@@ -102,12 +108,24 @@ def test_equilibria_and_best_responses_use_the_same_tolerance() -> None:
 
 
 @given(games)
-def test_degenerate_games_match_exact_arithmetic(game: list[list[int]]) -> None:
-    expected = [
-        sorted(tuple(round(float(share), 6) for share in point) for point in component)
-        for component in exact_components(game)
+def test_components_match_the_symmetric_equilibria_of_the_bimatrix_game(game: Any) -> None:
+    """Two extreme equilibria are joined if two mixtures of them, and thus all, are equilibria."""
+    payoffs = np.array(game, dtype=float)
+    profiles = bimatrix_equilibria(payoffs, payoffs.T).profiles
+    points = [point.row for point in profiles if np.allclose(point.row, point.column, atol=1e-9)]
+    joined = [
+        [max(regret(payoffs, x + t * (y - x)) for t in (0.3, 0.6)) < 1e-9 for x in points]
+        for y in points
     ]
-    assert corners(solve(np.array(game, dtype=float))) == sorted(expected)
+    count, group = connected_components(np.array(joined))
+    expected = [
+        sorted(rounded(point) for point, part in zip(points, group, strict=True) if part == number)
+        for number in range(count)
+    ]
+    result = solve(payoffs)
+    assert corners(result) == sorted(expected)
+    for component in result.components:
+        assert component.point.entropy >= entropy(component.vertices).max() - 1e-9
 
 
 def test_maximum_entropy_point_is_optimal_in_a_large_polytope() -> None:
@@ -128,11 +146,21 @@ def test_maximum_entropy_point_is_optimal_in_a_large_polytope() -> None:
     np.testing.assert_allclose(fitted, np.log(mixture), atol=1e-6)
 
 
-def test_equilibria_of_1000_games_match_gambit() -> None:
-    for payoffs, expected in answers():
-        got = sort_mixtures(np.array([point.mixture for point in solve(payoffs).equilibria]))
-        assert got.shape == expected.shape
-        np.testing.assert_allclose(got, expected, atol=1e-9)
+def test_regular_games_match_the_equations_of_each_support() -> None:
+    rng = np.random.default_rng(2026)
+    for size in [*range(2, 10)] * 30:
+        payoffs = 5 + rng.normal(size=(size, size))
+        expected = []
+        for flags in product([False, True], repeat=size):
+            if any(flags):
+                inner = payoffs[np.ix_(flags, flags)]
+                shares, mixture = np.linalg.solve(inner, np.ones(len(inner))), np.zeros(size)
+                mixture[list(flags)] = shares / shares.sum()
+                answers = payoffs @ mixture
+                if mixture.min() >= 0 and answers.max() - mixture @ answers < 1e-9:
+                    expected.append(tuple(mixture))
+        got = sorted(tuple(point.mixture) for point in solve(payoffs).equilibria)
+        np.testing.assert_allclose(got, sorted(expected), atol=1e-7)
 
 
 def test_equilibria_are_invariant_to_units_and_labels() -> None:
@@ -179,6 +207,16 @@ def test_batched_mixtures_match_single_games() -> None:
     assert mene_mixtures(np.zeros((0, 3, 3))).shape == (0, 3)
 
 
+def test_draws_with_the_same_reduced_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    doves = np.array([[-1.0, 2, 2, -9], [0, 1, 1, -9], [0, 1, 1, -9], [-10, -10, -10, -10]])
+    draws = np.repeat(doves[None], 5, axis=0)
+    draws[:, 3] -= np.arange(5)[:, None]  # the payoffs of a dominated strategy don't matter
+    counting = Mock(wraps=equilibrium_faces)
+    monkeypatch.setattr(f"{SOLVER}.equilibrium_faces", counting)
+    np.testing.assert_allclose(mene_mixtures(draws), [[0.5, 0.25, 0.25, 0]] * 5, atol=1e-9)
+    assert counting.call_count == 1
+
+
 def test_ties_in_entropy_are_ordered_by_payoff_then_index() -> None:
     assert solve(np.diag([1.0, 2.0, 1.5]) - 3 * (1 - np.eye(3))).equilibria[-3].support == (1,)
     twins = solve(np.array([[1.0, 0, 9, 9], [0, 1, 9, 9], [-9, -9, 1, 0], [-9, -9, 0, 1]]))
@@ -218,6 +256,11 @@ def test_printing_lists_equilibria_and_continua() -> None:
     ]
     assert "in a continuum with 3 extreme points" in str(symmetric_equilibria(np.ones((3, 3))))
     assert str(symmetric_equilibria(np.eye(5))).endswith("and 11 more")
+    result = symmetric_equilibria([[1, 0], [0, 1]], labels=["stay", "go"])
+    assert "{stay: 0.5000, go: 0.5000}" in str(result)
+    assert "{0: 0.5000, 1: 0.5000}" in str(result.components[0])
+    with pytest.raises(ValueError, match="2 strategies need 2 labels, not 1"):
+        symmetric_equilibria([[1, 0], [0, 1]], labels=["stay"])
 
 
 def one_undefined() -> Floats:
@@ -290,14 +333,6 @@ def test_large_faces_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     expected = [corners(solve(payoffs)) for payoffs in tied]
     monkeypatch.setattr("cheaptalk.equilibrium.solvers.symmetric.MANY", 1)
     assert [corners(solve(payoffs)) for payoffs in tied] == expected
-
-
-def test_labels_are_printed_and_checked() -> None:
-    result = symmetric_equilibria([[1, 0], [0, 1]], labels=["stay", "go"])
-    assert "{stay: 0.5000, go: 0.5000}" in str(result)
-    assert "{0: 0.5000, 1: 0.5000}" in str(result.components[0])
-    with pytest.raises(ValueError, match="2 strategies need 2 labels, not 1"):
-        symmetric_equilibria([[1, 0], [0, 1]], labels=["stay"])
 
 
 def test_too_many_strategies_are_rejected_without_linear_programs(

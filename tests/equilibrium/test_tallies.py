@@ -1,5 +1,6 @@
 """Wins and ties counted from matches, metrics by side, and Elo ratings over random orders."""
 
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -8,15 +9,13 @@ import pytest
 
 from cheaptalk.equilibrium import elo, mean_elo, tally
 from cheaptalk.equilibrium.empirical.metrics import by_row, names_of, sided
+from tests.equilibrium.matches import frame as matches_frame
+from tests.equilibrium.matches import match
 
 
-def frame(
-    *matches: tuple[str, str, float | None, float | None], **columns: list[Any]
-) -> pl.DataFrame:
+def frame(*matches: tuple[Any, ...], **columns: list[Any]) -> pl.DataFrame:
     """Return finished matches with the given players and payoffs."""
-    names = ("player_p", "player_q", "payoff_p", "payoff_q")
-    table = pl.DataFrame(list(matches), schema=names, orient="row")
-    return table.with_columns(status=pl.lit("finished"), dropped=pl.lit(False)).with_columns(
+    return matches_frame(starmap(match, matches)).with_columns(
         pl.Series(name, values) for name, values in columns.items()
     )
 
@@ -51,7 +50,7 @@ def test_only_scored_matches_of_selected_players_count() -> None:
     assert result.wins.tolist() == [[0, 0], [1, 0]]
     assert len(result.scores) == 1
     with pytest.raises(ValueError, match="matches of 2 players, not of 1"):
-        tally(pl.DataFrame({"player_p": ["a"]}))
+        tally(pl.DataFrame({"player_first": ["a"]}))
 
 
 def test_mean_elo_is_the_mean_of_elo_over_orders() -> None:
@@ -77,8 +76,8 @@ def test_seat_metrics_are_converted_to_row_and_column() -> None:
         ("b", "a", 0.0, 0.0),
         ("a", "a", 0.0, 0.0),
         ("b", "b", 0.0, 0.0),
-        given_p=[1.0, 2.0, 3.0, None],
-        given_q=[10.0, 20.0, 5.0, 7.0],
+        given_first=[1.0, 2.0, 3.0, None],
+        given_second=[10.0, 20.0, 5.0, 7.0],
     )
     table = sided(matches, "given", "value")
     row, column = (table[name].to_list() for name in names_of("value"))
@@ -86,5 +85,5 @@ def test_seat_metrics_are_converted_to_row_and_column() -> None:
     assert column == [10, 2, 4, 7]
     combined = by_row(np.array([[1.0, 2], [2, np.nan]]), np.array([[1.0, 3], [3, np.nan]]))
     np.testing.assert_array_equal(combined, [[1, 2], [3, np.nan]])
-    with pytest.raises(ValueError, match="no column given_p"):
-        sided(matches.drop("given_p"), "given", "value")
+    with pytest.raises(ValueError, match="no column given_first"):
+        sided(matches.drop("given_first"), "given", "value")

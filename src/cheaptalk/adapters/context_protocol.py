@@ -1,14 +1,13 @@
 """A Model Context Protocol server through which a client's model plays as a remote agent."""
 
 import hmac
-import json
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
 from cheaptalk.adapters.remote_agent import RemoteAgent, RemoteAgentError, agent_token
 from cheaptalk.extras import needing
@@ -37,8 +36,6 @@ NEXT = {
     "over": "all games have ended: there is nothing left to do",
 }
 """The next step in each state."""
-Scope: TypeAlias = MutableMapping[str, Any]
-App: TypeAlias = Callable[[Scope, Any, Any], Awaitable[None]]
 
 
 def mcp_server(url: str, token: str | None = None) -> Any:
@@ -128,20 +125,16 @@ def standard_streams_lent() -> Iterator[None]:
             sys.stdin, sys.stdout = original
 
 
-def locked(app: App, token: str) -> App:
-    """Wrap an application so that it requires a bearer token."""
-    right = f"Bearer {token}".encode()
-    body = json.dumps(
-        {"error": "send the remote agent's token as Authorization: Bearer TOKEN"}
-    ).encode()
-    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
+def locked(app: Any, token: str) -> Any:
+    """Wrap an ASGI application so that it requires a bearer token."""
+    expected = f"Bearer {token}".encode()
+    error = {"error": "send the remote agent's token as Authorization: Bearer TOKEN"}
+    response = import_module("starlette.responses").JSONResponse
+    refusal = response(error, status_code=401, headers={"WWW-Authenticate": "Bearer"})
 
-    async def answering(scope: Scope, receive: Any, send: Any) -> None:
+    async def answering(scope: Any, receive: Any, send: Any) -> None:
         header = dict(scope.get("headers") or ()).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(header, right):
-            await app(scope, receive, send)
-            return
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        allowed = scope["type"] != "http" or hmac.compare_digest(header, expected)
+        await (app if allowed else refusal)(scope, receive, send)
 
     return answering

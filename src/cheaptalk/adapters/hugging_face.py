@@ -7,7 +7,7 @@ header of the card, ``README.md``, lists the tables with their files.
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import jinja2
 
@@ -42,16 +42,6 @@ ROWS = {
 """The meaning of a row in each table."""
 SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"))
 """The Hub's size category below this number of rows."""
-
-
-class Uploader(Protocol):
-    """Interface for uploading folders, implemented by ``huggingface_hub.HfApi``."""
-
-    def create_repo(
-        self, repo_id: str, *, repo_type: str, private: bool, exist_ok: bool
-    ) -> Any: ...
-
-    def upload_folder(self, *, repo_id: str, folder_path: Path, **options: str) -> Any: ...
 
 
 def write_dataset(
@@ -101,9 +91,7 @@ def write_dataset(
     return Exported(Path(to), done.rows)
 
 
-def push_dataset(
-    folder: Path | str, repo: str, *, private: bool = True, api: Uploader | None = None
-) -> str:
+def push_dataset(folder: Path | str, repo: str, *, private: bool = True, api: Any = None) -> str:
     """Upload a dataset to the Hugging Face Hub, replacing the data of any earlier version.
 
     Check the card and tables first: published data can't be withdrawn.
@@ -112,8 +100,8 @@ def push_dataset(
         folder: a folder written by :func:`write_dataset`.
         repo: the repository, ``OWNER/NAME``, created if missing.
         private: whether a new repository is private.
-        api: the uploader; by default ``huggingface_hub.HfApi()``, with the token from ``HF_TOKEN``
-            or ``hf auth login``.
+        api: an object with the methods ``create_repo`` and ``upload_folder``; by default
+            ``huggingface_hub.HfApi()``, with the token from ``HF_TOKEN`` or ``hf auth login``.
 
     Returns:
         The repository's URL.

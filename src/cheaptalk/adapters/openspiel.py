@@ -11,17 +11,14 @@ from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 from cheaptalk.arrays.games import ArrayGame, NoArrayGame, read_array_game
+from cheaptalk.extras import needing
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError, Game, game_title
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.errors import expect
 
-try:
+with needing("openspiel"):
     import pyspiel
-except ModuleNotFoundError as lacking:
-    raise CheaptalkError(
-        f'OpenSpiel games need {lacking.name}: pip install "cheaptalk[openspiel]"'
-    ) from lacking
 
 np = needed("numpy")
 
@@ -37,8 +34,8 @@ brackets."""
 class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
     """An OpenSpiel game; each subclass sets ``plays`` to the name of a cheaptalk game.
 
-    One of OpenSpiel's parameters contains the game's as quoted JSON. ``draws`` chance nodes precede
-    play.
+    One of OpenSpiel's parameters contains the game's as quoted JSON. Play begins after ``draws``
+    chance nodes.
     """
 
     plays: ClassVar[str]

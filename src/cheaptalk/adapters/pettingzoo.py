@@ -9,17 +9,14 @@ from typing import Any, TypeAlias
 
 from cheaptalk.arrays.games import ArrayGame, read_array_game
 from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
+from cheaptalk.extras import needing
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import counted
 
-try:
+with needing("pettingzoo"):
     from gymnasium.spaces import Box, Dict, Discrete
     from pettingzoo import AECEnv, ParallelEnv
-except ModuleNotFoundError as lacking:
-    raise CheaptalkError(
-        f'PettingZoo environments need {lacking.name}: pip install "cheaptalk[pettingzoo]"'
-    ) from lacking
 
 np = needed("numpy")
 
@@ -31,110 +28,100 @@ Observation: TypeAlias = dict[str, Any]
 class Seats:
     """The seats of a game as agents, which play one match after another.
 
-    The seed applies until :meth:`begin` sets a new one.
+    The seed applies until ``reset`` sets a new one.
     """
 
     def __init__(self, game: ArrayGame[Any, Any], seed: int) -> None:
-        self.game = game
-        self.agents = list(game.players)
         self.metadata = {
             "name": f"cheaptalk_{game.rules.name}_v{game.rules.version}",
             "render_modes": [],
             "is_parallelizable": isinstance(game, SimultaneousRounds),
         }
+        self.possible_agents = list(game.players)
+        self.agents: list[str] = []
         numbers = Box(-np.inf, np.inf, (game.observed,), np.float32)
         mask = Box(0, 1, (game.actions,), np.int8)
-        self.observations = {
-            agent: Dict({"observation": numbers, "action_mask": mask}) for agent in self.agents
+        self._spaces = {
+            agent: (Dict({"observation": numbers, "action_mask": mask}), Discrete(game.actions))
+            for agent in self.possible_agents
         }
-        self.actions = {agent: Discrete(game.actions) for agent in self.agents}
+        self._game = game
         self._seed, self._matches = seed, 0
         self._state: Any = None
 
-    def begin(self, seed: int | None) -> None:
+    def observation_space(self, agent: str) -> Dict:
+        return self._spaces[agent][0]
+
+    def action_space(self, agent: str) -> Discrete:
+        return self._spaces[agent][1]
+
+    def _begin(self, seed: int | None) -> None:
         if seed is not None:
             self._seed, self._matches = seed, 0
-        self._state = self.game.from_seed(f"{self._seed}/{self._matches}")
+        self._state = self._game.from_seed(f"{self._seed}/{self._matches}")
         self._matches += 1
+        self.agents = list(self.possible_agents)
 
     @property
-    def over(self) -> bool:
-        return bool(self.game.over(self._state)[0])
+    def _over(self) -> bool:
+        return bool(self._game.over(self._state)[0])
 
     @property
-    def turn(self) -> str:
-        return self.agents[int(self.game.turn(self._state)[0])]
+    def _turn(self) -> str:
+        return self.possible_agents[int(self._game.turn(self._state)[0])]
 
     @property
-    def payoffs(self) -> dict[str, float]:
-        return dict(zip(self.agents, self.game.returns(self._state)[0].tolist(), strict=True))
+    def _payoffs(self) -> dict[str, float]:
+        returns = self._game.returns(self._state)[0].tolist()
+        return dict(zip(self.possible_agents, returns, strict=True))
 
-    def observation(self, agent: str, is_active: bool) -> Observation:
-        """Return an agent's observation, in which no action is legal unless the agent is active."""
-        return self._shown(agent, self.game.legal(self._state)[0] & is_active)
-
-    def simultaneous_observations(self) -> dict[str, Observation]:
+    def _simultaneous_observations(self) -> dict[str, Observation]:
         """Return the observations of all agents before simultaneous actions.
 
         Legal actions don't depend on other agents' simultaneous actions.
         """
         observations, state = {}, self._state
-        for agent in self.agents:
-            legal = self.game.legal(state)[0]
-            observations[agent] = self._shown(agent, legal)
-            state = self.game.step(state, legal.argmax(keepdims=True))
+        for agent in self.possible_agents:
+            legal = self._game.legal(state)[0]
+            observations[agent] = self._observation(agent, legal)
+            state = self._game.step(state, legal.argmax(keepdims=True))
         return observations
 
-    def _shown(self, agent: str, legal: Any) -> Observation:
-        numbers = self.game.observe(self._state, self.agents.index(agent))[0]
+    def _observation(self, agent: str, legal: Any) -> Observation:
+        numbers = self._game.observe(self._state, self.possible_agents.index(agent))[0]
         return {"observation": numbers, "action_mask": legal.astype(np.int8)}
 
-    def take(self, actions: Mapping[str, Any]) -> None:
+    def _take(self, actions: Mapping[str, Any]) -> None:
         """Apply actions in order; if one is illegal, apply none and raise a CheaptalkError."""
         state = self._state
         for agent, action in actions.items():
-            legal = self.game.legal(state)[0]
-            if not self.actions[agent].contains(action) or not legal[action]:
+            legal = self._game.legal(state)[0]
+            if not self.action_space(agent).contains(action) or not legal[action]:
                 raise CheaptalkError(
                     f"{agent} may not take action {action} now; its action_mask allows "
                     f"{counted(int(legal.sum()), 'action')} of {len(legal):,}"
                 )
-            state = self.game.step(state, np.array([action]))
+            state = self._game.step(state, np.array([action]))
         self._state = state
 
 
-class Spaces:
-    """Observation and action spaces, shared by both kinds of environment."""
-
-    def __init__(self, seats: Seats) -> None:
-        self.metadata = seats.metadata
-        self.possible_agents = list(seats.agents)
-        self.agents: list[str] = []
-        self._seats = seats
-
-    def observation_space(self, agent: str) -> Dict:
-        return self._seats.observations[agent]
-
-    def action_space(self, agent: str) -> Discrete:
-        return self._seats.actions[agent]
-
-
-class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
+class PettingZooEnv(Seats, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
     """A turn-based environment that hides simultaneous actions until all agents have acted."""
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start the next match or, if a seed is given, the first match of the seed's sequence."""
-        self._seats.begin(seed)
-        self.agents = list(self.possible_agents)
+        self._begin(seed)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self.agent_selection = self._seats.turn
+        self.agent_selection = self._turn
 
     def observe(self, agent: str) -> Observation:
-        return self._seats.observation(agent, is_active=agent == self.agent_selection)
+        """Return an agent's observation, in which only the agent to move has legal actions."""
+        legal = self._game.legal(self._state)[0]
+        return self._observation(agent, legal & (agent == self.agent_selection))
 
     def step(self, action: Any) -> None:
         """Take the current agent's action; pass None after the match has ended.
@@ -144,29 +131,27 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
         """
         if not self.agents:
             raise CheaptalkError(NO_MATCH)
-        agent = self.agent_selection
-        if self.terminations[agent]:
+        if self.terminations[self.agent_selection]:
             self._was_dead_step(action)
             return
-        self._seats.take({agent: action})
-        if self._seats.over:
-            self.rewards = self._seats.payoffs
+        self._take({self.agent_selection: action})
+        if self._over:
+            self.rewards = self._payoffs
             self.terminations = dict.fromkeys(self.agents, True)
             self._accumulate_rewards()
         else:
-            self.agent_selection = self._seats.turn
+            self.agent_selection = self._turn
 
 
-class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
+class PettingZooParallelEnv(Seats, ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
     """An environment in which all agents act simultaneously in each round."""
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Start the next match or, if a seed is given, the first match of the seed's sequence."""
-        self._seats.begin(seed)
-        self.agents = list(self.possible_agents)
-        return self._seats.simultaneous_observations(), {agent: {} for agent in self.agents}
+        self._begin(seed)
+        return self._simultaneous_observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Take the simultaneous actions of all agents.
@@ -184,13 +169,13 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
         for agent in agents:
             if agent not in actions:
                 raise CheaptalkError(f"no action of {agent}; pass an action for every agent")
-        self._seats.take({agent: actions[agent] for agent in agents})
-        over = self._seats.over
+        self._take({agent: actions[agent] for agent in agents})
+        over = self._over
         if over:
             self.agents = []
         return (
-            self._seats.simultaneous_observations(),
-            self._seats.payoffs,
+            self._simultaneous_observations(),
+            self._payoffs,
             dict.fromkeys(agents, over),
             dict.fromkeys(agents, False),
             {agent: {} for agent in agents},
@@ -219,7 +204,7 @@ def pettingzoo_env(
     >>> env.agent_selection, env.action_space("alice")
     ('alice', Discrete(103))
     """
-    return PettingZooEnv(Seats(read_array_game(game, parameters), seed))
+    return PettingZooEnv(read_array_game(game, parameters), seed)
 
 
 def pettingzoo_parallel_env(
@@ -243,4 +228,4 @@ def pettingzoo_parallel_env(
     arrays = read_array_game(game, parameters)
     if not isinstance(arrays, SimultaneousRounds):
         raise CheaptalkError(f"the players of {game} don't act simultaneously; use pettingzoo_env")
-    return PettingZooParallelEnv(Seats(arrays, seed))
+    return PettingZooParallelEnv(arrays, seed)

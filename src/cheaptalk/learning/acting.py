@@ -33,7 +33,12 @@ values."""
 
 
 def play(game: ArrayGame[Any, Any], draws: Array, choose: Choose, key: Array) -> Played:
-    """Play complete matches; ``draws`` of the instances have shape (matches, ``game.uniforms``)."""
+    """Play complete matches.
+
+    Args:
+        draws: uniform random numbers of the instances, in [0, 1); shape (matches, game.uniforms).
+        key: the random key of all other draws.
+    """
     state = game.draw_instance(draws)
 
     def step(state: Any, key: Array) -> tuple[Any, Any]:

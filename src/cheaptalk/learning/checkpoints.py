@@ -33,7 +33,11 @@ def save(training: Training[S, L], learned: L, file: Path) -> None:
 
 
 def load(training: Training[S, L], file: Path) -> L:
-    """Read the state of a training run; raise CheckpointError if the file belongs to another."""
+    """Read the state of a training run.
+
+    Raises:
+        CheckpointError: the file can't be read, or belongs to another algorithm, game or settings.
+    """
     try:
         with safe_open(file, "np") as tensors:
             metadata = json.loads((tensors.metadata() or {})["cheaptalk"])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from cheaptalk.arrays.games import ArrayGame, NoArrayGame
 from cheaptalk.learning.acting import likeliest, picked, play
 from cheaptalk.learning.algorithms import Progress
-from cheaptalk.learning.networks import Array, Network, jax, jnp, nnx, optax
+from cheaptalk.learning.networks import Array, jax, jnp, masked, optax
 from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Weights, drawn
 from cheaptalk.learning.policy import Policy
 from cheaptalk.learning.rounding import AS_IT_IS
@@ -50,37 +50,25 @@ class BestResponse(NFSP):
 
     def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
         super().__init__(policy.game, settings)
-        self.rounded = policy.rounding
-        width = policy.weights["first.kernel"].shape[1]
-        network = Network(policy.game.observed, width, policy.game.actions, 0)
-        self.policy_graph, template = nnx.split(network)
-        arrays = [
-            (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
-            for path, array in nnx.to_flat_state(template)
-        ]
-        self.policy_weights = nnx.from_flat_state(arrays)
-
-    def begin(self) -> Learned:
-        learned = super().begin()
-        return learned._replace(weights=learned.weights._replace(policy=self.policy_weights))
+        self.opponent = policy
+        self.opponent_weights = jax.tree.map(jnp.asarray, dict(policy.weights))
 
     def gains(self, learned: Learned, matches: int = 20_000, seed: int = 1) -> list[Gain]:
         """Return the best response's gain in each seat, on new instances."""
-        return [
-            self._gain(learned, seat, matches, jax.random.fold_in(jax.random.key(seed), seat))
-            for seat in range(len(self.game.players))
-        ]
-
-    def _gain(self, learned: Learned, seat: int, matches: int, key: Array) -> Gain:
-        instance_key, play_key = jax.random.split(key)
-        instances = jax.random.uniform(instance_key, (matches, self.game.uniforms))
-        players = jnp.arange(len(self.game.players))
-        responds = jnp.broadcast_to(players == seat, (matches, len(players)))
-        by_response = self._play_out(learned, instances, responds, play_key)[:, seat]
-        by_policy = self._play_out(learned, instances, jnp.zeros_like(responds), play_key)[:, seat]
-        gains = by_response - by_policy
-        error = float(gains.std()) / sqrt(matches)
-        return Gain(self.game.players[seat], float(gains.mean()), error, float(by_policy.mean()))
+        results, players = [], jnp.arange(len(self.game.players))
+        for seat, player in enumerate(self.game.players):
+            key = jax.random.fold_in(jax.random.key(seed), seat)
+            instance_key, play_key = jax.random.split(key)
+            instances = jax.random.uniform(instance_key, (matches, self.game.uniforms))
+            responds = jnp.broadcast_to(players == seat, (matches, len(players)))
+            by_response, by_policy = (
+                self._play_out(learned, instances, modes, play_key)[:, seat]
+                for modes in (responds, jnp.zeros_like(responds))
+            )
+            gains = by_response - by_policy
+            error = float(gains.std()) / sqrt(matches)
+            results.append(Gain(player, float(gains.mean()), error, float(by_policy.mean())))
+        return results
 
     def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
@@ -90,10 +78,10 @@ class BestResponse(NFSP):
         return play(self.game, instances, choose, key).returns
 
     def _policy_logits(self, learned: Learned, seen: Array, legal: Array) -> Array:
-        logits = super()._policy_logits(learned, seen, legal)
-        if self.rounded == AS_IT_IS:
+        logits = masked(self.opponent.logits(self.opponent_weights, seen), legal)
+        if self.opponent.rounding == AS_IT_IS:
             return logits
-        return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
+        return jnp.log(self.opponent.rounding(jax.nn.softmax(logits), likeliest))
 
     def _value_mask(self, counts: Array, best: Array) -> Array:
         """Return the mask of the decisions that the best response takes."""

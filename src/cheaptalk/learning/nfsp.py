@@ -121,7 +121,6 @@ class NFSP(BatchTraining[NFSPSettings, Learned]):
 
     def __init__(self, game: ArrayGame[Any, Any], settings: NFSPSettings) -> None:
         super().__init__(game, settings)
-        self.policy_graph = self.graph
         self.policy_steps = optax.adam(settings.policy_rate)
         self.q_steps = optax.adam(settings.q_rate)
 
@@ -221,7 +220,7 @@ class NFSP(BatchTraining[NFSPSettings, Learned]):
         return jnp.where(mode, best, jax.random.categorical(average_key, logits))
 
     def _policy_logits(self, learned: Learned, seen: Array, legal: Array) -> Array:
-        return masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
+        return masked(self._net(learned.weights.policy)(seen), legal)
 
     def _with_next(
         self, player: Array, seen: Array, legal: Array, action: Array, here: Array, shares: Array
@@ -278,7 +277,7 @@ class NFSP(BatchTraining[NFSPSettings, Learned]):
         return ((predicted - jax.lax.stop_gradient(target_value)) ** 2).mean()
 
     def _policy_loss(self, weights: Any, rows: Decisions) -> Array:
-        logits = masked(nnx.merge(self.policy_graph, weights)(rows.seen), rows.legal)
+        logits = masked(self._net(weights)(rows.seen), rows.legal)
         return optax.softmax_cross_entropy_with_integer_labels(logits, rows.action).mean()
 
 

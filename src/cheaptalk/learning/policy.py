@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct
 from pydantic import Field, model_validator
 
-from cheaptalk.arrays.games import ArrayGame, array_game
+from cheaptalk.arrays.games import ArrayGame, array_game, namespace
 from cheaptalk.atomic_files import whole_path
 from cheaptalk.games.extras import needed
 from cheaptalk.learning.rounding import AS_IT_IS, Rounding
-from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
+from cheaptalk.players.strategy import Scripted
 from cheaptalk.rules import Action, CheaptalkError, Decide, DecisionRequest, Game, get_game, suggest
 from cheaptalk.rules.errors import first_line
 from cheaptalk.rules.registry import Registry, instances
@@ -49,6 +49,8 @@ class PolicyError(CheaptalkError):
 class PolicyNetwork:
     """The forward pass of a policy's network, in NumPy.
 
+    It is also used with JAX arrays to train a best response to the policy.
+
     Packages register networks with the entry point ``cheaptalk.networks``, programs with
     ``ct.register(network, name=NAME)``; a :class:`.Training` names the network that it trains.
 
@@ -63,8 +65,9 @@ class PolicyNetwork:
 
 def residual(weights: Weights, observations: Any) -> Any:
     """Return the logits of a ReLU network with a dense layer, a residual dense layer and a head."""
-    inner = np.maximum(observations @ weights["first.kernel"] + weights["first.bias"], 0)
-    second = np.maximum(inner @ weights["second.kernel"] + weights["second.bias"], 0)
+    xp = namespace(observations)
+    inner = xp.maximum(observations @ weights["first.kernel"] + weights["first.bias"], 0)
+    second = xp.maximum(inner @ weights["second.kernel"] + weights["second.bias"], 0)
     return (inner + second) @ weights["head.kernel"] + weights["head.bias"]
 
 
@@ -106,7 +109,7 @@ class Policy:
                 f"no installed package registers the network {suggest(network, sorted(NETWORKS))}; "
                 "install the package that trained the policy"
             )
-        self._logits = NETWORKS[network].logits
+        self.logits = NETWORKS[network].logits
         self._check_weights()
 
     def _check_weights(self) -> None:
@@ -116,7 +119,7 @@ class Policy:
         try:
             with np.errstate(all="ignore"):
                 observation = np.zeros(self.game.observed, np.float32)
-                shape = self._logits(self.weights, observation).shape
+                shape = self.logits(self.weights, observation).shape
         except (KeyError, ValueError) as error:
             problem = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
             raise PolicyError(
@@ -136,7 +139,7 @@ class Policy:
             seen: observations, shape (..., numbers).
             legal: the legal actions, shape (..., actions).
         """
-        logits = np.where(legal, self._logits(self.weights, seen), -np.inf)
+        logits = np.where(legal, self.logits(self.weights, seen), -np.inf)
         shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return self.rounding(shares / shares.sum(axis=-1, keepdims=True))
 
@@ -285,17 +288,6 @@ def _digest(name: str) -> str:
         raise PolicyError(f"{name}: cannot be read: {error.strerror}") from None
 
 
-class Learned:
-    """A learned policy that plays in ordinary matches and makes no model calls."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-
-    def answer(self, request: DecisionRequest) -> Thinking:
-        return Answer(self.policy.decide(request), Kind.OK)
-        yield  # a generator that yields nothing
-
-
 class PolicySeat(SeatSpec):
     """A seat filled by a learned policy.
 
@@ -325,23 +317,16 @@ class PolicySeat(SeatSpec):
                 f"{self.policy} has changed since it joined the study; use a separate file for "
                 "each policy"
             )
-        self._read()
+        self.read()
 
-    def _read(self) -> Policy:
+    def read(self) -> Policy:
         return _known(self.policy, self.digest)
 
-    def trained_for(self, game: Game) -> bool:
-        """Return whether the policy plays this game, with any parameters."""
-        return bool(self._read().game.rules.name == game.name)
-
-    def why_not(self, game: Game) -> str | None:
-        """Return why the policy can't play a configuration of its game, or None if it can."""
-        return self._read().why_not(game)
-
     def seat(self, game: Game, seat_name: str) -> "PolicySeat | None":
-        if not self.trained_for(game):
+        policy = self.read()
+        if policy.game.rules.name != game.name:
             return None
-        reason = self.why_not(game)
+        reason = policy.why_not(game)
         if reason is not None:
             raise ValueError(f"policy: {reason}")
         return self
@@ -350,10 +335,10 @@ class PolicySeat(SeatSpec):
         return {"policy": self.policy, "digest": self.digest}
 
     def decide(self) -> Decide:
-        return self._read().decide
+        return self.read().decide
 
-    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Learned:
-        return Learned(self._read())
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Scripted:
+        return Scripted(self.decide())
 
 
 class PoliciesForm(RosterForm):
@@ -374,8 +359,9 @@ class PoliciesForm(RosterForm):
         reasons = []
         for name in self.policies:
             policy_seat = PolicySeat.model_validate({"policy": name})
-            if policy_seat.trained_for(game):
-                reason = policy_seat.why_not(game)
+            policy = policy_seat.read()
+            if policy.game.rules.name == game.name:
+                reason = policy.why_not(game)
                 if reason is None:
                     return policy_seat
                 reasons.append(f"{name}: {reason}")

@@ -29,23 +29,22 @@ class Rounding(Struct, frozen=True):
 
     def __call__(self, shares: Array, ordered: Callable[[Array, int], Array] = likeliest) -> Array:
         """Round probabilities; ``ordered`` ranks the actions, by default with :func:`likeliest`."""
-        likely = without_unlikely(shares, self.threshold)
-        return in_parts(likely, self.bins, ordered) if self.bins else likely
+        likely = shares >= self.threshold
+        kept = likely | ~likely.any(axis=-1, keepdims=True)
+        shares = namespace(shares).where(kept, shares, 0.0)
+        shares = shares / shares.sum(axis=-1, keepdims=True)
+        return in_parts(shares, self.bins, ordered) if self.bins else shares
 
 
 AS_IT_IS = Rounding()
 
 
-def without_unlikely(shares: Array, threshold: float) -> Array:
-    """Drop actions below the threshold and renormalise; keep all if none reaches it."""
-    xp = namespace(shares)
-    likely = shares >= threshold
-    probabilities = xp.where(likely | ~likely.any(axis=-1, keepdims=True), shares, 0.0)
-    return probabilities / probabilities.sum(axis=-1, keepdims=True)
-
-
 def in_parts(shares: Array, bins: int, ordered: Callable[[Array, int], Array]) -> Array:
-    """Round probabilities to multiples of 1 / ``bins``, the most likely actions up and first."""
+    """Round probabilities to multiples of 1 / ``bins``.
+
+    The most likely action is rounded up, then the next, until all parts are assigned; the least
+    likely actions get none.
+    """
     xp, actions = namespace(shares), shares.shape[-1]
     order = ordered(shares, min(bins, actions))
     requested = xp.ceil(xp.take_along_axis(shares, order, axis=-1) * bins - TINY)

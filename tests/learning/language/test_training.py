@@ -41,8 +41,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     return [json.loads(json.dumps(chat.as_json()))["messages"] for chat in scripted]
 
 
-def training_examples(corpus: Chats) -> list[TrainingExample]:
-    return [TrainingExample(chat) for chat in corpus]
+def training_examples(corpus: Chats, weight: float = 1.0) -> list[TrainingExample]:
+    return [TrainingExample(chat, weight) for chat in corpus]
 
 
 @pytest.fixture(scope="module")
@@ -69,17 +69,18 @@ def test_repeated_briefings_need_few_tokens(base: Path, corpus: Chats) -> None:
     assert len(tokenizer("2 hats, 12 balls and “ö”")["input_ids"]) > 10  # unseen text
 
 
-@pytest.mark.parametrize(("lora", "rate"), [(0, 2e-2), (8, 3e-2)])
+@pytest.mark.parametrize(("lora", "rate", "weight"), [(0, 2e-2, 1), (8, 3e-2, 1), (8, 3e-2, 2)])
 def test_training_lowers_the_loss_and_is_reproducible(
-    corpus: Chats, base: Path, tmp_path: Path, lora: int, rate: float
+    corpus: Chats, base: Path, tmp_path: Path, lora: int, rate: float, weight: float
 ) -> None:
     steps: list[Step] = []
     settings = LocalTraining(epochs=6, batch=8, rate=rate, lora=lora)
-    fine_tune(base, training_examples(corpus), tmp_path / "tuned", settings, steps.append)
+    examples = training_examples(corpus, weight)
+    fine_tune(base, examples, tmp_path / "tuned", settings, steps.append)
     assert steps[-1].done == steps[-1].of == 18
     first, last = (fmean(step.loss for step in part) for part in (steps[:3], steps[-3:]))
     assert last < first - 0.05
-    fine_tune(base, training_examples(corpus), tmp_path / "again", settings)
+    fine_tune(base, examples, tmp_path / "again", settings)
     assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
     assert not weights(tmp_path / "tuned").equal(weights(base))
 
@@ -105,13 +106,11 @@ def test_training_increases_preference_for_better_chats(
     corpus: Chats, base: Path, tmp_path: Path, loss: Loss
 ) -> None:
     better, worse = corpus[:6], corpus[6:12]
-    examples = [TrainingExample(chat, 2.0) for chat in better]
+    examples = training_examples(better, 2.0)
     if loss == "dpo":
         examples = [TrainingExample(*pair) for pair in zip(better, [1.0] * 6, worse, strict=True)]
     elif loss == "grpo":
-        examples = [TrainingExample(chat, 1.0) for chat in better] + [
-            TrainingExample(chat, -1.0) for chat in worse
-        ]
+        examples = training_examples(better) + training_examples(worse, -1.0)
     settings = LocalTraining(epochs=4, batch=4, rate=1e-2)
     fine_tune(base, examples, tmp_path / "out", settings, loss=loss)
     gained = [

@@ -6,8 +6,8 @@ from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
+from cheaptalk.extras import needing
 from cheaptalk.models import ChatMessage, Failure, ModelSettings, Reply
-from cheaptalk.rules import CheaptalkError
 
 NOTHING_ASKED = "The match ended before the first request."
 """The input of a sample whose seat received no request."""
@@ -16,10 +16,8 @@ DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 def inspect_part(name: str) -> ModuleType:
     """Import a module of Inspect, or raise a CheaptalkError if Inspect isn't installed."""
-    try:
+    with needing("inspect"):
         return import_module(name)
-    except ModuleNotFoundError:
-        raise CheaptalkError('Inspect is missing: pip install "cheaptalk[inspect]"') from None
 
 
 def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:

@@ -124,8 +124,8 @@ class CautiousAnalysis(Printed):
 
     @cached_property
     def payoff_decimals(self) -> int:
-        """Return the number of decimals with which payoffs are shown."""
-        return decimals_for(self.game.payoffs())
+        """Return the number of decimals for payoffs: at least 2, more if payoffs are small."""
+        return max(2, decimals(np.ravel(self.game.payoffs()).tolist(), noise=0.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -449,11 +449,6 @@ def analysis_text(analysis: Analysis) -> str:
     return "\n".join(
         [*lines, *aligned([["Strategy", *columns], *rows], {0}), *ties, _interval_note(analysis)]
     )
-
-
-def decimals_for(payoffs: npt.ArrayLike) -> int:
-    """Return the number of decimals for payoffs: at least 2, more if payoffs are small."""
-    return max(2, decimals(np.ravel(payoffs).tolist(), noise=0.0))
 
 
 def spread_text(spread: Spread, decimals: int) -> str:

@@ -10,13 +10,13 @@ import polars as pl
 
 from cheaptalk.equilibrium.empirical.ratings import Tally, bradley_terry, mean_elo, tally
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.solvers.rankings import alpha_sweep, nash_average
+from cheaptalk.equilibrium.solvers.rankings import alpha_rank, nash_average
 from cheaptalk.equilibrium.solvers.replicator import replicator_dynamics
 
 STARTS = 500
 """The number of initial populations for imitation."""
-INTENSITIES = np.geomspace(0.1, 100, 31)
-"""Selection intensities for alpha-rank, multiplied by the spread of the payoffs."""
+INTENSITY = 100
+"""The selection intensity of alpha-rank, in 1 / spread of the payoffs."""
 SAME = 1e-6
 """Ratings tie if they differ by at most this share of their spread."""
 
@@ -89,8 +89,11 @@ def rankings(
 ) -> Rankings:
     """Rate strategies by alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo.
 
-    ``payoffs`` has shape (n, n). The seed is that of imitation's initial populations and Elo's
-    orders.
+    Args:
+        payoffs: the payoff of each strategy against each, shape (n, n).
+        regrets: the strategies' regrets at equilibrium, >= 0.
+        matches: the matches, as :func:`.match_frames` returns them, for ratings by wins.
+        seed: the seed of the initial populations for imitation and of the orders for Elo.
     """
     game = _Game(payoffs, tuple(labels), matches, seed)
     ratings, absent = [], {}
@@ -119,11 +122,6 @@ def _against(
     return tuple((ahead, behind) for _, ahead, behind in reversals)
 
 
-def _alpha_rank(game: _Game) -> Floats:
-    spread = np.ptp(game.payoffs) or 1.0
-    return np.asarray(alpha_sweep(game.payoffs, alphas=INTENSITIES / spread).masses[-1])
-
-
 def _imitation(game: _Game) -> Floats:
     size = len(game.labels)
     starts = np.random.default_rng(game.seed).dirichlet(np.ones(size), STARTS)
@@ -143,7 +141,7 @@ RATINGS = (
         "and selection is strong (Omidshafiei et al. 2019). It depends only on the payoffs of two "
         "strategies against each other, not on self-play payoffs.",
         3,
-        _alpha_rank,
+        lambda game: alpha_rank(game.payoffs, alpha=INTENSITY / (np.ptp(game.payoffs) or 1.0)),
     ),
     RatingKind(
         "Nash averaging",

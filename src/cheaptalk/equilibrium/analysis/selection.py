@@ -21,7 +21,7 @@ MANY = 12
 class Selected(NamedTuple):
     """An empirical game to analyse: one configuration, or several with equal weights.
 
-    ``frame`` contains the matches, with the column :data:`NAME`; ``all_configurations`` tells
+    ``frame`` contains the matches, with the column :data:`NAME`; ``all_configurations`` is
     whether these are all the study's configurations of the game spec.
     """
 
@@ -97,8 +97,13 @@ def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
 def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Selected]:
     """Select empirical games by name; by default, all configurations and their mixtures.
 
-    ``names`` are configurations, mixtures (``BGS0``, or configurations joined by a plus), or games,
-    for a mixture of all their configurations.
+    Args:
+        frames: a study's frames, as :func:`.match_frames` returns them.
+        names: configurations, mixtures (``BGS0``, or configurations joined by a plus), or games,
+            for a mixture of all their configurations.
+
+    Raises:
+        CheaptalkError: a name is unknown, or no game has two seats.
     """
     named = {
         game_spec: with_names(game_spec, frame)

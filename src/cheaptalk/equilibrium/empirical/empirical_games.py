@@ -238,7 +238,12 @@ class Empirical:
         )
 
     def value(self, metric: str) -> Floats:
-        """Return a metric's mean in every cell, NaN if undefined; shape (rows, columns)."""
+        """Return a metric's mean in every cell, NaN if undefined; shape (rows, columns).
+
+        Raises:
+            CheaptalkError: a cell is missing.
+            ValueError: the game lacks this metric.
+        """
         return np.asarray(self.means[self.value_index(metric)])
 
     def value_index(self, metric: str) -> int:

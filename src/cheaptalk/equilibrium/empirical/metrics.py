@@ -73,7 +73,11 @@ def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
 
     Symmetric games combine both orders of two players into one cell (see :class:`.EmpiricalGame`).
     The row of the cell is the player whose label comes first. A player against itself has the mean
-    of both seats' defined values. The metric's values are in the columns ``METRIC_SEAT``.
+    of both seats' defined values. The metric's values are in the columns ``METRIC_SEAT``, such as
+    ``utility_given_alice``.
+
+    Raises:
+        ValueError: the frame doesn't have exactly two seats, or lacks these columns.
     """
     seats = places_in(frame)
     columns = [f"{metric}_{seat}" for seat in seats]

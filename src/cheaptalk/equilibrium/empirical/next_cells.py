@@ -88,8 +88,8 @@ class TargetVariance:
     """The variance of an estimate as a function of the number of instances in each cell.
 
     ``covariances`` are those of an instance's contributions through each pair of cells, summed over
-    targets, and ``shared`` the numbers of instances that the cells share; both of shape (cells,
-    cells).
+    targets; 0 for cells that share no instances. ``shared`` contains the numbers of instances that
+    the cells share. Both have shape (cells, cells).
     """
 
     covariances: Floats
@@ -196,8 +196,10 @@ def _needed(excess: Callable[[float], float], budget: int) -> float:
 def gradients(payoffs: Floats, target: Target) -> Floats:
     """Return the targets' derivatives by ``payoffs[i, j]``, for a fixed support; (targets, n, n).
 
-    There is one target for the payoff, and one per strategy for mixture and regret. An equilibrium
-    in a continuum has no derivative.
+    There is one target for the payoff, and one per strategy for mixture and regret.
+
+    Raises:
+        CheaptalkError: the equilibrium is one of a continuum, so that it has no derivative.
     """
     size = len(payoffs)
     x = mene_mixtures(payoffs[None])[0]
@@ -221,8 +223,9 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
 def allocated(variances: Floats, instances: Integers, costs: Integers, budget: int) -> Integers:
     """Allocate a budget to cells to reduce variance; return the instances to add to each cell.
 
-    ``variances`` and ``costs`` (in matches) are those of one instance of each cell. The budget that
-    remains after rounding goes to the cells that lost most by rounding.
+    ``variances`` (not all 0) and ``costs`` (in matches) are those of one instance of each cell, and
+    ``instances`` (>= 1) the current numbers. The budget that remains after rounding goes to the
+    cells that lost most by rounding.
     """
     weights = np.sqrt(variances / costs)
     full = np.divide(instances, weights, out=np.full(len(instances), np.inf), where=weights > 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -117,10 +117,15 @@ def elo(
             raise ValueError(f"game {(player, rival, score)} is not between two of the players")
         if not 0 <= score <= 1:
             raise ValueError(f"game {(player, rival, score)}: the score must be from 0 to 1")
-        expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
-        ratings[player] += k * (score - expected)
-        ratings[rival] -= k * (score - expected)
+        _exchange(ratings, player, rival, score, k)
     return ratings
+
+
+def _exchange(ratings: Floats, player: Any, rival: Any, score: Any, k: float) -> None:
+    """Move points from the rival, or in each of several orders, to the player after a game."""
+    expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
+    ratings[player] += k * (score - expected)
+    ratings[rival] -= k * (score - expected)
 
 
 def mean_elo(
@@ -148,10 +153,7 @@ def mean_elo(
     ratings, order = np.full((len(tally.names), orders), start), np.arange(orders)
     for match in draw.permuted(matches, axis=1).T:
         player, rival = (tally.first[match], order), (tally.second[match], order)
-        expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
-        change = k * (tally.scores[match] - expected)
-        ratings[player] += change
-        ratings[rival] -= change
+        _exchange(ratings, player, rival, tally.scores[match], k)
     return np.asarray(ratings.mean(axis=1))
 
 

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, unit_spread, verified
-from cheaptalk.equilibrium.solvers.supports import MARGIN
+from cheaptalk.equilibrium.solvers.supports import undominated
 from cheaptalk.rules.display import Printed
 
 Indices = NDArray[np.intp]
@@ -110,16 +110,8 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
 
 def undominated_sides(a: Floats, b: Floats) -> tuple[Flags, Flags]:
     """Flag the rows and columns that survive iterated strict dominance by pure strategies."""
-    sides = unit_spread(a[None])[0], unit_spread(b.T[None])[0]
-    remaining = [np.ones(len(side), dtype=bool) for side in sides]
-    while True:
-        before = [part.copy() for part in remaining]
-        for player, opponent in ((0, 1), (1, 0)):
-            game = sides[player][:, remaining[opponent]]
-            beaten = np.all(game[None] > game[:, None] + MARGIN, axis=2)
-            remaining[player] &= ~np.any(beaten[:, remaining[player]], axis=1)
-        if all(map(np.array_equal, before, remaining)):
-            return remaining[0], remaining[1]
+    rows, columns = undominated(unit_spread(a[None]), unit_spread(b.T[None]))
+    return rows[0], columns[0]
 
 
 def _extremes(a: Floats, b: Floats) -> tuple[Floats, Floats, list[int], bool]:
@@ -267,7 +259,10 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
 
 
 def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, Indices]:
-    """Exchange a variable of each basis, shape (K, r); return the bases and the variables out."""
+    """Exchange a variable of each basis, shape (K, r); return the bases and the variables removed.
+
+    The entering variables, shape (K,), are in none of their bases.
+    """
     index = np.arange(len(bases))
     inverse = solve(system, bases)
     direction = np.einsum("krs,ks->kr", inverse, system[index, :, entering])
@@ -283,6 +278,9 @@ def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]
     The search visits all lexicographically feasible bases, neighbour by neighbour, from the basis
     of unit columns. Every vertex has at least one such basis, and these bases are connected. Bit k
     of a vertex's number is set if variable k is 0, so that v is at most 62.
+
+    Raises:
+        EquilibriumError: there are too many variables or bases.
     """
     bits = 1 << np.arange(system.shape[1], dtype=np.int64)
     if len(bits) > 62:

@@ -42,6 +42,14 @@ def most_entropy(
     Wolfe 1956, An Algorithm for Quadratic Programming, Naval Research Logistics 3). The second
     bound, for which all vertices must be known, is for polytopes so thin that multipliers are
     ill-conditioned.
+
+    Args:
+        equal: the matrix E of the equations, shape (equations, n).
+        unequal: the matrix G of the inequalities, shape (inequalities, n).
+        vertices: all vertices of the polytope if known, shape (vertices, n).
+
+    Raises:
+        EquilibriumError: the maximum could not be proven.
     """
     fixed = np.concatenate([equal, np.ones((1, len(inside)))])
     unequal = np.concatenate([unequal, -np.eye(len(inside))])  # no share may reach 0 on the way

@@ -384,6 +384,10 @@ def number(text: str, location: str) -> float:
     Accept decimals (``-12.5``, ``1e3``), ratios (``1/3``), unambiguous thousands separators
     (``1,234.50``, ``1,234,567``), and any of these after a dollar sign.
 
+    Raises:
+        PayoffFileError: the text at this location isn't a number, is ambiguous, or is too large or
+            too small.
+
     >>> number("$1,234.50", ""), number("-1/4", "")
     (1234.5, -0.25)
     """

@@ -88,7 +88,8 @@ def search(
 ) -> Search:
     """Find all candidate supports of symmetric equilibria of scaled games, shape (games, n, n).
 
-    ``progress`` is called with the completed share of all sets or of the limit on visited sets.
+    ``limit`` is the maximum number of visited sets. ``progress`` is called with the completed share
+    of all sets or of the limit, in [0, 1].
     """
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
@@ -199,22 +200,28 @@ MARGIN = 1e-9
 """The minimum margin of strict dominance, as a share of the payoff scale."""
 
 
-def undominated(games: Floats) -> Flags:
-    """Flag each scaled game's strategies that survive iterated strict dominance by pure strategies.
+def undominated(*sides: Floats) -> list[Flags]:
+    """Flag each side's strategies that survive iterated strict dominance by pure strategies.
 
     Strategy j strictly dominates i if j's payoff exceeds i's against every remaining strategy. A
     dominated strategy is in the support of no equilibrium, so eliminating it loses none (Osborne
     and Rubinstein 1994, A Course in Game Theory, section 4.2). The order of elimination doesn't
     matter.
+
+    Args:
+        sides: the scaled payoffs of both players, or those of symmetric games once; shape (games,
+            own strategies, the other's strategies).
     """
-    remaining = np.ones(games.shape[:2], dtype=bool)
-    beats = games[:, None] > games[:, :, None] + MARGIN  # game, worse, better, against
+    remaining = [np.ones(side.shape[:2], dtype=bool) for side in sides]
+    beats = [side[:, None] > side[:, :, None] + MARGIN for side in sides]  # worse, better, against
     while True:
-        everywhere = (beats | ~remaining[:, None, None]).all(axis=3)
-        dominated = remaining & (everywhere & remaining[:, None]).any(axis=2)
-        if not dominated.any():
+        dominated = []
+        for own, other, beat in zip(remaining, remaining[::-1], beats, strict=True):
+            everywhere = (beat | ~other[:, None, None]).all(axis=3)
+            dominated.append(own & (everywhere & own[:, None]).any(axis=2))
+        if not any(part.any() for part in dominated):
             return remaining
-        remaining &= ~dominated
+        remaining = [own & ~part for own, part in zip(remaining, dominated, strict=True)]
 
 
 def undominated_by_mixtures(game: Floats) -> Flags:

@@ -68,25 +68,13 @@ DIGITS = 9
 class Face(NamedTuple):
     """A polytope of symmetric equilibria, with vertices of shape (points, n).
 
-    ``absent`` strategies have no share on it; ``best_responses`` are best everywhere on it.
+    ``absent`` flags strategies without a share on it, ``best_responses`` those that are best
+    everywhere on it; both have shape (n,).
     """
 
     vertices: Floats
-    absent: frozenset[int]
-    best_responses: frozenset[int]
-
-
-class _Vertex(NamedTuple):
-    """An extreme equilibrium with its labels: unused strategies and best responses."""
-
-    point: tuple[float, ...]
-    absent: frozenset[int]
-    best_responses: frozenset[int]
-
-    def joined(self, vertex: "_Vertex") -> bool:
-        """Return whether all mixtures of two vertices are equilibria."""
-        shared = self.absent & vertex.absent | self.best_responses & vertex.best_responses
-        return len(shared) == len(self.point)
+    absent: Flags
+    best_responses: Flags
 
 
 def symmetric_equilibria(
@@ -156,7 +144,7 @@ def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
     """
     matrices = many_payoffs(payoffs)
     answers, level = np.zeros(matrices.shape[:2]), levelled(matrices)
-    remaining = undominated(scaled(level))
+    (remaining,) = undominated(scaled(level))
     sizes = remaining.sum(axis=1)
     hard = set(np.flatnonzero(sizes >= MIXED).tolist())
     for size in sorted(set(sizes[sizes < MIXED].tolist())):
@@ -199,7 +187,7 @@ def _among(matrix: Floats, selected: Flags) -> Floats:
 
 
 def _searched(matrix: Floats) -> Flags:
-    remaining = undominated(scaled(matrix[None]))[0]
+    remaining = undominated(scaled(matrix[None]))[0][0]
     if MIXED <= remaining.sum() <= HOPEFUL:
         remaining[remaining] = undominated_by_mixtures(_among(matrix, remaining))
     if remaining.sum() > MOST:
@@ -302,8 +290,8 @@ def _components(
         games = game[None].repeat(len(face.vertices), 0)
         if _regrets(games, face.vertices).max() > tolerance:
             raise EquilibriumError(
-                f"equilibria with the best responses {sorted(face.best_responses)} have regrets "
-                "above the tolerance; allow a larger tolerance"
+                f"equilibria with the best responses {np.flatnonzero(face.best_responses).tolist()}"
+                " have regrets above the tolerance; allow a larger tolerance"
             )
     isolated = mixtures[~_lies_on(game, mixtures, faces)]
     _, unique_index = np.unique((isolated / SAME).round(), axis=0, return_index=True)
@@ -322,8 +310,7 @@ def _lies_on(game: Floats, mixtures: Floats, faces: list[Face]) -> Flags:
     slack = against.max(axis=1, keepdims=True, initial=-np.inf) - against
     on = np.zeros(len(mixtures), dtype=bool)
     for _, absent, best in faces:
-        is_absent = (mixtures[:, list(absent)] <= SAME).all(1)
-        on |= is_absent & (slack[:, list(best)] <= SAME).all(1)
+        on |= (mixtures[:, absent] <= SAME).all(1) & (slack[:, best] <= SAME).all(1)
     return on
 
 
@@ -341,13 +328,10 @@ def _peak(game: Floats, face: Face) -> Floats:
     """Return the maximum-entropy mixture on a polytope of equilibria."""
     if len(face.vertices) == 1:
         return np.asarray(face.vertices[0])
-    lead = game - game[min(face.best_responses)]  # each strategy's lead over the best responses
-    present = [strategy for strategy in range(len(game)) if strategy not in face.absent]
-    worse = [strategy for strategy in range(len(game)) if strategy not in face.best_responses]
-    equal, unequal = lead[sorted(face.best_responses)][:, present], lead[worse][:, present]
-    peak = np.zeros(len(game))
-    vertices = face.vertices[:, present]
-    peak[present] = most_entropy(equal, unequal, vertices.mean(axis=0), vertices)
+    best, present = face.best_responses, ~face.absent
+    lead = (game - game[best.argmax()])[:, present]  # of each strategy over the best responses
+    vertices, peak = face.vertices[:, present], np.zeros(len(game))
+    peak[present] = most_entropy(lead[best], lead[~best], vertices.mean(axis=0), vertices)
     return peak
 
 
@@ -366,22 +350,26 @@ def _expanded(mixtures: Floats, selected: Flags) -> Floats:
 
 
 def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
-    """Return the maximal polytopes of equilibria among the candidate supports of a scaled game."""
+    """Return the maximal polytopes of equilibria among the candidate supports of a scaled game.
+
+    All mixtures of two extreme equilibria are equilibria if both have a common label of each
+    strategy.
+    """
+    size = len(game)
     integers = np.vectorize(int, otypes=[object])(np.rint(game * GRID))
-    extremes = (vertex for sets in singular for vertex in _extreme_equilibria(integers, sets))
-    vertices = list(dict.fromkeys(extremes))
-    near = [
-        {index for index, end in enumerate(vertices) if end is not start and start.joined(end)}
-        for start in vertices
-    ]
-    return [
-        Face(
-            np.array([vertices[index].point for index in sorted(group)]),
-            frozenset.intersection(*(vertices[index].absent for index in group)),
-            frozenset.intersection(*(vertices[index].best_responses for index in group)),
-        )
-        for group in _cliques(near, set(), set(range(len(vertices))), set())
-    ]
+    extremes = dict(vertex for sets in singular for vertex in _extreme_equilibria(integers, sets))
+    points, labels = list(extremes), np.array(list(extremes.values()))
+    near = []
+    for index, own in enumerate(labels):
+        shared = labels & own
+        joined = (shared[:, :size] | shared[:, size:]).all(axis=1)
+        near.append(set(np.flatnonzero(joined).tolist()) - {index})
+    faces = []
+    for group in _cliques(near, set(), set(range(len(points))), set()):
+        common: Flags = np.logical_and.reduce(labels[list(group)])
+        vertices = np.array([points[index] for index in sorted(group)])
+        faces.append(Face(vertices, common[:size], common[size:]))
+    return faces
 
 
 def _cliques(
@@ -399,8 +387,13 @@ def _cliques(
         closed = closed | {node}
 
 
-def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]:
-    """Yield a face's vertices at which each strategy is unused or a best response."""
+def _extreme_equilibria(
+    game: WholeNumbers, sets: Singular
+) -> Iterator[tuple[tuple[float, ...], Flags]]:
+    """Yield a face's vertices at which each strategy is unused or a best response.
+
+    The labels, shape (2 n,), flag the unused strategies, then the best responses.
+    """
     size = len(game)
     waiting = [sets]
     while waiting:
@@ -412,14 +405,9 @@ def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]
             waiting.append(part._replace(outside=(*outside, split)))
             continue
         for ray, labels in zip(*cut, strict=True):
-            absent, best_responses = labels[:size], labels[size:]
-            if (absent | best_responses).all():
+            if (labels[:size] | labels[size:]).all():
                 total = sum(ray)
-                yield _Vertex(
-                    tuple(share / total for share in ray),
-                    frozenset(np.flatnonzero(absent).tolist()),
-                    frozenset(np.flatnonzero(best_responses).tolist()),
-                )
+                yield tuple(share / total for share in ray), labels
 
 
 def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] | None:

@@ -58,7 +58,10 @@ def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
 
 
 class SelectedChat(NamedTuple):
-    """A chat that was selected for training, with a worse chat when learning by preference."""
+    """A chat that was selected for training, with a worse chat when learning by preference.
+
+    A negative weight makes the chat less likely.
+    """
 
     better: ScoredChat
     weight: float = 1.0

@@ -9,7 +9,7 @@ machine that can read the adapters' folders.
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -111,16 +111,16 @@ class Memory(NamedTuple):
     """Limits on a training step's memory: chats at once, and recomputation of activations."""
 
     chats: int
-    checkpointing: bool = False
+    checkpointing: bool
 
-    @property
-    def least(self) -> bool:
-        """Whether a training step already uses as little memory as possible."""
-        return self.checkpointing and self.chats == 1
-
-    def less(self) -> "Memory":
-        chats = (self.chats + 1) // 2 if self.checkpointing else self.chats
-        return Memory(chats, checkpointing=True)
+    @classmethod
+    def limits(cls, batch: int) -> "Iterator[Memory]":
+        """Yield ever lower limits, from a complete batch to a single chat."""
+        yield cls(batch, checkpointing=False)
+        yield cls(batch, checkpointing=True)
+        while batch > 1:
+            batch = (batch + 1) // 2
+            yield cls(batch, checkpointing=True)
 
 
 def fine_tune(
@@ -213,19 +213,17 @@ def learn(
         raise TrainingFailed("the training data contain no chat; add at least one")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    memory = Memory(settings.batch)
-    while True:
+    for memory in Memory.limits(settings.batch):
         try:
             trained = _trained(load, tokenizer, examples, settings, objective, memory, progress)
             break
         except (RuntimeError, MemoryError) as error:
             if "memory" not in str(error) and not isinstance(error, MemoryError):
                 raise
-            if memory.least:
-                raise TrainingFailed(
-                    "too little memory to learn from a single chat; set lora or use a smaller model"
-                ) from error
-            memory = memory.less()
+    else:
+        raise TrainingFailed(
+            "too little memory to learn from a single chat; set lora or use a smaller model"
+        )
     if not all(bool(weights.isfinite().all()) for weights in trained.parameters()):
         raise TrainingFailed("the weights became infinite or NaN; use a lower rate")
     if settings.lora and settings.serve is None:
@@ -259,6 +257,7 @@ def _trained(
             trainer = _cloning(model, tokenizer, examples, settings, arguments, callbacks)
         else:
             if settings.lora and not hasattr(model, "peft_config"):
+                import_module("transformers").set_seed(settings.seed)
                 model = import_module("peft").get_peft_model(model, _lora(settings))
             padding = tokenizer.pad_token_id
             trainer = learner(model, arguments, examples, padding, objective, callbacks)

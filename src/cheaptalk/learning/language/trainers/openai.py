@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from pydantic import Field
@@ -89,29 +89,16 @@ class OpenAITraining(Value):
             raise TrainingFailed(
                 f"training at OpenAI needs at least {FEWEST} chats, not {len(chats)}"
             )
-        note = Note(out / "job.json")
-        drive(_train(self, model, chats, note, progress), lambda: None)
-        return str(note.known["model"])
+        training = FineTuning(self, model, out / "job.json")
+        if "model" not in training.known:
+            drive(training.run(chats, progress), lambda: None)
+        return training.known["model"]
 
     def player(self, model: str) -> str:
         return model
 
     def ready(self, model: str) -> None:
         """Return immediately, because the provider serves the model."""
-
-
-class Note:
-    """A file with the state of a job: ``tag``, ``file``, ``job`` and ``model``."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.known: dict[str, Any] = json.loads(read_whole(file)) if file.exists() else {}
-
-    def add(self, **entries: str) -> None:
-        """Add entries and save the file immediately."""
-        self.known |= entries
-        with whole_file(self.file) as file:
-            file.write(json.dumps(self.known, indent=2) + "\n")
 
 
 class Problem(Struct):
@@ -135,115 +122,107 @@ class Event(Listed):
     data: dict[str, Any] | None = None
 
 
-class FineTuningRequest(NamedTuple):
-    """A training run with its server and state file."""
+class FineTuning:
+    """A training run with its server and a file with its state.
 
-    name: ModelName
-    server: Endpoint
-    settings: OpenAITraining
-    note: Note
+    The file contains the ``tag`` and the names of ``file``, ``job`` and ``model`` once known.
+    """
 
+    def __init__(self, settings: OpenAITraining, model: str, state: Path) -> None:
+        self.settings = settings
+        self.model = model
+        self.state = state
+        self.known: dict[str, str] = json.loads(read_whole(state)) if state.exists() else {}
+        self.is_new = "tag" not in self.known
 
-async def _train(
-    settings: OpenAITraining,
-    model: str,
-    chats: Sequence[Messages],
-    note: Note,
-    progress: Progress | None,
-) -> None:
-    if "model" in note.known:
-        return
-    name = ModelName.parse(model)
-    request = FineTuningRequest(name, Endpoint(name, {}), settings, note)
-    try:
-        if "job" not in note.known:
-            await _begin(request, chats)
-        model_name = await _waited(request, progress)
-    except EndpointTrouble as trouble:
-        raise TrainingFailed(f"{model} was not trained: {trouble}") from None
-    finally:
-        await request.server.close()
-    note.add(model=f"{name.provider}/{model_name}" + ("" if name.at_home else f"@{name.url}"))
+    def note(self, **entries: str) -> None:
+        """Add entries to the state and save the file immediately."""
+        self.known |= entries
+        with whole_file(self.state) as file:
+            file.write(json.dumps(self.known, indent=2) + "\n")
 
-
-async def _begin(request: FineTuningRequest, chats: Sequence[Messages]) -> None:
-    note = request.note
-    is_new = "tag" not in note.known
-    if is_new:
-        note.add(tag=secrets.token_hex(8))
-    if "file" not in note.known:
-        lines = [json.dumps({"messages": list(chat)}, ensure_ascii=False) for chat in chats]
-        file = "\n".join(lines).encode()
-        upload = partial(request.server.upload, file, note.known["tag"], "fine-tune")
-        note.add(file=await _patient(request, upload))
-
-    async def submitted() -> str:
-        nonlocal is_new
-        job = None if is_new else await _found(request)
-        is_new = False
-        return job or (await request.server.post(Job, "fine_tuning/jobs", json=_job(request))).id
-
-    note.add(job=await _patient(request, submitted))
-
-
-def _job(request: FineTuningRequest) -> dict[str, Any]:
-    settings, known = request.settings, request.note.known
-    hyperparameters = {
-        "n_epochs": settings.epochs,
-        "batch_size": settings.batch,
-        "learning_rate_multiplier": settings.rate,
-    }
-    return {
-        "model": request.name.model,
-        "training_file": known["file"],
-        "seed": settings.seed,
-        "metadata": {TAG: known["tag"]},
-        "method": {"type": "supervised", "supervised": {"hyperparameters": hyperparameters}},
-    } | ({"suffix": settings.suffix} if settings.suffix else {})
-
-
-async def _patient(request: FineTuningRequest, send: Callable[[], Awaitable[T]]) -> T:
-    for remaining in reversed(range(LOST)):
+    async def run(self, chats: Sequence[Messages], progress: Progress | None) -> None:
+        """Submit the job unless this has been done, and wait for its model."""
+        name = ModelName.parse(self.model)
+        self.server = Endpoint(name, {})
         try:
-            return await send()
+            if "job" not in self.known:
+                await self._begin(chats, name.model)
+            trained = await self._waited(progress)
         except EndpointTrouble as trouble:
-            if not trouble.again or not remaining:
-                raise
-        await asyncio.sleep(request.settings.poll)
-    raise AssertionError
+            raise TrainingFailed(f"{self.model} was not trained: {trouble}") from None
+        finally:
+            await self.server.close()
+        address = "" if name.at_home else f"@{name.url}"
+        self.note(model=f"{name.provider}/{trained}{address}")
 
+    async def _begin(self, chats: Sequence[Messages], model: str) -> None:
+        if self.is_new:
+            self.note(tag=secrets.token_hex(8))
+        if "file" not in self.known:
+            lines = [json.dumps({"messages": list(chat)}, ensure_ascii=False) for chat in chats]
+            file = "\n".join(lines).encode()
+            upload = partial(self.server.upload, file, self.known["tag"], "fine-tune")
+            self.note(file=await self._patient(upload))
+        self.note(job=await self._patient(lambda: self._submitted(model)))
 
-async def _found(request: FineTuningRequest) -> str | None:
-    async for job in request.server.listed(Page[Job], "fine_tuning/jobs", "after"):
-        if (job.metadata or {}).get(TAG) == request.note.known["tag"]:
-            return job.id
-    return None
+    async def _submitted(self, model: str) -> str:
+        """Submit a job, unless an earlier attempt has submitted it; return its name."""
+        is_new, self.is_new = self.is_new, False
+        if not is_new:
+            async for job in self.server.listed(Page[Job], "fine_tuning/jobs", "after"):
+                if (job.metadata or {}).get(TAG) == self.known["tag"]:
+                    return job.id
+        return (await self.server.post(Job, "fine_tuning/jobs", json=self._request(model))).id
 
+    def _request(self, model: str) -> dict[str, Any]:
+        settings = self.settings
+        hyperparameters = {
+            "n_epochs": settings.epochs,
+            "batch_size": settings.batch,
+            "learning_rate_multiplier": settings.rate,
+        }
+        return {
+            "model": model,
+            "training_file": self.known["file"],
+            "seed": settings.seed,
+            "metadata": {TAG: self.known["tag"]},
+            "method": {"type": "supervised", "supervised": {"hyperparameters": hyperparameters}},
+        } | ({"suffix": settings.suffix} if settings.suffix else {})
 
-async def _waited(request: FineTuningRequest, progress: Progress | None) -> str:
-    """Wait until a job has ended and return the provider's name of its model."""
-    path = f"fine_tuning/jobs/{request.note.known['job']}"
-    while True:
-        job = await _patient(request, lambda: request.server.get(Job, path))
-        if job.status == "succeeded" and job.fine_tuned_model:
-            return job.fine_tuned_model
-        if job.status in BROKEN:
-            reason = f": {job.error.message}" if job.error and job.error.message else ""
-            raise TrainingFailed(
-                f"the job {job.id} {BROKEN[job.status]}{reason}; to train again, remove "
-                f"{request.note.file}"
-            )
-        if progress is not None:
-            await _tell(request, path, progress)
-        await asyncio.sleep(request.settings.poll)
+    async def _patient(self, send: Callable[[], Awaitable[T]]) -> T:
+        for remaining in reversed(range(LOST)):
+            try:
+                return await send()
+            except EndpointTrouble as trouble:
+                if not trouble.again or not remaining:
+                    raise
+            await asyncio.sleep(self.settings.poll)
+        raise AssertionError
 
+    async def _waited(self, progress: Progress | None) -> str:
+        """Wait until the job has ended and return the provider's name of its model."""
+        path = f"fine_tuning/jobs/{self.known['job']}"
+        while True:
+            job = await self._patient(lambda: self.server.get(Job, path))
+            if job.status == "succeeded" and job.fine_tuned_model:
+                return job.fine_tuned_model
+            if job.status in BROKEN:
+                reason = f": {job.error.message}" if job.error and job.error.message else ""
+                raise TrainingFailed(
+                    f"the job {job.id} {BROKEN[job.status]}{reason}; to train again, remove "
+                    f"{self.state}"
+                )
+            if progress is not None:
+                await self._tell(path, progress)
+            await asyncio.sleep(self.settings.poll)
 
-async def _tell(request: FineTuningRequest, path: str, progress: Progress) -> None:
-    page = await _patient(request, lambda: request.server.get(Page[Event], f"{path}/events"))
-    for event in page.data:
-        data = event.data or {}
-        if "step" in data and "train_loss" in data:
-            steps = int(data["step"])
-            total = int(data.get("total_steps") or steps)
-            progress(Step(steps, total, float(data["train_loss"])))
-            return
+    async def _tell(self, path: str, progress: Progress) -> None:
+        page = await self._patient(lambda: self.server.get(Page[Event], f"{path}/events"))
+        for event in page.data:
+            data = event.data or {}
+            if "step" in data and "train_loss" in data:
+                steps = int(data["step"])
+                total = int(data.get("total_steps") or steps)
+                progress(Step(steps, total, float(data["train_loss"])))
+                return

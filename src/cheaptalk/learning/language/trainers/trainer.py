@@ -10,7 +10,7 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 
 
 class TrainingExample(NamedTuple):
-    """A chat to learn from, with its weight.
+    """A chat to learn from, with its weight; a negative weight makes the chat less likely.
 
     Attributes:
         worse: a chat to which it is preferred.
