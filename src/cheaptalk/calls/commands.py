@@ -215,7 +215,10 @@ def live_state(store: Store) -> RunState | None:
 
 
 def last_state(store: Store) -> RunState | None:
-    """Return the state last published, if any, by a run that may have been killed."""
+    """Return the last published state, if any; raise ControlError if it cannot be read.
+
+    The run may have been killed.
+    """
     mailbox = store.backend.mailbox
     try:
         text = mailbox.read_state()
