@@ -1,6 +1,7 @@
 """Batches: one per ply, the same records as single calls, and no call paid for twice."""
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,11 @@ def test_each_batch_advances_all_live_matches_by_one_ply(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("model", "fate"),
-    [(MODELS[0], "overloaded"), (MODELS[1], "expired"), *((model, "missing") for model in MODELS)],
+    [
+        (MODELS[0], "overloaded"),
+        (MODELS[1], "expired"),
+        *product(MODELS, ("missing", "cancelled")),
+    ],
 )
 def test_transient_failures_are_retried_in_the_next_batch(
     store: Store, model: str, fate: str

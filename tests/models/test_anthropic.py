@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Usage
 from cheaptalk.models.http.anthropic import read
@@ -99,30 +98,7 @@ def test_form_falls_back_to_text() -> None:
         assert "tools" not in received.bodies[0]
 
 
-def test_errors_and_malformed_replies_are_provider_errors() -> None:
-    error = {"type": "error", "error": {"type": "some_error", "message": f"no, {KEY}"}}
-    (reply,), _ = exchange(always(error, 529), call(), home=True)
-    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-    assert reply.detail == "status 529: no, [key]"
-    for data in [{}, [], {"content": [{"text": "no type"}]}, {"error": "down"}]:
-        (reply,), _ = exchange(always(data), call())
-        assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-
-
 def test_text_before_refusal_is_not_an_answer() -> None:
     (reply,), _ = exchange(always(response(text("I would ask"), stop_reason="refusal")), call())
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.REFUSED, False)
     assert (reply.detail, reply.usage.output_tokens) == ("I would ask", 5)
-
-
-def test_model_without_tool_support_keeps_text_route() -> None:
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        if "tools" in body:
-            error = {"type": "invalid_request_error", "message": "tools: not supported"}
-            return web.json_response({"type": "error", "error": error}, status=400)
-        return web.json_response(response(text('{"price": 7}')))
-
-    form = AnswerForm(name="Price", json_schema=SCHEMA)
-    replies, received = exchange(handler, call(form), times=2)
-    assert [(reply.text, reply.route) for reply in replies] == [('{"price": 7}', "text")] * 2
-    assert ["tools" in body for body in received.bodies] == [True, False, False]
