@@ -6,11 +6,10 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply
-from cheaptalk.models.clients import open_models
-from tests.models.serving import RequestHandler, always, exchange
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.clients import AllModels
+from tests.models.serving import CHAT, RequestHandler, always, exchange
 
-CHAT = (ChatMessage(role="user", content="Your price?"),)
 ANSWERS: dict[str, dict[str, Any]] = {
     "openai/gpt-4o": {"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}]},
     "anthropic/claude-opus-4-1": {"content": [{"type": "text", "text": "7"}]},
@@ -19,12 +18,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
 """An answer of the server of each client."""
 
 
-def call(model: str) -> Any:
-    return lambda url: ModelCall(model=f"{model}@{url}/v1", messages=CHAT)
-
-
 def single_call(handler: RequestHandler, model: str, deadline: float = 30) -> Reply:
-    (reply,), _ = exchange(handler, call(model), deadline=deadline)
+    (reply,), _ = exchange(handler, f"{model}@{{url}}/v1", deadline=deadline)
     return reply
 
 
@@ -57,9 +52,9 @@ async def test_cancelled_call_closes_connection() -> None:
 
     app = web.Application()
     app.router.add_post("/{tail:.*}", handle)
-    async with TestServer(app, handler_cancellation=True) as server, open_models() as models:
-        model_call = call("vllm/tiny")(str(server.make_url("")).rstrip("/"))
-        task = asyncio.create_task(models.call(model_call, "m", 60))
+    async with TestServer(app, handler_cancellation=True) as server, AllModels() as models:
+        call = ModelCall(model=f"vllm/tiny@{server.make_url('/v1')}", messages=CHAT)
+        task = asyncio.create_task(models.call(call, "m", 60))
         await received.wait()
         task.cancel()
         async with asyncio.timeout(30):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from cheaptalk.models import ChatMessage, ModelCall
-from cheaptalk.models.clients import open_models
+from cheaptalk.models.clients import AllModels
 
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
@@ -56,7 +56,7 @@ async def test_each_request_gets_its_own_response(delay: float) -> None:
     server = await asyncio.start_server(duplicating.serve, "127.0.0.1", 0)
     model = f"vllm/tiny@http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     texts = ["one", "two", "three"]
-    async with server, open_models() as models:
+    async with server, AllModels() as models:
         chats = [(ChatMessage(role="user", content=text),) for text in texts]
         calls = [ModelCall(model=model, messages=chat) for chat in chats]
         replies = [await models.call(call, "m", 30) for call in calls]

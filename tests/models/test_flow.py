@@ -210,23 +210,6 @@ def test_limiter_never_freezes(retry_afters: list[float | None]) -> None:
     assert limiter.wait() < LONGEST
 
 
-def test_fixed_limit_or_known_capacity_determines_width(clock: Clock) -> None:
-    limiter = limiter_at(clock)
-    limiter.fixed = 2
-    calls = [limiter.go(), limiter.go()]
-    assert limiter.wait() == float("inf")
-    limiter.back(calls[0], ANSWER)
-    assert limiter.wait() == 0
-    limiter.fixed = None
-    assert limiter.width == START + 1, "what was learned meanwhile counts"
-    local = RateLimiter("hf/tiny", clock=clock, capacity={"hf/tiny": 16}.get)
-    for reply in [*[ANSWER] * 100, timed_out()]:
-        local.back(local.go(), reply)
-    assert local.width == 16
-    local.fixed = 3
-    assert local.width == 3
-
-
 # Giving up
 
 
