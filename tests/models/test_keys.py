@@ -137,20 +137,19 @@ def test_streams_are_redacted_across_chunks(keys: None) -> None:
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 @pytest.mark.parametrize("step", ["create", "results", "look"])
 async def test_batches_are_redacted(wire: str, step: str, keys: None) -> None:
-    chat, failed = wire == "openai", {"message": "x" * 480 + KEY}
-    first, second = (
-        ({"response": {"status_code": 200, "body": echo_answer(wire, ALL)}}, {"error": failed})
-        if chat
-        else (
-            {"result": {"type": "succeeded", "message": echo_answer(wire, ALL)}},
-            {"result": {"type": "errored", "error": failed}},
-        )
-    )
-    results = [{"custom_id": "tag-0"} | first, {"custom_id": "tag-1"} | second]
+    failed, answers = {"message": "x" * 480 + KEY}, {name: echo_answer(name, ALL) for name in WIRES}
+    results = [
+        {
+            "custom_id": "tag-0",
+            "response": {"status_code": 200, "body": answers["openai"]},
+            "result": {"type": "succeeded", "message": answers["anthropic"]},
+        },
+        {"custom_id": "tag-1", "error": failed, "result": {"type": "errored", "error": failed}},
+    ]
     ended = {
-        "errors": {"data": [{"message": ALL}]} if chat else None,
+        "errors": {"data": [{"message": ALL}]},
         "status": "failed",
-        "created_at": 1 if chat else "2026-01-01T00:00:00Z",
+        "created_at": 1 if wire == "openai" else "2026-01-01T00:00:00Z",
         "processing_status": ALL,
         "request_counts": {},
     }
