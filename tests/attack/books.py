@@ -109,7 +109,7 @@ def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
     row = books.listed.get(number, {})
     reply = reply_of(books, number)
     billed, had = tokens_of(sending), tokens_of(reply.get("usage", {}))
-    if sending["lied"] and reply and not reply.get("reported"):
+    if sending["lied"] and had and not reply.get("reported"):
         return f"{had} tokens are believed"
     if reply.get("reported"):
         fair = sending["lied"] and had >= billed
