@@ -19,7 +19,8 @@ from tests.fakes import Served
 
 Fate = Callable[[str, int], str]
 """The result of a call, by its digest and number of occurrences: ``answered``, ``refused``,
-``overloaded``, ``wrong``, ``expired``, or ``missing`` (answered, but absent from the results)."""
+``overloaded``, ``wrong``, ``expired``, ``cancelled``, or ``missing`` (answered, but absent from the
+results)."""
 Before = Callable[[str, web.Request], Awaitable[web.StreamResponse | None]]
 """Called before each step, or before the response to a new batch (``created``)."""
 DONE = ("completed", "ended")
@@ -139,8 +140,8 @@ class BatchServer(Batches, Served):
 
 def chat_line(fate: str, line: Json) -> Json:
     """Return the line of OpenAI's result file, given the line of an answered call."""
-    if fate == "expired":
-        error = {"code": "batch_expired", "message": "not reached in time"}
+    if fate in ("expired", "cancelled"):
+        error = {"code": f"batch_{fate}", "message": "not reached in time"}
         return {"response": None, "error": error}
     if fate.startswith(("overloaded", "wrong")):
         error = {"message": fate, "code": fate.partition(":")[0]}
@@ -154,8 +155,8 @@ def chat_line(fate: str, line: Json) -> Json:
 
 def messages_result(fate: str, result: Json) -> Json:
     """Return Anthropic's result of a call, given the result of an answered call."""
-    if fate == "expired":
-        return {"type": "expired"}
+    if fate in ("expired", "cancelled"):
+        return {"type": fate.replace("cancelled", "canceled")}
     if fate.startswith(("overloaded", "wrong")):
         kind = "overloaded_error" if fate == "overloaded" else "invalid_request_error"
         error = {"type": kind, "message": fate}

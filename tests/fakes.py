@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -14,15 +14,17 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.mock_server import Answerer, answer
+from cheaptalk.mock_server import Answerer, answer, make_mock_server
 from cheaptalk.mock_server.formats import completion, with_schema
+from cheaptalk.mock_server.server import Handler as Responder
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
+from cheaptalk.models.http.transport import CALL_HEADER
 from cheaptalk.rules import GameSpec, registry
-from tests.model_server import CALLS, Handler, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
 """Returns a model's reply to a call with this number."""
-
+Handler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse | None]]
+"""Responds to a request with this body, or returns None for the default response."""
 
 PATIENCE = 60.0
 """Timeout in seconds for expected events."""
@@ -176,8 +178,12 @@ class Served:
         return port
 
 
+async def nothing_special(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+    return None
+
+
 class Server(Served):
-    """A model server in a thread.
+    """A mock model server in a thread, which can misbehave.
 
     Attributes:
         calls: the numbers of the received calls.
@@ -191,17 +197,22 @@ class Server(Served):
         handler: Handler = nothing_special,
         paths: Sequence[str] = ("/v1/chat/completions",),
     ) -> None:
+        self.calls: list[str] = []
         self.headers: Mapping[str, str] = {}
         self.bodies: list[dict[str, Any]] = []
+        special = handler
 
-        async def listen(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+        @web.middleware
+        async def watch(request: web.Request, handler: Responder) -> web.StreamResponse:
+            if request.method != "POST":
+                return await handler(request)
+            body = await request.json()
+            self.calls.append(request.headers.get(CALL_HEADER, ""))
             self.headers = request.headers
             self.bodies.append(body)
-            return await handler(request, body)
+            return await special(request, body) or await handler(request)
 
-        app = make_app(answerer=answerer, handler=listen, paths=paths)
-        self.calls = app[CALLS]
-        super().__init__(app)
+        super().__init__(make_mock_server(answerer, paths=paths, middlewares=[watch]))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, points: list[EntryPoint]) -> None:

@@ -144,9 +144,15 @@ def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
         "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",  # no server
     }
     done = subprocess.run(
-        [BASH, "-euo", "pipefail", "-c", USES[extra]], cwd=folder, env=there, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-    )  # fmt: skip
+        [BASH, "-euo", "pipefail", "-c", USES[extra]],
+        cwd=folder,
+        env=there,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     return done.returncode == 0, done.stdout
 
 

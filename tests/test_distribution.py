@@ -24,9 +24,14 @@ OTHER_LOOPBACK = "127.0.0.2"
 
 def run(*words: object, umask: int = -1, **variables: str) -> str:
     done = subprocess.run(
-        list(map(str, words)), cwd=ROOT, env=os.environ | variables, umask=umask, text=True,
-        capture_output=True, check=False,
-    )  # fmt: skip
+        list(map(str, words)),
+        cwd=ROOT,
+        env=os.environ | variables,
+        umask=umask,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -81,9 +86,12 @@ def test_container_serves_the_demo_and_keeps_its_store(tmp_path: Path) -> None:
     assert int(instructions["EXPOSE"]) == signature(serve).parameters["port"].default
     port = free_port()
     with subprocess.Popen(
-        [*command, "--port", str(port)], cwd=tmp_path, env=environment(tmp_path),
-        text=True, stdout=subprocess.PIPE,
-    ) as server:  # fmt: skip
+        [*command, "--port", str(port)],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        text=True,
+        stdout=subprocess.PIPE,
+    ) as server:
         try:
             assert server.stdout is not None
             assert "Open http://" in server.stdout.readline()

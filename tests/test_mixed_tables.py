@@ -2,9 +2,10 @@
 
 import pytest
 
-from cheaptalk.models import ModelCall, ModelSettings, Reply
+from cheaptalk.models import ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, Player, Recorded, Scripted
-from cheaptalk.rules import Chance, DecisionRequest, GameSpec, Table, decided, games, get_game, play
+from cheaptalk.players.protocol import think
+from cheaptalk.rules import Chance, DecisionRequest, Table, decided, games, get_game, play
 from cheaptalk.styles import style_in
 
 SEED = "mixed"
@@ -28,31 +29,22 @@ def check_match(name: str, style: str, first: int) -> None:
     table = Table(game, instance, SEED)
     places = list(game.seats)
     seats = {seat.name: (places.index(seat.seat) + first) % 3 for seat in game.actors}
+    words = style_in(game_spec, style)
     made: tuple[Player, ...] = (
         Scripted(game_spec.strategies["random"]),
         Recorded(original.given),
-        LanguageModel(game, style_in(game_spec, style), "vllm/tiny", ModelSettings(), tries=1),
+        LanguageModel(game, words, "vllm/tiny", ModelSettings(), tries=1),
     )
     while not table.over:
         for ask in table.pending.values():
             request = table.request(ask.actor)
-            answer = answer_of(made[seats[ask.actor]], request, game_spec, style)
+            action = decided(request, game_spec.strategies["random"])
+            answer = answer_of(made[seats[ask.actor]], request, words.codec.write(action))
             assert answer.kind is Kind.OK
             table.answer(ask.actor, answer.action)
     assert table.outcome == original.outcome
 
 
-def answer_of(player: Player, request: DecisionRequest, game_spec: GameSpec, style: str) -> Answer:
-    """Return a player's answer; models reply with the random strategy's action."""
-    thinking = player.answer(request)
-    try:
-        call = next(thinking)
-        assert isinstance(call, ModelCall)
-        words = style_in(game_spec, style)
-        assert call.messages[-1].content
-        action = decided(request, game_spec.strategies["random"])
-        thinking.send(Reply(text=words.codec.write(action)))
-    except StopIteration as end:
-        answer: Answer = end.value
-        return answer
-    raise AssertionError("a model was called twice")
+def answer_of(player: Player, request: DecisionRequest, text: str) -> Answer:
+    """Return a player's answer; models reply with this text."""
+    return think(player.answer(request), lambda _: Reply(text=text))

@@ -1,6 +1,7 @@
 """Parallel processes, and the error raised if one of them is lost."""
 
 import os
+import signal
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,16 @@ def test_a_lost_process_fails_a_waiting_task_despite_a_cancelled_one(tmp_path: P
     sign = tmp_path / "now"
     with pytest.raises(CheaptalkError, match="a process was killed"):
         lose_process()
+
+
+def test_a_worker_that_blocks_stop_signals_can_be_terminated() -> None:
+    """A pool terminates the other workers if one is lost, and waits for their end."""
+    with processes(1, "ask for none") as pool:
+        pool.submit(abs, -1).result(timeout=60)
+        (worker,) = pool._pool._processes.values()
+        worker.terminate()
+        worker.join(60)
+        assert worker.exitcode == -signal.SIGKILL
 
 
 def test_an_interrupt_ends_a_pool_whose_pipe_is_full_of_work() -> None:

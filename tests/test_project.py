@@ -43,8 +43,6 @@ IMPORTED_AS = {
     "xgboost-cpu": "xgboost",
 }
 """Module names that differ from the name of their package."""
-SEEDED = {"Random", "default_rng", "Generator", "SeedSequence"}
-OWN = {*SEEDED, "SystemRandom"}
 JOIN_OPTIONS = {"on", "left_on", "right_on", "how", "suffix", "validate", "nulls_equal", "coalesce"}
 MATCHLESS = {"semi", "anti", "cross"}
 """Kinds of joins without a cardinality: they repeat no rows, or all rows on purpose."""
@@ -89,17 +87,17 @@ def test_rules_of_games_are_short() -> None:
 def source_lines(path: Path, name: str) -> set[int]:
     """Return the lines of code of a class, without blanks, comments and docstrings."""
     text = path.read_text(encoding="utf-8")
-    held: set[int] = set()
+    lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING):
-            held.update(range(token.start[0], token.end[0] + 1))
+            lines.update(range(token.start[0], token.end[0] + 1))
     classes = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
-    found = next(node for node in classes if node.name == name)
-    held &= {*range(found.lineno, (found.end_lineno or 0) + 1)}
-    for node in ast.walk(found):
+    rules = next(node for node in classes if node.name == name)
+    lines &= {*range(rules.lineno, (rules.end_lineno or 0) + 1)}
+    for node in ast.walk(rules):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            held.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return held
+            lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
 
 
 @pytest.mark.parametrize(("paths", "limit"), [(SOURCES, 600), (TESTS, 600)], ids=["src", "tests"])
@@ -212,37 +210,6 @@ def test_changelog_is_well_formed() -> None:
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def global_draws(tree: ast.AST) -> list[int]:
-    """Return lines that draw from a global or an unseeded random generator.
-
-    >>> global_draws(ast.parse("import random\\nrandom.seed(1)\\nrandom.Random(1)"))
-    [2]
-    >>> global_draws(ast.parse("import numpy as np\\nnp.random.normal()\\nrng.random()"))
-    [2]
-    >>> global_draws(ast.parse("from random import Random, choice\\nRandom()\\nRandom(1)"))
-    [1, 2]
-    """
-    nodes = list(ast.walk(tree))
-    imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    modules = {alias.asname or alias.name: alias.name for alias in imports}
-    lines = set()
-    for node in nodes:
-        match node:
-            case ast.Attribute(value=ast.Name(id=module), attr=name):
-                shared = modules.get(module) == "random" and name not in OWN
-            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=module), attr="random")):
-                shared = modules.get(module) == "numpy" and node.attr not in OWN
-            case ast.ImportFrom(module="random" | "numpy.random", names=names):
-                shared = any(alias.name not in OWN for alias in names)
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[], keywords=[]):
-                shared = name in SEEDED
-            case _:
-                continue
-        if shared:
-            lines.add(node.lineno)
-    return sorted(lines)
-
-
 def polars_calls(tree: ast.AST, *names: str) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield line and constant keywords of calls to these methods in modules that use polars.
 
@@ -296,21 +263,6 @@ def test_joins_and_groups_declare_their_cardinality_and_order(
     assert {name: lines for name, tree in trees.items() if (lines := faults(tree))} == {}
 
 
-def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and top-level module of imports inside functions.
-
-    >>> list(inner_imports(ast.parse("import os\\ndef f():\\n    from a.b import c")))
-    [(3, 'a')]
-    """
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    for function in (node for node in ast.walk(tree) if isinstance(node, functions)):
-        for node in ast.walk(function):
-            if isinstance(node, ast.Import):
-                yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                yield node.lineno, (node.module or "").partition(".")[0]
-
-
 def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
     """Return the project's modules that a file imports, at run time or for types."""
     names: set[str] = set()
@@ -331,11 +283,15 @@ def exported_names(package: str) -> dict[str, str]:
     stub = ROOT / "src" / package.replace(".", "/") / "__init__.pyi"
     if not stub.exists():
         return {}
-    lines = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+    imports = (
+        node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)
+    )
     return {
         alias.name: f"{package}.{line.module}"
-        for line in lines if line.module for alias in line.names
-    }  # fmt: skip
+        for line in imports
+        if line.module
+        for alias in line.names
+    }
 
 
 def test_imports_have_no_cycles() -> None:
@@ -357,9 +313,10 @@ def test_exported_names_are_not_shadowed_by_modules() -> None:
     packages = [".".join(stub.parent.relative_to(ROOT / "src").parts) for stub in stubs]
     hidden = [
         f"{package}.{name}"
-        for package, stub in zip(packages, stubs, strict=True) for name in exported_names(package)
+        for package, stub in zip(packages, stubs, strict=True)
+        for name in exported_names(package)
         if list(stub.parent.glob(f"{name}.py")) or (stub.parent / name).is_dir()
-    ]  # fmt: skip
+    ]
     assert len(stubs) > 5
     assert hidden == []
 
@@ -406,22 +363,21 @@ def test_rules_of_every_game_are_exported() -> None:
     assert folders <= set(cheaptalk.games.__all__)
 
 
-def test_source_follows_the_code_conventions() -> None:
-    optional = {
-        Requirement(line).name
-        for extra in EXTRAS
-        if extra not in ("dev", "test")
-        for line in EXTRAS[extra]
-    }
-    broken: list[tuple[str, object]] = []
-    for path in SOURCES:
-        text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        problems: list[object] = [*global_draws(tree)]
-        problems += [(line, name) for line, name in inner_imports(tree) if name not in optional]
-        problems += re.findall(r"^.*# noqa(?!: [A-Z0-9, ]+ - \w).*$", text, re.MULTILINE)
-        broken += [(name_of(path), problem) for problem in problems]
-    assert broken == []
+FORBIDDEN = {
+    "suppressed rule without a reason": r"noqa(?!: [A-Z0-9, ]+ - \w)",
+    "inner import of a required package": r"noqa: PLC0415(?! - an optional extra)",
+    "draw from a global generator": r"(?<![.\w])random\.(?!Random\b|SystemRandom\b)\w"
+    r"|\b(?:np|numpy)\.random\.(?!default_rng|Generator|SeedSequence)\w"
+    r"|from (?:numpy\.)?random import",
+    "unseeded generator": r"\b(?:Random|default_rng|Generator|SeedSequence)\(\)",
+}
+
+
+@pytest.mark.parametrize("fault", FORBIDDEN)
+def test_source_follows_the_code_conventions(fault: str) -> None:
+    texts = {name_of(path): path.read_text(encoding="utf-8") for path in SOURCES}
+    line = re.compile(f"^.*(?:{FORBIDDEN[fault]}).*$", re.MULTILINE)
+    assert {name: match[0] for name, text in texts.items() if (match := line.search(text))} == {}
 
 
 def test_tests_named_in_the_docs_exist() -> None:

@@ -88,7 +88,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def read_whole(path: Path | Traversable, max_bytes: int = LONGEST) -> str:
     """Return the text of a file in UTF-8, without a byte order mark.
 
-    OSError is also raised if the file is larger than ``max_bytes``.
+    Raises UnicodeDecodeError for other text, and OSError also for more than ``max_bytes``.
     """
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)

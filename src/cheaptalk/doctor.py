@@ -164,7 +164,7 @@ def examine_store(
     deep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Diagnosis]:
-    """Check a store; return the problems, followed by a summary.
+    """Check a store in a file or at a URL; return the problems, followed by a summary.
 
     ``deep`` reads the entire store and replays every ended match, calling ``progress`` with the
     numbers of checked matches and of all matches.

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
+from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread, current_thread, main_thread
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ClassVar, ParamSpec, Protocol, TypeVar
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.registry import PluginWarning
@@ -50,6 +51,19 @@ class _Task(Future[T]):
             super().set_exception(exception)
 
 
+class _Worker(SpawnProcess):
+    """A process that blocks stop signals, so that only a kill ends it."""
+
+    def terminate(self) -> None:
+        self.kill()
+
+
+class _Context(SpawnContext):
+    """The context of a pool, which waits for each worker that it has terminated."""
+
+    Process: ClassVar[type[SpawnProcess]] = _Worker
+
+
 @contextmanager
 def processes(count: int, lost: str) -> Iterator[Processes]:
     """Yield a pool of processes, which start at the first task and end with the context.
@@ -57,7 +71,7 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     Raises CheaptalkError, with the advice ``lost``, if a process was killed or could not start.
     """
     with undisturbed():  # this starts the process that tracks shared resources
-        pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
+        pool = ProcessPoolExecutor(count, _Context(), initializer=_begin)
     try:
         yield Processes(pool)
     except BrokenProcessPool:

@@ -179,7 +179,7 @@ def duration(seconds: float) -> str:
 def steady(seconds: float) -> float:
     """Round a forecast time to ten seconds, or to 1, 5, 30 or 60 minutes, depending on its size.
 
-    >>> [duration(steady(left)) for left in (47, 62, 200, 754, 7_300, 50_000)]
+    >>> [duration(steady(time)) for time in (47, 62, 200, 754, 7_300, 50_000)]
     ['50 s', '60 s', '3 min', '15 min', '2 h 0 min', '14 h 0 min']
     """
     steps = ((90, 10), (600, 60), (3_600, 300), (36_000, 1_800))

@@ -1,4 +1,4 @@
 """Attacks on the program: faulting servers, kills, and hostile files, command lines and stores.
 
-``python -m tests.attack --minutes 60`` attacks for an hour and prints the counts.
+``python -m tests.attack --minutes 60`` attacks for an hour.
 """

@@ -6,27 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cheaptalk as ct
-from tests.attack.faults import ALTERED, digest
+from tests.attack.faults import ALTERED, CHANGED, digest
 from tests.attack.server import Account
 
-OVERTAKEN = ALTERED | {
-    "answer", "dripping", "huge_text", "other_model", "cut_text", "silence", "streamed",
-    "terminal_codes", "hardly_any_tokens", "negative_tokens", "absurd_tokens", "tokens_in_words",
-}  # fmt: skip
+DECLINED = {"refusal", "filtered", "too_late"}
+"""Faults with which a call has no text."""
+OVERTAKEN = {"answer", "dripping", "streamed", *ALTERED, *CHANGED}
 """Faults that can arrive after the deadline on a busy machine."""
-
-
-class Breach(NamedTuple):
-    """A broken promise.
-
-    Attributes:
-        of: the promise: ``missing``, ``twice``, ``invented``, ``tokens``, ``ending``, ``cap``,
-            ``secret``, ``terminal``, ``traceback``, ``hang`` or ``status``.
-        what: a description.
-    """
-
-    of: str
-    what: str
 
 
 class Books(NamedTuple):
@@ -86,8 +72,8 @@ class Sums(NamedTuple):
     lost: int
 
 
-def audit(books: Books, account: Account, kept: Collection[str] = ()) -> list[Breach]:
-    """Compare our books with the server's account, call by call.
+def audit(books: Books, account: Account, kept: Collection[str] = ()) -> list[str]:
+    """Compare our books with the server's account, call by call; return all broken promises.
 
     Args:
         kept: digests of the answers that a cache may contain.
@@ -95,26 +81,27 @@ def audit(books: Books, account: Account, kept: Collection[str] = ()) -> list[Br
     return [*endings(books), *sendings(books, account), *words(books, account, kept)]
 
 
-def endings(books: Books) -> Iterator[Breach]:
+def endings(books: Books) -> Iterator[str]:
+    """Yield matches that end without a reason, or with an inconsistent one."""
     for match in books.matches:
         done = match.status == "finished"
         if match.status not in {"finished", "forfeited", "failed"}:
-            yield Breach("ending", f"{match.id} is {match.status}")
+            yield f"{match.id} is {match.status}"
         elif done != (match.reason is None) or (done and match.payoffs is None):
-            yield Breach("ending", f"{match.id} is {match.status} for {match.reason}")
+            yield f"{match.id} is {match.status} for {match.reason}"
 
 
-def sendings(books: Books, account: Account) -> Iterator[Breach]:
+def sendings(books: Books, account: Account) -> Iterator[str]:
     """Yield requests that are missing, repeated or recorded with other tokens than billed."""
     for number in books.twice:
-        yield Breach("twice", f"{number} is recorded twice")
+        yield f"{number} is recorded twice"
     for number, all_ in account.items():
         if len(all_) > 1:
-            yield Breach("twice", f"{number} was sent {len(all_)} times")
+            yield f"{number} was sent {len(all_)} times"
         if number not in books.recorded and number not in books.listed:
-            yield Breach("missing", f"{number} ({all_[0]['did']})")
+            yield f"{number} ({all_[0]['did']}) is missing from the store"
         elif problem := unbilled(books, number, all_[0]):
-            yield Breach("tokens", f"{number} ({all_[0]['did']}): {problem}")
+            yield f"{number} ({all_[0]['did']}): {problem}"
 
 
 def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
@@ -122,38 +109,34 @@ def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
     row = books.listed.get(number, {})
     reply = reply_of(books, number)
     billed, had = tokens_of(sending), tokens_of(reply.get("usage", {}))
-    if sending["lied"] and reply and not reply.get("reported"):
+    if sending["lied"] and had and not reply.get("reported"):
         return f"{had} tokens are believed"
     if reply.get("reported"):
         fair = sending["lied"] and had >= billed
-        return None if fair else f"{billed} billed, {had} reckoned"
+        return None if fair else f"{billed} tokens billed, {had} reckoned"
     if had and had != billed:
-        return f"{billed} billed, {had} recorded"
+        return f"{billed} tokens billed, {had} recorded"
     is_open = row.get("state") in {"failed", "unresolved"} or reply.get("failure") == "timed_out"
-    return None if had or not billed or is_open else f"{billed} billed, none recorded"
+    return None if had or not billed or is_open else f"{billed} tokens billed, none recorded"
 
 
 def reply_of(books: Books, number: str) -> dict[str, Any]:
     return books.recorded.get(number) or books.listed.get(number, {}).get("reply") or {}
 
 
-def words(books: Books, account: Account, kept: Collection[str]) -> Iterator[Breach]:
+def words(books: Books, account: Account, kept: Collection[str]) -> Iterator[str]:
     """Yield recorded model texts that the server didn't send."""
     for number, reply in books.recorded.items():
         sent = account.get(number, [{"did": "nothing", "answer_digest": None}])[0]
-        did = sent["did"]
+        did, text = sent["did"], reply.get("text")
         if reply.get("cached"):
-            if digest(reply["text"]) not in kept:
-                yield Breach("invented", f"{number} (from the cache): {reply['text'][:200]!r}")
-        elif "text" in reply:
-            if digest(reply["text"]) != sent["answer_digest"] and did not in ALTERED:
-                yield Breach("invented", f"{number} ({did}): {reply['text'][:200]!r}")
-        elif reply["failure"] == "provider_error" or did not in OVERTAKEN | {
-            "refusal",
-            "filtered",
-            "too_late",
-        }:
-            yield Breach("invented", f"{number} ({did}): {reply['failure']}")
+            genuine = digest(text) in kept
+        elif text is not None:
+            genuine = digest(text) == sent["answer_digest"] or did in ALTERED
+        else:
+            genuine = reply["failure"] != "provider_error" and did in OVERTAKEN | DECLINED
+        if not genuine:
+            yield f"{number} ({did}) was never sent: {reply.get('failure')} {text!r:.200}"
 
 
 def sums(books: Books, account: Account) -> list[Sums]:

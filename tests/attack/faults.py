@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.attack.secrets import forms
-from tests.attack.wires import LONG_TOKEN, Reply, Wire, fields
+from tests.attack.wires import LONG_TOKEN, Reply, Wire, chat_stream, fields
 
 BOMB = gzip.compress(bytes(2**28), 9)
 HUGE = 2_000_000
@@ -69,49 +69,49 @@ class Exchange:
     late: float
     secret: str = ""
 
-    @property
-    def data(self) -> dict[str, Any]:
-        return self.wire.write(self.reply)
+    def change(self, **changes: Any) -> "Exchange":
+        self.reply = replace(self.reply, **changes)
+        return self
 
     @property
-    def usage(self) -> Any:
-        return self.data["usage"]
+    def body(self) -> bytes:
+        return json.dumps(self.wire.write(self.reply)).encode()
 
-    def bill(self) -> None:
+    def bill(self, *, answer: bool = False) -> None:
         self.sending.input_tokens = self.reply.input_tokens
         self.sending.output_tokens = self.reply.output_tokens
         self.sending.lied = self.reply.usage is not None
+        if answer:
+            self.sending.answer_digest = digest(self.reply.text)
 
     def answer(self) -> web.Response:
         """Bill the reply and send it as an answer."""
-        self.sending.answer_digest = digest(self.reply.text)
-        return self.respond(json.dumps(self.data).encode())
+        self.bill(answer=True)
+        return web.Response(body=self.body, content_type="application/json")
 
-    def respond(self, body: bytes, **headers: str) -> web.Response:
+    def respond(self, body: bytes | None = None, **headers: str) -> web.Response:
+        """Bill the reply, and send it or another body that doesn't count as an answer."""
         self.bill()
-        return web.Response(body=body, content_type="application/json", headers=headers)
+        data = self.body if body is None else body
+        return web.Response(body=data, content_type="application/json", headers=headers)
 
-    async def begin(self, length: int | None = None) -> web.StreamResponse:
-        self.bill()
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
-        response.content_length = length
-        await response.prepare(self.request)
+    def respond_without_answer(self) -> web.Response:
+        usage = self.wire.write(self.reply)["usage"]
+        return self.respond(json.dumps({"choices": [], "content": None, "usage": usage}).encode())
+
+    def hang_up(self, response: web.StreamResponse) -> web.StreamResponse:
+        if self.request.transport is not None:
+            self.request.transport.abort()
         return response
 
 
-Fault = Callable[[Exchange], Awaitable[web.StreamResponse]]
-FAULTS: dict[str, Fault] = {}
-
-
-def fault(act: Fault) -> Fault:
-    FAULTS[act.__name__] = act
-    return act
-
-
-def error_response(status: int, retry_after: str | None = None) -> web.Response:
-    data = {"error": {"message": f"status {status}, sorry", "type": "error", "code": None}}
-    headers = {} if retry_after is None else {"Retry-After": retry_after}
+def failed(message: Any, code: Any = None, status: int = 503, **headers: str) -> web.Response:
+    data = {"error": {"message": message, "type": code or "error", "code": code}}
     return web.json_response(data, status=status, headers=headers)
+
+
+def too_many(retry_after: str) -> web.Response:
+    return failed("slow down", status=429, **{"Retry-After": retry_after})
 
 
 def page(text: str, status: int = 200) -> web.Response:
@@ -123,91 +123,36 @@ def in_a_second() -> str:
     return format_datetime(datetime.now(tz=UTC) + timedelta(seconds=1), usegmt=True)
 
 
-def changed(exchange: Exchange, **fields: Any) -> Exchange:
-    exchange.reply = replace(exchange.reply, **fields)
-    return exchange
-
-
-def sent(exchange: Exchange, **fields: Any) -> web.Response:
-    """Send a changed reply that does not count as an answer."""
-    return exchange.respond(json.dumps(changed(exchange, **fields).data).encode())
-
-
 def latin_1(exchange: Exchange) -> bytes:
-    model = exchange.reply.model + "\N{INVERTED EXCLAMATION MARK}"
-    return json.dumps(changed(exchange, model=model).data, ensure_ascii=False).encode("latin-1")
+    exchange.change(model=exchange.reply.model + "\N{INVERTED EXCLAMATION MARK}")
+    data = exchange.wire.write(exchange.reply)
+    return json.dumps(data, ensure_ascii=False).encode("latin-1")
 
 
-def huge(exchange: Exchange) -> Exchange:
-    reply = exchange.reply
+def huge(reply: Reply) -> dict[str, Any]:
     tokens = reply.output_tokens + HUGE // LONG_TOKEN
-    return changed(exchange, text=f"{'.' * HUGE}\n{reply.text}", output_tokens=tokens)
+    return {"text": f"{'.' * HUGE}\n{reply.text}", "output_tokens": tokens}
 
 
-def failed(message: str, kind: str = "error", code: Any = None, status: int = 503) -> web.Response:
-    error = {"message": message, "type": kind, "code": code}
-    return web.json_response({"error": error}, status=status)
+def elsewhere(exchange: Exchange) -> web.Response:
+    target = f"http://localhost:{exchange.request.url.port}{exchange.wire.path}"
+    return web.Response(status=307, headers={"Location": target})
 
 
-def in_json(data: Any) -> bytes:
-    return json.dumps(data).encode()
+def echo_in_answer(exchange: Exchange) -> web.Response:
+    """Repeat the key before the answer and in the model's name."""
+    words = f"Your key is {exchange.secret}, {echoes(exchange.secret)}.\n"
+    tokens = exchange.reply.output_tokens + len(words) // 8
+    text, model = words + exchange.reply.text, f"tiny-{exchange.secret}"
+    return exchange.change(text=text, tool=None, output_tokens=tokens, model=model).respond()
 
 
-def taken_over(exchange: Exchange) -> Exchange:
-    """Put terminal control codes before the answer and into the model's name."""
-    text = f"{HOSTILE_TEXT}\n{exchange.reply.text}"
-    return changed(exchange, text=text, tool=None, model=f"tiny{HOSTILE_TEXT}")
+def echoes(secret: str) -> str:
+    """Return a secret in every form that :mod:`tests.attack.secrets` looks for."""
+    return " ".join(form.decode("latin-1") for form in sorted(forms(secret)))
 
 
-SIMPLE: dict[str, Callable[[Exchange], web.StreamResponse]] = {
-    "too_many": lambda _: error_response(429),
-    "too_many_wait_a_second": lambda _: error_response(429, "1"),
-    "too_many_wait_until": lambda _: error_response(429, in_a_second()),
-    "too_many_wait_an_hour": lambda _: error_response(429, "3600"),
-    "too_many_wait_not": lambda _: error_response(429, "0"),
-    "too_many_wait_for_ever": lambda _: error_response(429, "Fri, 31 Dec 99999999999 23:59:59 GMT"),
-    "internal_error": lambda _: error_response(500),
-    "overloaded": lambda _: error_response(503),
-    "bad_gateway": lambda _: page("502 Bad Gateway: nginx", 502),
-    "web_page": lambda _: page("Please log in."),
-    "hung_up": lambda exchange: _gone(exchange, web.Response()),
-    "cut_body": lambda exchange: exchange.respond(
-        (body := in_json(exchange.data))[: len(body) // 2]
-    ),
-    "not_utf8": lambda exchange: exchange.respond(latin_1(exchange)),
-    "wrong_shape": lambda exchange: exchange.respond(
-        in_json({"choices": {"text": "hello"}, "content": 7, "usage": exchange.usage})
-    ),
-    "no_choice": lambda exchange: exchange.respond(
-        in_json({"choices": [], "content": None, "usage": exchange.usage})
-    ),
-    "refusal": lambda exchange: sent(exchange, finish="refusal"),
-    "filtered": lambda exchange: sent(exchange, finish="content_filter"),
-    "silence": lambda exchange: changed(exchange, text="", tool=None).answer(),
-    "huge_text": lambda exchange: huge(exchange).answer(),
-    "other_model": lambda exchange: changed(exchange, model="something-smaller").answer(),
-    "error_as_success": lambda _: failed("sorry", code=503, status=200),
-    "zip_bomb": lambda exchange: exchange.respond(BOMB, **{"Content-Encoding": "gzip"}),
-    "deep_json": lambda exchange: exchange.respond(b"[" * 200_000),
-    "elsewhere": lambda exchange: web.Response(
-        status=307,
-        headers={"Location": f"http://localhost:{exchange.request.url.port}{exchange.wire.path}"},
-    ),
-    "lone_surrogate": lambda exchange: sent(
-        exchange, text=f"\ud83d {exchange.reply.text}", tool=None
-    ),
-    "terminal_codes": lambda exchange: taken_over(exchange).answer(),
-    "rude": lambda _: failed(f"no {HOSTILE_TEXT} capacity", HOSTILE_TEXT, HOSTILE_TEXT),
-    "two_answers": lambda exchange: sent(
-        exchange, more='{"decision": "reject", "message": "No.", "price": 1, "alice_gain": 1}'
-    ),
-    "other_tool": lambda exchange: sent(exchange, tool="transfer_money"),
-    "echo": lambda exchange: failed(
-        f"not so fast, {exchange.secret}: {echoes(exchange.secret)}", code=None
-    ),
-    "echo_in_page": lambda exchange: page(f"{exchange.secret} {echoes(exchange.secret)}", 502),
-}
-"""Faults that need no waiting: errors, replies that are altered, and misreported tokens."""
+OTHER_ANSWER = '{"decision": "reject", "message": "No.", "price": 1, "alice_gain": 1}'
 LIES: dict[str, tuple[Any, Any]] = {
     "hardly_any_tokens": (1, 0),
     "negative_tokens": (-1_000_000, -5),
@@ -215,68 +160,93 @@ LIES: dict[str, tuple[Any, Any]] = {
     "tokens_in_words": ("many", {"some": [None]}),
 }
 """Input and output tokens that servers report instead of those that they bill."""
-SIMPLE |= {
-    name: lambda exchange, usage=usage: changed(exchange, usage=usage).answer()  # type: ignore[misc]
-    for name, usage in LIES.items()
+CHANGED: dict[str, Callable[[Reply], dict[str, Any]]] = {
+    "silence": lambda _: {"text": "", "tool": None},
+    "huge_text": huge,
+    "other_model": lambda _: {"model": "something-smaller"},
+    "cut_text": lambda reply: {"text": reply.text[: reply.text.find("{") + 2], "finish": "length"},
+    "terminal_codes": lambda reply: {
+        "text": f"{HOSTILE_TEXT}\n{reply.text}",
+        "tool": None,
+        "model": f"tiny{HOSTILE_TEXT}",
+    },
+    **{name: lambda _, usage=usage: {"usage": usage} for name, usage in LIES.items()},  # type: ignore[misc]
 }
+"""Faults that change an answer, and the changes."""
+UNANSWERED: dict[str, Callable[[Reply], dict[str, Any]]] = {
+    "refusal": lambda _: {"finish": "refusal"},
+    "filtered": lambda _: {"finish": "content_filter"},
+    "lone_surrogate": lambda reply: {"text": f"\ud83d {reply.text}", "tool": None},
+    "two_answers": lambda _: {"more": OTHER_ANSWER},
+    "other_tool": lambda _: {"tool": "transfer_money"},
+}
+"""Faults that change a reply so that it does not count as an answer, and the changes."""
+RESPONSES: dict[str, Callable[[Exchange], web.StreamResponse]] = {
+    "too_many": lambda _: failed("slow down", status=429),
+    "too_many_wait_a_second": lambda _: too_many("1"),
+    "too_many_wait_until": lambda _: too_many(in_a_second()),
+    "too_many_wait_an_hour": lambda _: too_many("3600"),
+    "too_many_wait_not": lambda _: too_many("0"),
+    "too_many_wait_for_ever": lambda _: too_many("Fri, 31 Dec 99999999999 23:59:59 GMT"),
+    "internal_error": lambda _: failed("sorry", status=500),
+    "overloaded": lambda _: failed("sorry"),
+    "bad_gateway": lambda _: page("502 Bad Gateway: nginx", 502),
+    "web_page": lambda _: page("Please log in."),
+    "hung_up": lambda exchange: exchange.hang_up(web.Response()),
+    "cut_body": lambda exchange: exchange.respond(exchange.body[: len(exchange.body) // 2]),
+    "not_utf8": lambda exchange: exchange.respond(latin_1(exchange)),
+    "wrong_shape": lambda exchange: exchange.respond(b'{"choices": {"text": "hi"}, "content": 7}'),
+    "no_choice": Exchange.respond_without_answer,
+    "error_as_success": lambda _: failed("sorry", code=503, status=200),
+    "zip_bomb": lambda exchange: exchange.respond(BOMB, **{"Content-Encoding": "gzip"}),
+    "deep_json": lambda exchange: exchange.respond(b"[" * 200_000),
+    "elsewhere": elsewhere,
+    "rude": lambda _: failed(f"no {HOSTILE_TEXT} capacity", HOSTILE_TEXT),
+    "echo": lambda exchange: failed(f"not so fast, {exchange.secret}: {echoes(exchange.secret)}"),
+    "echo_in_page": lambda exchange: page(f"{exchange.secret} {echoes(exchange.secret)}", 502),
+    "echo_in_answer": echo_in_answer,
+    **{
+        name: lambda exchange, change=change: exchange.change(**change(exchange.reply)).answer()  # type: ignore[misc]
+        for name, change in CHANGED.items()
+    },
+    **{
+        name: lambda exchange, change=change: exchange.change(**change(exchange.reply)).respond()  # type: ignore[misc]
+        for name, change in UNANSWERED.items()
+    },
+}
+"""Faults that need no waiting."""
 
 
-def at_once(act: Callable[[Exchange], web.StreamResponse]) -> Fault:
-    async def respond(exchange: Exchange) -> web.StreamResponse:
-        return act(exchange)
-
-    return respond
-
-
-FAULTS |= {name: at_once(act) for name, act in SIMPLE.items()}
-
-
-@fault
 async def broken_off(exchange: Exchange) -> web.StreamResponse:
     """Drop the connection in the middle of the reply."""
-    body = json.dumps(exchange.data).encode()
-    response = await exchange.begin(len(body))
-    await response.write(body[: len(body) // 2])
-    return _gone(exchange, response)
+    return exchange.hang_up(await send(exchange, len(exchange.body) // 2, 1))
 
 
-def _gone(exchange: Exchange, response: web.StreamResponse) -> web.StreamResponse:
-    if exchange.request.transport is not None:
-        exchange.request.transport.abort()
-    return response
-
-
-@fault
-async def cut_text(exchange: Exchange) -> web.StreamResponse:
-    """Stop at the token limit, before the answer is complete."""
-    exchange.reply.text = exchange.reply.text[: exchange.reply.text.find("{") + 2]
-    exchange.reply.finish = "length"
-    return exchange.answer()
-
-
-@fault
 async def dripping(exchange: Exchange) -> web.StreamResponse:
     """Send the reply in small parts."""
-    body = json.dumps(exchange.data).encode()
-    exchange.sending.answer_digest = digest(exchange.reply.text)
-    response = await exchange.begin()
-    size = len(body) // PIECES + 1
-    for start in range(0, len(body), size):
-        await response.write(body[start : start + size])
+    exchange.bill(answer=True)
+    return await send(exchange, len(exchange.body), PIECES)
+
+
+async def send(exchange: Exchange, length: int, pieces: int) -> web.StreamResponse:
+    """Bill a reply, and send the given number of bytes in pieces."""
+    exchange.bill()
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response.content_length = len(exchange.body)
+    await response.prepare(exchange.request)
+    size = length // pieces + 1
+    for start in range(0, length, size):
+        await response.write(exchange.body[start : min(start + size, length)])
         await asyncio.sleep(0.01)
     return response
 
 
-@fault
 async def streamed(exchange: Exchange) -> web.StreamResponse:
     """Send the reply as a stream of events that the caller didn't request."""
-    assert exchange.wire.stream is not None
-    exchange.sending.answer_digest = digest(exchange.reply.text)
-    exchange.bill()
-    return web.Response(body=exchange.wire.stream(exchange.reply), content_type="text/event-stream")
+    exchange.bill(answer=True)
+    return web.Response(body=chat_stream(exchange.reply), content_type="text/event-stream")
 
 
-@fault
 async def too_late(exchange: Exchange) -> web.StreamResponse:
     """Answer after the caller's deadline, and bill for it."""
     exchange.bill()
@@ -284,29 +254,24 @@ async def too_late(exchange: Exchange) -> web.StreamResponse:
     return exchange.answer()
 
 
-@fault
 async def no_http(exchange: Exchange) -> web.StreamResponse:
     """Send bytes that aren't HTTP."""
     if exchange.request.transport is not None:
         exchange.request.transport.write(b"\x16\x03\x01 HTTP/9.9 two hundred\r\nX: \xff\r\n\r\n")
-    return _gone(exchange, web.Response())
+    return exchange.hang_up(web.Response())
 
 
-@fault
-async def echo_in_answer(exchange: Exchange) -> web.StreamResponse:
-    """Repeat the key before the answer and in the model's name."""
-    words = f"Your key is {exchange.secret}, {echoes(exchange.secret)}.\n"
-    exchange.reply.text, exchange.reply.tool = words + exchange.reply.text, None
-    exchange.reply.output_tokens += len(words) // 8
-    exchange.reply.model = f"tiny-{exchange.secret}"
-    return exchange.respond(json.dumps(exchange.data).encode())
+def at_once(act: Callable[[Exchange], web.StreamResponse]) -> Callable[..., Any]:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
+        return act(exchange)
+
+    return respond
 
 
-def echoes(secret: str) -> str:
-    """Return a secret in every form that :mod:`tests.attack.secrets` looks for."""
-    return " ".join(form.decode("latin-1") for form in forms(secret))
-
-
+FAULTS: dict[str, Callable[[Exchange], Awaitable[web.StreamResponse]]] = {
+    **{name: at_once(act) for name, act in RESPONSES.items()},
+    **{act.__name__: act for act in (broken_off, dripping, streamed, too_late, no_http)},
+}
 ALTERED = frozenset({"echo_in_answer", "lone_surrogate", "two_answers", "other_tool"})
 """Faults whose text may be recorded differently than it was sent: without the key, without lone
 surrogates, or with a second answer."""

@@ -5,11 +5,9 @@ import datetime
 import math
 import random
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import yaml
-
-Node: TypeAlias = dict[Any, Any] | list[Any]
 
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2, 3.5, 10**40, 1e308, math.nan, math.inf, "", " ", "--help", "-x",
@@ -53,35 +51,31 @@ def hostile_studies(bases: list[str], luck: random.Random) -> Iterator[bytes]:
 
 
 def change(data: Any, luck: random.Random) -> None:
+    """Replace, insert or delete a value in a mapping or a list within the data."""
     places = list(_places(data))
     if not places:
         return
-    node, key = luck.choice(places)
-    value = copy.deepcopy(luck.choice(VALUES))
-    match luck.randrange(5):
+    (node, key), (other, at) = luck.choice(places), luck.choice(places)
+    value = copy.deepcopy(luck.choice((luck.choice(VALUES), other[at])))
+    match luck.randrange(4):
         case 0 if isinstance(node, dict):
             del node[key]
         case 1 if isinstance(node, dict):
             node[luck.choice(KEYS)] = value
-        case 2 if isinstance(node, list):
-            node.append(copy.deepcopy(luck.choice([*node, value])))
-        case 3:
-            other, at = luck.choice(places)
-            node[key] = copy.deepcopy(other[at])
+        case 1:
+            node.append(value)
         case _:
             node[key] = value
 
 
 def _places(node: Any) -> Iterator[tuple[Any, Any]]:
     """Yield every key of every mapping, and every index of every list."""
-    keys = (
-        node.keys()
-        if isinstance(node, dict)
-        else range(len(node))
-        if isinstance(node, list)
-        else ()
-    )
-    for key in list(keys):
+    keys: list[Any] = []
+    if isinstance(node, dict):
+        keys = list(node)
+    elif isinstance(node, list):
+        keys = list(range(len(node)))
+    for key in keys:
         yield node, key
         yield from _places(node[key])
 

@@ -45,21 +45,17 @@ def studies(model: str, folder: Path, instances: int, **changes: Any) -> list[Pa
 
 
 class Run(NamedTuple):
-    """A study played by the command line in a separate process.
+    """A study, played by the command line in a separate process, and the store of its matches.
 
-    Attributes:
-        file, store: the study's file, and the store of its matches.
-        program: the module that runs the command line.
-        environment: the process's environment; None inherits ours.
+    Without an environment, the process inherits ours.
     """
 
     file: Path
     store: Path
-    program: str = "tests.attack.hurried"
     environment: Mapping[str, str] | None = None
 
     def begin(self, *options: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", self.program, "run", str(self.file)]
+        command = [sys.executable, "-m", "tests.attack.hurried", "run", str(self.file)]
         return subprocess.Popen(
             [*command, "--store", str(self.store), "--allow-failures", *options],
             cwd=ROOT,

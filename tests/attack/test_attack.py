@@ -12,6 +12,4 @@ pytestmark = [pytest.mark.hostile, pytest.mark.kill]
 @pytest.mark.parametrize("attack", ROUNDS, ids=lambda attack: attack.__name__)
 def test_no_promise_breaks(attack: Round) -> None:
     short, _ = ROUNDS[attack]
-    result = attack(random.Random(attack.__name__), short)
-    assert result.done.total() >= short
-    assert result.breaches == []
+    assert attack(random.Random(attack.__name__), short) == []

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from cheaptalk.mock_server.formats import completion
+from cheaptalk.mock_server.formats import Json, bare, conversation, counted
 
-Json: TypeAlias = dict[str, Any]
 LONG_TOKEN = 32
 """Characters in the longest token; a longer word counts as several."""
 
@@ -17,7 +16,6 @@ class Reply:
     """A server's reply to a call.
 
     Attributes:
-        request: the body of the request.
         text: the model's text, without the text around an answer in a schema or a tool.
         tool: the tool that the answer calls.
         finish: the reason for its end: ``stop``, ``length``, ``refusal`` or ``content_filter``.
@@ -28,7 +26,6 @@ class Reply:
         more: a second answer.
     """
 
-    request: Json
     text: str
     tool: str | None
     model: str
@@ -38,13 +35,9 @@ class Reply:
     usage: tuple[Any, Any] | None = None
     more: str | None = None
 
-    @property
-    def reported(self) -> tuple[Any, Any]:
-        return self.usage or (self.input_tokens, self.output_tokens)
-
-
-def bare(text: str) -> str:
-    return text[text.find("{") : text.rfind("}") + 1]
+    def reported(self, input_name: str, output_name: str) -> Json:
+        input_tokens, output_tokens = self.usage or (self.input_tokens, self.output_tokens)
+        return {input_name: input_tokens, output_name: output_tokens}
 
 
 def fields(text: str) -> Any:
@@ -54,94 +47,61 @@ def fields(text: str) -> Any:
         return None
 
 
-def reply_to(request: Json, messages: list[Json], text: str, tool: str | None, form: bool) -> Reply:
-    """Return a reply to messages; with a tool or a form its text is bare JSON."""
-    model = request.get("model") or request["agent"]
-    made = completion({"model": model, "messages": messages}, text)
-    used = made["usage"]
-    text = (bare(text) if tool or form else "") or text
-    tool = tool if text.startswith("{") else None
+def reply_to(request: Json, text: str) -> Reply:
+    """Return the reply to a request; with a tool or an answer form, its text is bare JSON."""
+    messages = conversation(request)
+    input_tokens, output_tokens = counted(messages, text)
     length = sum(len(message["content"]) for message in messages)
-    input_tokens = max(used["prompt_tokens"], length // LONG_TOKEN)
-    return Reply(request, text, tool, made["model"], input_tokens, used["completion_tokens"])
-
-
-# OpenAI's chat format
-
-
-def chat_messages(request: Json) -> list[Json]:
-    messages: list[Json] = request["messages"]
-    return messages
-
-
-def chat_reply(request: Json, text: str) -> Reply:
     tools = request.get("tools")
-    tool = tools[0]["function"]["name"] if tools else None
-    return reply_to(request, chat_messages(request), text, tool, "response_format" in request)
-
-
-def chat_message(reply: Reply) -> Json:
-    if reply.finish in {"refusal", "content_filter"}:
-        refused = {"refusal": "I would rather not."} if reply.finish == "refusal" else {}
-        return {"role": "assistant", "content": None} | refused
-    if reply.tool is None:
-        return {"role": "assistant", "content": reply.text}
-    called = {"name": reply.tool, "arguments": reply.text}
-    calls = [{"id": "call-1", "type": "function", "function": called}]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
+    tool = tools[0].get("function", tools[0])["name"] if tools else None
+    if request.get("form"):
+        tool = "answer"
+    if tool or "response_format" in request:
+        text = bare(text) or text
+    model = f"{request.get('model') or request['agent']}-2026-01-01"
+    called = tool if text.startswith("{") else None
+    return Reply(text, called, model, max(input_tokens, length // LONG_TOKEN), output_tokens)
 
 
 def chat(reply: Reply) -> Json:
-    ends = {"refusal": "stop"} | ({"stop": "tool_calls"} if reply.tool else {})
-    message = chat_message(reply)
-    choices = [
-        {"index": 0, "message": message, "finish_reason": ends.get(reply.finish, reply.finish)}
-    ]
+    """Write a reply in OpenAI's chat format."""
+    message: Json = {"role": "assistant", "content": None}
+    finish = reply.finish
+    if finish == "refusal":
+        message["refusal"], finish = "I would rather not.", "stop"
+    elif reply.tool is not None and finish != "content_filter":
+        called = {"name": reply.tool, "arguments": reply.text}
+        message["tool_calls"] = [{"id": "call-1", "type": "function", "function": called}]
+        finish = "tool_calls" if finish == "stop" else finish
+    elif finish != "content_filter":
+        message["content"] = reply.text
+    choices = [{"index": 0, "message": message, "finish_reason": finish}]
     if reply.more is not None:
         other = {"role": "assistant", "content": reply.more}
         choices.append({"index": 1, "message": other, "finish_reason": "stop"})
-    input_tokens, output_tokens = reply.reported
-    usage = {"prompt_tokens": input_tokens, "completion_tokens": output_tokens}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": reply.model,
-        "choices": choices,
-        "usage": usage,
-    }
+    usage = reply.reported("prompt_tokens", "completion_tokens")
+    return {"id": "chatcmpl-1", "model": reply.model, "choices": choices, "usage": usage}
 
 
 def chat_stream(reply: Reply) -> bytes:
     data = chat(reply)
-    usage = data.pop("usage")
-    ends = [choice["finish_reason"] for choice in data["choices"]]
+    usage, choices = data.pop("usage"), data.pop("choices")
     pieces = [
-        {"index": place, "delta": choice["message"], "finish_reason": None}
-        for place, choice in enumerate(data["choices"])
+        {"index": choice["index"], "delta": choice["message"], "finish_reason": None}
+        for choice in choices
     ]
-    pieces += [{"index": n, "delta": {}, "finish_reason": end} for n, end in enumerate(ends)]
-    common = data | {"object": "chat.completion.chunk"}
-    chunks = [common | {"choices": [piece]} for piece in pieces]
-    chunks.append(common | {"choices": [], "usage": usage})
+    pieces += [
+        {"index": choice["index"], "delta": {}, "finish_reason": choice["finish_reason"]}
+        for choice in choices
+    ]
+    chunks = [data | {"choices": [piece]} for piece in pieces]
+    chunks.append(data | {"choices": [], "usage": usage})
     lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
     return "".join([*lines, "data: [DONE]\n\n"]).encode()
 
 
-# Anthropic's messages format
-
-
-def messages_messages(request: Json) -> list[Json]:
-    system = [{"role": "system", "content": request["system"]}] if request.get("system") else []
-    return [*system, *request["messages"]]
-
-
-def messages_reply(request: Json, text: str) -> Reply:
-    tool = request["tools"][0]["name"] if request.get("tools") else None
-    return reply_to(request, messages_messages(request), text, tool, form=False)
-
-
 def messages(reply: Reply) -> Json:
+    """Write a reply in Anthropic's messages format."""
     ends = {"stop": "end_turn", "length": "max_tokens"}
     content: list[Json] = []
     if reply.finish != "refusal" and reply.text:
@@ -151,38 +111,24 @@ def messages(reply: Reply) -> Json:
             content[0] = {"type": "tool_use", "id": "t", "name": reply.tool, "input": given}
     if reply.more is not None:
         content.insert(0, {"type": "text", "text": reply.more})
-    input_tokens, output_tokens = reply.reported
     return {
         "id": "msg_1",
-        "type": "message",
         "role": "assistant",
         "model": reply.model,
         "content": content,
         "stop_reason": ends.get(reply.finish, reply.finish),
-        "usage": {"input_tokens": input_tokens, "output_tokens": output_tokens},
+        "usage": reply.reported("input_tokens", "output_tokens"),
     }
-
-
-# Custom agents
-
-
-def agent_reply(request: Json, text: str) -> Reply:
-    form = request.get("form")
-    return reply_to(request, chat_messages(request), text, "answer" if form else None, form=False)
 
 
 def agent(reply: Reply) -> Json:
-    input_tokens, output_tokens = reply.reported
-    answer: Json = {"text": reply.text}
-    given = fields(reply.text)
-    if reply.tool is not None and given is not None:
-        answer = {"answer": given}
+    """Write a reply as an agent's answer."""
+    given = None if reply.tool is None else fields(reply.text)
+    answer: Json = {"text": reply.text} if given is None else {"answer": given}
     if reply.more is not None:
         answer["text"] = reply.more
-    return answer | {
-        "model": reply.model,
-        "usage": {"input_tokens": input_tokens, "output_tokens": output_tokens},
-    }
+    usage = reply.reported("input_tokens", "output_tokens")
+    return answer | {"model": reply.model, "usage": usage}
 
 
 class Wire(NamedTuple):
@@ -192,10 +138,7 @@ class Wire(NamedTuple):
         provider, name: a model with this format.
         base: the path of its URL.
         path: the path of its requests.
-        read: returns the messages of a request.
-        reply: returns the reply to a request, from the model's text.
-        write: writes the reply as JSON.
-        stream: writes the reply as a stream of events, if the format has streams.
+        write: writes a reply as JSON.
         lacks: faults that it can't express or that it permits: an agent may count freely.
     """
 
@@ -203,26 +146,17 @@ class Wire(NamedTuple):
     name: str
     base: str
     path: str
-    read: Callable[[Json], list[Json]]
-    reply: Callable[[Json, str], Reply]
     write: Callable[[Reply], Json]
-    stream: Callable[[Reply], bytes] | None = None
     lacks: frozenset[str] = frozenset()
 
     def model(self, root: str) -> str:
         return f"{self.provider}/{self.name}@{root}{self.base}"
 
 
+UNFILTERED = frozenset({"filtered", "streamed"})
+UNCOUNTED = frozenset({"refusal", "cut_text", "hardly_any_tokens"})
 WIRES: dict[str, Wire] = {
-    "chat": Wire(
-        "vllm", "tiny", "/v1", "/v1/chat/completions", chat_messages, chat_reply, chat, chat_stream,
-    ),
-    "messages": Wire(
-        "anthropic", "claude-sonnet-4-5", "/v1", "/v1/messages", messages_messages, messages_reply,
-        messages, lacks=frozenset({"filtered", "streamed"}),
-    ),
-    "agent": Wire(
-        "agent", "tiny", "/act", "/act", chat_messages, agent_reply, agent,
-        lacks=frozenset({"filtered", "refusal", "streamed", "cut_text", "hardly_any_tokens"}),
-    ),
-}  # fmt: skip
+    "chat": Wire("vllm", "tiny", "/v1", "/v1/chat/completions", chat),
+    "messages": Wire("anthropic", "claude-sonnet-4-5", "/v1", "/v1/messages", messages, UNFILTERED),
+    "agent": Wire("agent", "tiny", "/act", "/act", agent, UNFILTERED | UNCOUNTED),
+}

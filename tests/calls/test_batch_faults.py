@@ -131,23 +131,6 @@ def test_every_billed_call_is_recorded_or_unresolved(store: Store, model: str) -
     assert server.billed.total() == len(calls(store)) + len(store.unresolved())
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_rate_limited_batch_uploads_its_file_once(store: Store, model: str) -> None:
-    steps: list[str] = []
-
-    async def busy(step: str, request: web.Request) -> web.StreamResponse | None:
-        steps.append(step)
-        if step == "create" and steps.count("create") <= 3:
-            return web.json_response({"error": {"message": "too many"}}, status=429)
-        return None
-
-    with BatchServer(before=busy) as server:
-        progress = ct.run(small(server, models=[model]), store, batching=QUICK)
-    assert progress.counts == {Status.FINISHED: 4}
-    assert steps.count("upload") == (len(server.sizes) if model == MODELS[0] else 0)
-    assert sum(server.sizes) == server.billed.total() == len(calls(store))
-
-
 @pytest.mark.parametrize(
     ("unit", "batching"), [("calls", LATER), ("tokens", QUICK), ("dollars", QUICK)]
 )

@@ -1,6 +1,8 @@
 """Batches: one per ply, the same records as single calls, and no call paid for twice."""
 
+from collections import Counter
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +111,11 @@ def test_each_batch_advances_all_live_matches_by_one_ply(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("model", "fate"),
-    [(MODELS[0], "overloaded"), (MODELS[1], "expired"), *((model, "missing") for model in MODELS)],
+    [
+        (MODELS[0], "overloaded"),
+        (MODELS[1], "expired"),
+        *product(MODELS, ("missing", "cancelled")),
+    ],
 )
 def test_transient_failures_are_retried_in_the_next_batch(
     store: Store, model: str, fate: str
@@ -224,25 +230,29 @@ def test_wrong_key_halts_the_run_until_it_is_corrected(store: Store) -> None:
 @pytest.mark.parametrize(
     ("model", "step"),
     [
-        *((MODELS[0], step) for step in ("upload", "created", "look", "list")),
+        *((MODELS[0], step) for step in ("upload", "create", "created", "look", "list")),
         *((MODELS[1], step) for step in ("create", "created", "results", "list")),
     ],
 )
 def test_unavailable_server_is_retried_without_duplicate_submissions(
     store: Store, model: str, step: str
 ) -> None:
-    away = {"created": int(step == "list")} | {step: 2}
+    away, steps = {"created": int(step == "list")} | {step: 2}, Counter[str]()
 
     async def stumble(now: str, request: Any) -> Any:
+        steps[now] += 1
         if away.get(now):
             away[now] -= 1
-            return web.json_response({"error": {"message": "overloaded"}}, status=503)
+            status = 429 if step == "create" else 503
+            return web.json_response({"error": {"message": "overloaded"}}, status=status)
         return None
 
     with BatchServer(before=stumble) as server:
         progress = ct.run(small(server, models=[model]), store, batching=QUICK)
     assert progress.counts == {Status.FINISHED: 4}
     assert server.billed.total() == len(calls(store)) == sum(server.sizes)
+    uploads = len(server.sizes) + 2 * (step == "upload")
+    assert steps["upload"] == (uploads if model == MODELS[0] else 0), "files are uploaded once"
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -183,27 +183,23 @@ def reply(input_tokens: int, output_tokens: int) -> Reply:
 @pytest.mark.parametrize(
     ("caps", "short"), [({}, False), ({"calls": 9}, False), ({"calls": 2}, True)]
 )
-def test_caps_set_during_the_run_do_not_mark_the_study_as_short(caps: Any, short: bool) -> None:
-    async def scene() -> bool:
-        tracker = BudgetTracker(Budget(**caps), Cost(calls=3))
-        tracker.set(Budget(calls=3))
-        with pytest.raises(Halted, match="the budget of 3 calls is exhausted"):
-            await tracker.open(call(), tracker.tab())
-        return tracker.short
-
-    assert asyncio.run(scene()) is short
-
-
-def test_raised_budget_releases_waiting_calls() -> None:
-    async def scene() -> None:
-        tracker = BudgetTracker(Budget(calls=1), Cost())
+async def test_caps_set_during_the_run_do_not_mark_the_study_as_short(
+    caps: Any, short: bool
+) -> None:
+    tracker = BudgetTracker(Budget(**caps), Cost(calls=3))
+    tracker.set(Budget(calls=3))
+    with pytest.raises(Halted, match="the budget of 3 calls is exhausted"):
         await tracker.open(call(), tracker.tab())
-        other = asyncio.create_task(tracker.open(call(), tracker.tab()))
-        await asyncio.sleep(0)
-        tracker.set(Budget(calls=2))
-        await other
+    assert tracker.short is short
 
-    asyncio.run(scene())
+
+async def test_raised_budget_releases_waiting_calls() -> None:
+    tracker = BudgetTracker(Budget(calls=1), Cost())
+    await tracker.open(call(), tracker.tab())
+    other = asyncio.create_task(tracker.open(call(), tracker.tab()))
+    await asyncio.sleep(0)
+    tracker.set(Budget(calls=2))
+    await other
 
 
 async def settle() -> None:
@@ -212,92 +208,80 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def in_flight(tracker: BudgetTracker, call: ModelCall, count: int = 10) -> int:
+async def in_flight(tracker: BudgetTracker, call: ModelCall, count: int = 10) -> int:
     """Open calls concurrently, and return how many are in flight when the others wait."""
-
-    async def scene() -> int:
-        tab = tracker.tab()
-        waiting = [asyncio.create_task(tracker.open(call, tab)) for _ in range(count)]
-        await settle()
-        for task in waiting:
-            task.cancel()
-        return tracker.study.in_flight
-
-    return asyncio.run(scene())
+    tab = tracker.tab()
+    waiting = [asyncio.create_task(tracker.open(call, tab)) for _ in range(count)]
+    await settle()
+    for task in waiting:
+        task.cancel()
+    return tracker.study.in_flight
 
 
-def test_number_of_calls_in_flight_depends_on_their_maximum_cost() -> None:
-    assert in_flight(BudgetTracker(Budget(tokens=100_000), Cost()), call(), 50) == 50
-    assert in_flight(BudgetTracker(Budget(tokens=60), Cost()), call()) == 1, "of unknown size"
+async def test_number_of_calls_in_flight_depends_on_their_maximum_cost() -> None:
+    assert await in_flight(BudgetTracker(Budget(tokens=100_000), Cost()), call(), 50) == 50
+    assert await in_flight(BudgetTracker(Budget(tokens=60), Cost()), call()) == 1, "of unknown size"
     price = Price(models=("*",), input=0, output=10_000, batch=0.5, as_of=date(2026, 1, 1))
     for batch, expected in ((False, 4), (True, 8)):
         prices = Prices({"test": (price,)})
         tracker = BudgetTracker(Budget(dollars=4), Cost(), prices, batch=batch)
-        assert in_flight(tracker, call(max_tokens=100)) == expected
+        assert await in_flight(tracker, call(max_tokens=100)) == expected
     for reasons, dollars in ((False, 0.16), (True, 3.36)):
         prices = Prices({"test": (DEAR.model_copy(update={"reasons": reasons}),)})
         tracker = BudgetTracker(Budget(dollars=4), Cost(), prices)
-        assert in_flight(tracker, ModelCall(model="vllm/tiny", messages=()), 1) == 1
+        assert await in_flight(tracker, ModelCall(model="vllm/tiny", messages=()), 1) == 1
         assert tracker.study.held_dollars == pytest.approx(dollars)
 
 
-def test_call_waits_for_calls_in_flight_that_decide_its_affordability() -> None:
-    async def scene() -> list[Any]:
-        tracker, seen = BudgetTracker(Budget(tokens=300), Cost()), list[Any]()
-        tab, request = tracker.tab(), call(max_tokens=100)
-        first = await tracker.open(request, tab)  # estimate: 30 and 100 tokens
-        second = await tracker.open(request, tab)
-        waiting = [asyncio.create_task(tracker.open(request, tab)) for _ in range(3)]
-        await asyncio.sleep(0)
-        seen.append(tracker.study.in_flight)
-        for reservation, received in ((first, reply(10, 100)), (second, reply(10, 20))):
-            tracker.close(reservation, received)  # the message had 10 tokens
-            await settle()
-            seen.append(tracker.study.in_flight)
-        tracker.close(await waiting[0], reply(10, 100))
-        results = await asyncio.gather(*waiting, return_exceptions=True)
-        return seen + [type(result).__name__ for result in results]
-
-    assert asyncio.run(scene()) == [2, 1, 1, "Reservation", "Halted", "Halted"]
+async def test_call_waits_for_calls_in_flight_that_decide_its_affordability() -> None:
+    tracker, counts = BudgetTracker(Budget(tokens=300), Cost()), list[int]()
+    tab, request = tracker.tab(), call(max_tokens=100)
+    first = await tracker.open(request, tab)  # estimate: 30 and 100 tokens
+    second = await tracker.open(request, tab)
+    waiting = [asyncio.create_task(tracker.open(request, tab)) for _ in range(3)]
+    await asyncio.sleep(0)
+    counts.append(tracker.study.in_flight)
+    for reservation, received in ((first, reply(10, 100)), (second, reply(10, 20))):
+        tracker.close(reservation, received)  # the message had 10 tokens
+        await settle()
+        counts.append(tracker.study.in_flight)
+    tracker.close(await waiting[0], reply(10, 100))
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert counts == [2, 1, 1]
+    assert [type(result).__name__ for result in results] == ["Reservation", "Halted", "Halted"]
 
 
-def test_unaffordable_estimate_sends_one_call_at_a_time() -> None:
-    async def scene() -> Cost:
-        tracker = BudgetTracker(Budget(calls=2, tokens=60), Cost())
-        first = await tracker.open(call(), tracker.tab())
-        other = asyncio.create_task(tracker.open(call(), tracker.tab()))
-        await asyncio.sleep(0)
-        assert tracker.study.in_flight == 1
-        tracker.close(first, reply(10, 10))
-        tracker.close(await other, reply(10, 31))
-        with pytest.raises(Halted, match="the budget of 2 calls is exhausted"):
-            await tracker.open(call(), tracker.tab())
-        tracker.set(Budget(tokens=60))
-        with pytest.raises(Halted, match=r"60 tokens could be exceeded .* \(61 used\)"):
-            await tracker.open(call(), tracker.tab())
-        tracker.set(Budget(calls=3))
-        tracker.close(await tracker.open(call(), tracker.tab()), None)
-        return tracker.spent
-
-    cost = asyncio.run(scene())
+async def test_unaffordable_estimate_sends_one_call_at_a_time() -> None:
+    tracker = BudgetTracker(Budget(calls=2, tokens=60), Cost())
+    first = await tracker.open(call(), tracker.tab())
+    other = asyncio.create_task(tracker.open(call(), tracker.tab()))
+    await asyncio.sleep(0)
+    assert tracker.study.in_flight == 1
+    tracker.close(first, reply(10, 10))
+    tracker.close(await other, reply(10, 31))
+    with pytest.raises(Halted, match="the budget of 2 calls is exhausted"):
+        await tracker.open(call(), tracker.tab())
+    tracker.set(Budget(tokens=60))
+    with pytest.raises(Halted, match=r"60 tokens could be exceeded .* \(61 used\)"):
+        await tracker.open(call(), tracker.tab())
+    tracker.set(Budget(calls=3))
+    tracker.close(await tracker.open(call(), tracker.tab()), None)
+    cost = tracker.spent
     assert (cost.tokens, cost.calls, cost.unresolved) == (61, 3, 1), "a lost call counts"
 
 
-def test_call_rejected_by_one_cap_reserves_nothing_of_another() -> None:
-    async def scene() -> None:
-        tracker = BudgetTracker(Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2))
-        fresh_tab, spent_tab = tracker.tab(), tracker.tab()
-        spent_tab.spent = Cost(calls=1)
-        with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
-            await tracker.open(call(), spent_tab)
-        tracker.now.spent = Cost(calls=2)
-        with pytest.raises(Halted, match="this run's limit of 2 calls is exhausted"):
-            await tracker.open(call(), fresh_tab)
-        for account in (tracker.study, fresh_tab):
-            assert (account.in_flight, account.held_tokens) == (0, 0)
-        assert tracker.spent == Cost()
-
-    asyncio.run(scene())
+async def test_call_rejected_by_one_cap_reserves_nothing_of_another() -> None:
+    tracker = BudgetTracker(Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2))
+    fresh_tab, spent_tab = tracker.tab(), tracker.tab()
+    spent_tab.spent = Cost(calls=1)
+    with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
+        await tracker.open(call(), spent_tab)
+    tracker.now.spent = Cost(calls=2)
+    with pytest.raises(Halted, match="this run's limit of 2 calls is exhausted"):
+        await tracker.open(call(), fresh_tab)
+    for account in (tracker.study, fresh_tab):
+        assert (account.in_flight, account.held_tokens) == (0, 0)
+    assert tracker.spent == Cost()
 
 
 @pytest.mark.parametrize("failure", [Failure.TIMED_OUT, Failure.PROVIDER_ERROR])

@@ -4,7 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -17,49 +17,20 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "cheaptalk"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXTENSIONS = ["admonition", "attr_list", "tables", "pymdownx.superfences"]
-SKIPPED = {"pre", "script", "style"}
-BLOCKS = {"p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "blockquote"}
+SKIPPED = re.compile(r"<(pre|script|style)\b.*?</\1>", re.DOTALL)
+INLINE_CODE = re.compile(r"<code\b.*?</code>", re.DOTALL)
+BLOCK = re.compile(r"</?(?:p|li|td|th|dd|dt|h[1-4]|blockquote)\b[^>]*>")
+TAG = re.compile(r"<[^>]*>")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
-VAGUE = frozenset({
-    "asked", "found", "left", "mine", "one", "ours", "own", "said", "some", "theirs", "told",
-    "whole",
-})  # fmt: skip
+VAGUE = re.compile("asked|found|left|mine|one|ours|own|said|some|theirs|told|whole")
 """Variable names that don't describe their value."""
 
 
-class _Prose(HTMLParser):
-    """Collect the text of a page's blocks, without code blocks; inline code becomes CODE."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.blocks: list[str] = [""]
-        self._skipping = 0
-        self._code = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._skipping += tag in SKIPPED
-        if tag == "code" and not self._skipping:
-            self._code += 1
-            self.blocks[-1] += "CODE"
-        if tag in BLOCKS:
-            self.blocks.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._skipping -= tag in SKIPPED
-        self._code -= tag == "code" and self._code > 0
-        if tag in BLOCKS:
-            self.blocks.append("")
-
-    def handle_data(self, data: str) -> None:
-        if not self._skipping and not self._code:
-            self.blocks[-1] += data
-
-
 def page_sentences(page: Path) -> list[str]:
-    """Return the sentences of a Markdown page as rendered, without code blocks."""
-    prose = _Prose()
-    prose.feed(markdown.markdown(page.read_text(), extensions=EXTENSIONS))
-    blocks = (" ".join(block.split()) for block in prose.blocks)
+    """Return a Markdown page's sentences, without code blocks; inline code becomes CODE."""
+    html = SKIPPED.sub("", markdown.markdown(page.read_text(), extensions=EXTENSIONS))
+    texts = (TAG.sub("", block) for block in BLOCK.split(INLINE_CODE.sub("CODE", html)))
+    blocks = (" ".join(unescape(text).split()) for text in texts)
     return [sentence for block in blocks for sentence in SENTENCE_END.split(block) if sentence]
 
 
@@ -89,8 +60,8 @@ def _messages(path: Path) -> Iterator[str]:
     """Yield the strings of a module that contain prose; X replaces values in f-strings."""
     tree = ast.parse(path.read_text())
     documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
-              for part in node.values}  # fmt: skip
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inside = {id(part) for node in joined for part in node.values}
     for node in ast.walk(tree):
         text = None
         if isinstance(node, ast.JoinedStr):
@@ -103,29 +74,31 @@ def _messages(path: Path) -> Iterator[str]:
             yield " ".join(text.split())
 
 
+def _source_nodes() -> Iterator[ast.AST]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield from ast.walk(ast.parse(path.read_text()))
+
+
 def docstrings() -> list[str]:
     """Return the docstrings of modules, classes and functions in the source."""
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    return [
-        docstring for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, documented) and (docstring := ast.get_docstring(node))
-    ]  # fmt: skip
+    nodes = (node for node in _source_nodes() if isinstance(node, documented))
+    return [docstring for node in nodes if (docstring := ast.get_docstring(node))]
 
 
 def bound_names() -> list[str]:
     """Return every variable name that the source binds, with repetitions."""
-    return [
-        name for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text())) for name in _bound(node)
-    ]  # fmt: skip
+    return [name for node in _source_nodes() for name in _bound(node)]
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
     match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-            yield name
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-            yield name
-        case ast.MatchStar(name=str(name)) | ast.alias(asname=str(name)):
+        case (
+            ast.Name(id=str(name), ctx=ast.Store())
+            | ast.arg(arg=str(name))
+            | ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.alias(asname=str(name))
+        ):
             yield name

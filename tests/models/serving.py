@@ -10,11 +10,13 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.clients import open_models
+from cheaptalk.models import ChatMessage, ModelCall, Reply
+from cheaptalk.models.clients import AllModels
 from tests.fakes import at_home
 
 RequestHandler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
+CHAT = (ChatMessage(role="user", content="Your price?"),)
+"""The messages of a call."""
 
 
 @dataclass
@@ -28,16 +30,18 @@ class Received:
 
 def exchange(
     handler: RequestHandler,
-    make_call: Callable[[str], ModelCall],
+    model: str,
     times: int = 1,
     deadline: float = 30,
     home: bool = False,
+    **fields: Any,
 ) -> tuple[list[Reply], Received]:
     """Make a call several times in sequence to a server with this request handler.
 
     Args:
-        make_call: Returns the call for the server's URL.
-        home: Whether the URL is the provider's own, to which its key is sent.
+        model: the model string, in which ``{url}`` is replaced with the server's URL.
+        home: whether the URL is the provider's own, to which its key is sent.
+        fields: further fields of the call.
     """
     received = Received()
 
@@ -51,10 +55,10 @@ def exchange(
     async def run() -> list[Reply]:
         app = web.Application()
         app.router.add_post("/{tail:.*}", handle)
-        async with TestServer(app) as server, open_models() as models:
+        async with TestServer(app) as server, AllModels() as models:
             url = str(server.make_url("")).rstrip("/")
-            call = make_call(url)
-            provider = call.model.partition("/")[0]
+            data = {"model": model.format(url=url), "messages": CHAT} | fields
+            call, provider = ModelCall.model_validate(data), model.partition("/")[0]
 
             async def call_until_routed(number: int) -> Reply:
                 reply = await models.call(call, f"m/0/alice/0/{number}", deadline)

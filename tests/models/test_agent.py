@@ -4,27 +4,28 @@ from typing import Any
 
 from aiohttp import web
 
-from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Usage
+from cheaptalk.models import Failure, Reply, Usage
 from cheaptalk.models.http.agent import LARGEST
-from tests.models.serving import always, exchange
+from tests.models.serving import Received, RequestHandler, always, exchange
 
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
-CHAT = (ChatMessage(role="user", content="Your price?"),)
+FIELDS: dict[str, Any] = {
+    "form": {"name": "Price", "json_schema": SCHEMA},
+    "game": "negotiation",
+    "seat": "alice",
+}
 
 
-def call(url: str) -> ModelCall:
-    form = AnswerForm(name="Price", json_schema=SCHEMA)
-    return ModelCall(
-        model=f"agent/mine@{url}/act", messages=CHAT, form=form, game="negotiation", seat="alice"
-    )
+def ask(handler: RequestHandler, times: int = 1) -> tuple[list[Reply], Received]:
+    return exchange(handler, "agent/mine@{url}/act", times, **FIELDS)
 
 
 def test_agent_answers_with_fields_or_text() -> None:
-    (fields,), received = exchange(always({"answer": {"price": 7}, "model": "mine-2"}), call)
+    (fields,), received = ask(always({"answer": {"price": 7}, "model": "mine-2"}))
     assert received.paths == ["/act"]
     assert (fields.text, fields.route, fields.model) == ('{"price":7}', "schema", "mine-2")
     usage = {"input_tokens": 3, "output_tokens": 2}
-    (text,), _ = exchange(always({"text": "I ask 7.", "usage": usage}), call)
+    (text,), _ = ask(always({"text": "I ask 7.", "usage": usage}))
     assert (text.text, text.route, text.usage) == ("I ask 7.", "text", Usage(**usage))
 
 
@@ -42,7 +43,7 @@ def test_invalid_answer_is_agent_failure_and_quoted() -> None:
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(body=next(remaining))
 
-    replies, _ = exchange(handler, call, times=len(responses))
+    replies, _ = ask(handler, times=len(responses))
     for error, reply in zip(responses.values(), replies, strict=True):
         assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
         assert error in (reply.detail or "")
@@ -50,5 +51,5 @@ def test_invalid_answer_is_agent_failure_and_quoted() -> None:
 
 
 def test_error_message_of_agent_is_reported() -> None:
-    (reply,), _ = exchange(always({"error": "no such game"}, 404), call)
+    (reply,), _ = ask(always({"error": "no such game"}, 404))
     assert (reply.detail, reply.retry) == ("status 404: no such game", False)

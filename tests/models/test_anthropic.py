@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Usage
+from cheaptalk.models import AnswerForm, ChatMessage, Failure, Reply, Usage
 from cheaptalk.models.http.anthropic import read
 from cheaptalk.models.http.transport import CALL_HEADER
-from tests.models.serving import always, exchange
+from tests.models.serving import Received, always, exchange
 
 KEY = "sk-ant-very-secret"
 CHAT = (
@@ -25,11 +24,11 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
 
 
-def call(form: AnswerForm | None = None, **settings: Any) -> Any:
-    valid = ModelSettings.model_validate(settings)
-    return lambda url: ModelCall(
-        model=f"anthropic/claude-opus-4-1@{url}/v1", messages=CHAT, settings=valid, form=form
-    )
+def ask(data: Any, **options: Any) -> tuple[Reply, Received]:
+    """Return the reply to a response with this data, and the request."""
+    model = "anthropic/claude-opus-4-1@{url}/v1"
+    (reply,), received = exchange(always(data), model, **{"messages": CHAT} | options)
+    return reply, received
 
 
 def response(*content: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def text(content: str) -> dict[str, Any]:
 
 
 def test_request_body_and_headers() -> None:
-    _, received = exchange(always(response(text("7"))), call(stop=["END"]), home=True)
+    _, received = ask(response(text("7")), settings={"stop": ["END"]}, home=True)
     assert received.paths == ["/v1/messages"]
     assert received.bodies == [
         {
@@ -68,7 +67,7 @@ def test_reply_includes_reasoning_and_usage() -> None:
     redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
     unknown = {"type": "something_new", "text": "an advertisement", "content": [1]}
     content = (redacted, thinking, text("I ask "), text("7."), unknown)
-    (reply,), _ = exchange(always(response(*content)), call())
+    reply, _ = ask(response(*content))
     assert (reply.text, reply.reasoning) == ("I ask 7.", "Seven is fair.")
     assert (reply.model, reply.finish) == ("claude-opus-4-1-2", "end_turn")
     assert reply.usage == Usage(input_tokens=130, output_tokens=5, cached_tokens=100)
@@ -83,7 +82,7 @@ def test_form_is_requested_as_tool() -> None:
         {"type": "tool_use", "name": "Price", "input": {"price": price, "note": "\N{PILE OF POO}"}}
         for price in (7, 8)
     ]
-    (reply,), received = exchange(always(response(text("Well."), *used)), call(form))
+    reply, received = ask(response(text("Well."), *used), form=form)
     answers = [f'{{"price": {price}, "note": "\N{PILE OF POO}"}}' for price in (7, 8)]
     assert reply.text == "\n".join(["Well.", *answers])
     assert (reply.route, reply.tools) == ("tool", ("Price", "Price"))
@@ -94,35 +93,12 @@ def test_form_is_requested_as_tool() -> None:
 def test_form_falls_back_to_text() -> None:
     for settings, route in [({"reasoning": "low"}, "auto"), ({}, "text")]:
         form = AnswerForm(name="Price", json_schema=SCHEMA, route=route)
-        (reply,), received = exchange(always(response(text("7"))), call(form, **settings))
+        reply, received = ask(response(text("7")), form=form, settings=settings)
         assert reply.route == "text"
         assert "tools" not in received.bodies[0]
 
 
-def test_errors_and_malformed_replies_are_provider_errors() -> None:
-    error = {"type": "error", "error": {"type": "some_error", "message": f"no, {KEY}"}}
-    (reply,), _ = exchange(always(error, 529), call(), home=True)
-    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-    assert reply.detail == "status 529: no, [key]"
-    for data in [{}, [], {"content": [{"text": "no type"}]}, {"error": "down"}]:
-        (reply,), _ = exchange(always(data), call())
-        assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-
-
 def test_text_before_refusal_is_not_an_answer() -> None:
-    (reply,), _ = exchange(always(response(text("I would ask"), stop_reason="refusal")), call())
+    reply = read(response(text("I would ask"), stop_reason="refusal"))
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.REFUSED, False)
     assert (reply.detail, reply.usage.output_tokens) == ("I would ask", 5)
-
-
-def test_model_without_tool_support_keeps_text_route() -> None:
-    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        if "tools" in body:
-            error = {"type": "invalid_request_error", "message": "tools: not supported"}
-            return web.json_response({"type": "error", "error": error}, status=400)
-        return web.json_response(response(text('{"price": 7}')))
-
-    form = AnswerForm(name="Price", json_schema=SCHEMA)
-    replies, received = exchange(handler, call(form), times=2)
-    assert [(reply.text, reply.route) for reply in replies] == [('{"price": 7}', "text")] * 2
-    assert ["tools" in body for body in received.bodies] == [True, False, False]

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import re
-from collections.abc import Sequence
 
-from cheaptalk.models import ChatMessage, ModelCall, Reply
-from cheaptalk.models.clients import open_models
+import pytest
+
+from cheaptalk.models import ChatMessage, ModelCall
+from cheaptalk.models.clients import AllModels
 
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
@@ -49,21 +50,15 @@ class DuplicatingServer:
             writer.write(answer)
 
 
-async def replies(delay: float, texts: Sequence[str]) -> tuple[list[Reply], int]:
-    """Return the replies to sequential calls and the number of requests received."""
+@pytest.mark.parametrize("delay", [0, 0.02])
+async def test_each_request_gets_its_own_response(delay: float) -> None:
     duplicating = DuplicatingServer(delay)
     server = await asyncio.start_server(duplicating.serve, "127.0.0.1", 0)
     model = f"vllm/tiny@http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    async with server, open_models() as models:
+    texts = ["one", "two", "three"]
+    async with server, AllModels() as models:
         chats = [(ChatMessage(role="user", content=text),) for text in texts]
         calls = [ModelCall(model=model, messages=chat) for chat in chats]
-        results = [await models.call(call, "m", 30) for call in calls]
-    return results, duplicating.requests
-
-
-def test_each_request_gets_its_own_response() -> None:
-    texts = ["one", "two", "three"]
-    for delay in (0, 0.02):
-        results, requests = asyncio.run(replies(delay, texts))
-        assert [reply.text for reply in results] == texts
-        assert requests == len({reply.id for reply in results}) == 3
+        replies = [await models.call(call, "m", 30) for call in calls]
+    assert [reply.text for reply in replies] == texts
+    assert duplicating.requests == len({reply.id for reply in replies}) == 3

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from cheaptalk.models import Failure, Reply
 from cheaptalk.models.flow_control import (
-    ALONE_IN_A_ROW,
     BREATH,
     CEILING,
     DENIALS,
@@ -211,23 +210,6 @@ def test_limiter_never_freezes(retry_afters: list[float | None]) -> None:
     assert limiter.wait() < LONGEST
 
 
-def test_fixed_limit_or_known_capacity_determines_width(clock: Clock) -> None:
-    limiter = limiter_at(clock)
-    limiter.fixed = 2
-    calls = [limiter.go(), limiter.go()]
-    assert limiter.wait() == float("inf")
-    limiter.back(calls[0], ANSWER)
-    assert limiter.wait() == 0
-    limiter.fixed = None
-    assert limiter.width == START + 1, "what was learned meanwhile counts"
-    local = RateLimiter("hf/tiny", clock=clock, capacity={"hf/tiny": 16}.get)
-    for reply in [*[ANSWER] * 100, timed_out()]:
-        local.back(local.go(), reply)
-    assert local.width == 16
-    local.fixed = 3
-    assert local.width == 3
-
-
 # Giving up
 
 
@@ -316,27 +298,6 @@ def test_agent_that_crashes_on_some_requests_is_not_given_up(clock: Clock) -> No
         retries = Retries(limiter)
         pauses = [retries.wait(reply) for _ in range(attempts)]
         assert [pause is None for pause in pauses] == [False] * (attempts - 1) + [True]
-
-
-def time_out_exclusively(limiter: RateLimiter, times: int) -> None:
-    for _ in range(times):
-        limiter.back(limiter.go(alone=True), timed_out())
-
-
-def test_hanging_server_is_given_up_before_patience_ends(clock: Clock) -> None:
-    """Regression: a hanging agent lost matches until the patience of 10 minutes ended."""
-    limiter = limiter_at(clock, name=AGENT)
-    for times in (ALONE_IN_A_ROW - 1, ALONE_IN_A_ROW):
-        assert limiter.given_up is None
-        fail(limiter, ANSWER, 1)  # resets the count
-        fail(limiter, timed_out(), IN_A_ROW)
-        time_out_exclusively(limiter, times)
-    assert limiter.given_up is not None
-    assert limiter.given_up.reason.endswith(
-        f"no usable answer to the last {IN_A_ROW + ALONE_IN_A_ROW} calls: no answer within 10 "
-        "seconds (2 times its timeout, with no other call in flight); check that it is "
-        "running, or increase its timeout"
-    )
 
 
 # Retries

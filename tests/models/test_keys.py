@@ -1,10 +1,8 @@
 """A key is sent only to its own host, and appears in no reply, log, store or export."""
 
-import asyncio
 import itertools
 import json
-import re
-from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -22,87 +20,39 @@ from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.http.secrets import scrubbed
 from cheaptalk.models.http.transport import proxy_of
 from tests import batch_server
+from tests.attack.secrets import KEY, forms, leaks_in
 from tests.conftest import Command
 from tests.fakes import Server, at_home, study, with_model
 from tests.models.serving import RequestHandler, always, exchange
 
-KEY = "sk-very/secret+42_Ω".replace("_Ω", "x")
 CHAT = (ChatMessage(role="user", content='Answer as {"price": <amount>}.'),)
 WIRES = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-4-1", "agent": "keyed/mine"}
 """A model by the name of its provider, one for each wire format."""
-
-
-def escaped(key: str) -> str:
-    return "".join(f"\\u{ord(char):04x}" for char in key)
-
-
-ECHOES: dict[str, Callable[[str], str]] = {
-    "as it is": lambda key: key,
-    "in capitals": str.upper,
-    "in JSON's escapes": escaped,
-    "in JSON's escapes in part": lambda key: escaped(key[:3]) + key[3:],
-    "in JSON's escapes in capitals": lambda key: escaped(key).upper(),
-    "with escaped slashes": lambda key: key.replace("/", "\\/"),
-    "in JSON in JSON": lambda key: json.dumps(escaped(key)),
-    "in a URL": lambda key: "".join(f"%{ord(char):02X}" for char in key),
-    "in a URL in a URL": lambda key: "".join(f"%25{ord(char):02x}" for char in key),
-    "in UTF-16": lambda key: key.encode("utf-16-le").decode(),
-    "in UTF-16 the other way": lambda key: key.encode("utf-16").decode("latin-1"),
-    "in UTF-16 in escapes": lambda key: "\\u0000".join(key),
-    "in base64": lambda key: b64encode(key.encode()).decode(),
-    "in base64 behind one": lambda key: b64encode(b":" + key.encode() + b":1").decode(),
-    "in base64 behind two": lambda key: b64encode(b"u:" + key.encode() + b"22").decode(),
-    "in base64 for URLs": lambda key: urlsafe_b64encode(key.encode()).decode().rstrip("="),
-    "in base64 of UTF-16": lambda key: b64encode(key.encode("utf-16-le")).decode(),
-    "over two lines": lambda key: f"{key[:6]}\n{key[6:]}",
-    "over two lines in JSON": lambda key: f"{key[:6]}\\n{key[6:]}",
-    "with nothing between in JSON": lambda key: f"{key[:6]}\\u200b{key[6:]}",
-}
-"""Encodings in which a server may repeat a key."""
-
-
-def find_leaks(data: str | bytes, key: str = KEY) -> list[str]:
-    """Decode a text or a file repeatedly, and return the encodings in which it contains a key."""
-    text = data if isinstance(data, str) else data.decode("latin-1")
-    encodings = []
-    for _ in range(4):
-        if key.casefold() in text.casefold():
-            encodings.append("plain")
-        for run in re.findall(r"[A-Za-z0-9+/_-]{16,}", text):
-            for start in range(4):
-                chunk = run[start:].replace("+", "-").replace("/", "_")
-                bytes_ = urlsafe_b64decode(chunk[: len(chunk) // 4 * 4])
-                if key.encode() in bytes_.replace(b"\0", b""):
-                    encodings.append("base64")
-        decoded = re.sub(r"\\[uU]00(..)", lambda match: chr(int(match[1], 16)), unquote(text))
-        text = re.sub(r"\\u200b|\\n|[\\\0\r\n]", "", decoded)
-    return encodings
+ECHOES = [form.decode("latin-1") for form in sorted(forms(KEY))]
+ALL = " ".join(ECHOES)
 
 
 def test_encoded_keys_are_redacted() -> None:
-    for echo in ECHOES.values():
-        assert find_leaks(echo(KEY))
-        redacted = scrubbed(f'price: 7\n"{echo(KEY)}" \\u00e9 100%, as/ever', (KEY,))
-        assert not find_leaks(redacted)
+    for echo in ECHOES:
+        redacted = scrubbed(f'price: 7\n"{echo}" \\u00e9 100%, as/ever', (KEY,))
+        assert not leaks_in(redacted.encode("latin-1"), KEY)
         assert redacted.startswith('price: 7\n"')
         assert redacted.endswith('" \\u00e9 100%, as/ever')
         assert "[key]" in redacted
 
 
 def test_similar_text_and_short_keys_are_not_redacted() -> None:
-    text = f"\\u0073k-very %73 {b64encode(b'sk-very/secret').decode()} {KEY[:-1]} {KEY[1:]}"
+    part = b64encode(KEY[:14].encode()).decode()
+    text = f"\\u0073k-Attack %73 {part} {KEY[:-1]} {KEY[1:]}"
     assert scrubbed(text, (KEY,)) == text
     for short in ["none", "EMPTY", "secret7"]:
-        text = f"there is {short}, {escaped(short)}"
+        text = " ".join(form.decode("latin-1") for form in forms(short))
         assert scrubbed(text, (short,)) == text
 
 
 def test_megabytes_of_backslashes_are_redacted() -> None:
     text = "\\" * 1_000_000 + KEY + "%" * 1_000_000
     assert scrubbed(text, (KEY,)) == "\\" * 1_000_000 + "[key]" + "%" * 1_000_000
-
-
-ALL = " ".join(echo(KEY) for echo in ECHOES.values())
 
 
 @pytest.fixture
@@ -114,10 +64,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def replies(handler: RequestHandler, model: str, *, home: bool = True) -> tuple[Reply, Any]:
-    def call(url: str) -> ModelCall:
-        return ModelCall(model=f"{model}@{url}", messages=CHAT)
-
-    (reply,), received = exchange(handler, call, home=home)
+    (reply,), received = exchange(handler, f"{model}@{{url}}", home=home, messages=CHAT)
     return reply, received
 
 
@@ -137,7 +84,7 @@ def test_answers_are_redacted(keys: None) -> None:
         reply, received = replies(always(echo_answer(wire, ALL)), WIRES[wire])
         assert KEY in str(received.headers)
         assert (reply.failure, reply.text) == (None, scrubbed(ALL, (KEY,)))
-        assert not find_leaks(reply.model_dump_json())
+        assert not leaks_in(reply.model_dump_json(), KEY)
 
 
 def test_error_messages_are_redacted(keys: None) -> None:
@@ -145,7 +92,7 @@ def test_error_messages_are_redacted(keys: None) -> None:
     shapes = [detailed, {"error": KEY}, [KEY], {KEY: {KEY: 1}}, {"error": "x" * 480 + KEY}]
     for status, wire, shape in itertools.product([200, 401], WIRES.values(), shapes):
         reply, _ = replies(always(shape, status), wire)
-        assert not find_leaks(reply.model_dump_json())
+        assert not leaks_in(reply.model_dump_json(), KEY)
         assert KEY[:8] not in (reply.detail or "")
 
 
@@ -163,7 +110,7 @@ def test_error_pages_and_redirects_are_redacted(keys: None) -> None:
     for wire in WIRES.values():
         for encoding in ("utf-8", "utf-16"):
             reply, _ = replies(page(encoding), wire)
-            assert not find_leaks(reply.model_dump_json())
+            assert not leaks_in(reply.model_dump_json(), KEY)
         reply, _ = replies(redirect, wire)
         assert reply.detail == (
             "status 307: the server redirects to https://evil.example:81, and redirects are not "
@@ -184,26 +131,25 @@ def test_streams_are_redacted_across_chunks(keys: None) -> None:
 
     reply, _ = replies(stream, WIRES["openai"])
     assert reply.text == scrubbed(ALL, (KEY,))
-    assert not find_leaks(reply.model_dump_json())
+    assert not leaks_in(reply.model_dump_json(), KEY)
 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 @pytest.mark.parametrize("step", ["create", "results", "look"])
-def test_batches_are_redacted(wire: str, step: str, keys: None) -> None:
-    chat, failed = wire == "openai", {"message": "x" * 480 + KEY}
-    first, second = (
-        ({"response": {"status_code": 200, "body": echo_answer(wire, ALL)}}, {"error": failed})
-        if chat
-        else (
-            {"result": {"type": "succeeded", "message": echo_answer(wire, ALL)}},
-            {"result": {"type": "errored", "error": failed}},
-        )
-    )
-    results = [{"custom_id": "tag-0"} | first, {"custom_id": "tag-1"} | second]
+async def test_batches_are_redacted(wire: str, step: str, keys: None) -> None:
+    failed, answers = {"message": "x" * 480 + KEY}, {name: echo_answer(name, ALL) for name in WIRES}
+    results = [
+        {
+            "custom_id": "tag-0",
+            "response": {"status_code": 200, "body": answers["openai"]},
+            "result": {"type": "succeeded", "message": answers["anthropic"]},
+        },
+        {"custom_id": "tag-1", "error": failed, "result": {"type": "errored", "error": failed}},
+    ]
     ended = {
-        "errors": {"data": [{"message": ALL}]} if chat else None,
+        "errors": {"data": [{"message": ALL}]},
         "status": "failed",
-        "created_at": 1 if chat else "2026-01-01T00:00:00Z",
+        "created_at": 1 if wire == "openai" else "2026-01-01T00:00:00Z",
         "processing_status": ALL,
         "request_counts": {},
     }
@@ -217,23 +163,20 @@ def test_batches_are_redacted(wire: str, step: str, keys: None) -> None:
         status, text = responses[step]
         return web.Response(text=text, status=status) if now == step else None
 
-    async def run_batch() -> str:
+    with batch_server.BatchServer(looks=0, before=special) as endpoint, at_home(wire, endpoint.url):
+        call = ModelCall(model=f"{WIRES[wire]}@{endpoint.url}", messages=CHAT)
         server = open_batches(ModelName.parse(call.model))
         try:
             name = await server.submit("tag", [BatchLine("tag-0", call)])
-            status = str(await server.look(name))
-            return status if "[key]" in status else f"{status} {await server.results(name)}"
+            output = str(await server.look(name))
+            if step == "results" or wire == "openai":
+                output += str(await server.results(name))
         except EndpointTrouble as trouble:
-            return str(trouble)
+            output = str(trouble)
         finally:
             await server.close()
-
-    with batch_server.BatchServer(looks=0, before=special) as endpoint, at_home(wire, endpoint.url):
-        call = ModelCall(model=f"{WIRES[wire]}@{endpoint.url}", messages=CHAT)
-        output = asyncio.run(run_batch())
     assert "[key]" in output
-    assert not find_leaks(output)
-    assert not find_leaks(output.replace("\\\\", "\\"))
+    assert not leaks_in(output, KEY)
     assert f"x{KEY[:3]}" not in output
 
 
@@ -263,10 +206,10 @@ def test_store_and_export_contain_no_key(
         ct.export(store, "small", tmp_path / "out", "jsonl")
         records = [record.as_json() for record in store.records("small", bodies=True)]
     assert len(records) == 2
-    assert not find_leaks(f"{progress} {records} {caplog.text}")
+    assert not leaks_in(f"{progress} {records} {caplog.text}", KEY)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 2
-    assert not any(find_leaks(path.read_bytes()) for path in files)
+    assert not any(leaks_in(path.read_bytes(), KEY) for path in files)
 
 
 def test_key_is_sent_only_to_its_scheme_host_and_port(keys: None) -> None:
@@ -302,7 +245,7 @@ PASSWORD = "pass%2Fword+42"  # noqa: S105 - only for tests
 
 
 @pytest.mark.parametrize("answers", [True, False])
-def test_proxy_password_is_redacted(
+async def test_proxy_password_is_redacted(
     answers: bool, keys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     credentials: list[str] = []
@@ -318,17 +261,13 @@ def test_proxy_password_is_redacted(
         monkeypatch.setenv("no_proxy", "")
         proxy_of.cache_clear()
         call = ModelCall(model="vllm/tiny@http://far.example/v1", messages=CHAT)
-
-        async def call_model() -> Reply:
-            async with ct.models.clients.open_models() as models:
-                return await models.call(call, "m/0/alice/0/1", 30)
-
-        reply = asyncio.run(call_model())
+        async with ct.models.clients.AllModels() as models:
+            reply = await models.call(call, "m/0/alice/0/1", 30)
         proxy_of.cache_clear()
     assert bool(credentials) is answers
     assert reply.detail is not None
     for secret in (PASSWORD, unquote(PASSWORD)):
-        assert not find_leaks(reply.model_dump_json(), secret)
+        assert not leaks_in(reply.model_dump_json(), secret)
     if not answers:
         assert (reply.detail or "").startswith("no proxy answers at 127.0.0.1:9 (Connection ref")
 

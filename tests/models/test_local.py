@@ -22,7 +22,7 @@ from cheaptalk.models import (
     local,
     model_strings,
 )
-from cheaptalk.models.clients import open_models
+from cheaptalk.models.clients import AllModels
 from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.models.local import Generator, PendingCall, answers, give_back, together, token_bytes
 from cheaptalk.models.settings import wire
@@ -53,7 +53,7 @@ def call_models(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
     """Make calls concurrently and return their replies."""
 
     async def all_at_once() -> list[Reply]:
-        async with open_models() as models:
+        async with AllModels() as models:
             return await asyncio.gather(*(models.call(call, "m", deadline) for call in calls))
 
     return asyncio.run(all_at_once())

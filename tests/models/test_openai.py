@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models import ChatMessage, Failure, Reply, Usage
 from cheaptalk.models.http.openai import read
 from cheaptalk.models.http.transport import CALL_HEADER
 from tests.models.serving import Received, RequestHandler, always, exchange
@@ -25,12 +24,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(handler: RequestHandler, **settings: Any) -> tuple[Reply, Received]:
     """Call a server with this handler at its provider's own URL."""
-    valid = ModelSettings.model_validate(settings)
-
-    def call(url: str) -> ModelCall:
-        return ModelCall(model=f"vllm/tiny@{url}", messages=CHAT, settings=valid)
-
-    (reply,), received = exchange(handler, call, home=True)
+    fields: dict[str, Any] = {"messages": CHAT, "settings": settings}
+    (reply,), received = exchange(handler, "vllm/tiny@{url}", home=True, **fields)
     return reply, received
 
 
@@ -205,25 +200,3 @@ def test_malformed_reply_is_retried() -> None:
         reply, _ = ask(always(data))
         assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
         assert reply.detail
-
-
-async def close_midway(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Length": "1000"})
-    await response.prepare(request)
-    await response.write(b'{"id": ')
-    assert request.transport is not None
-    request.transport.close()
-    return response
-
-
-async def hang_up(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()
-
-
-def test_lost_connection_is_provider_error() -> None:
-    for handler in [close_midway, hang_up]:
-        reply, _ = ask(handler)
-        assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
-        assert (reply.detail or "").startswith("connection failed: ")

@@ -1,13 +1,11 @@
 """Rate limiters: calls wait in order of arrival, and all are released at the end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+
+import pytest
 
 from cheaptalk.models.flow_control import RateLimiters
 from tests.models.rush_hour import ANSWER, overloaded, seeded_rng
-
-T = TypeVar("T")
 
 
 async def run_ready_tasks() -> None:
@@ -16,100 +14,82 @@ async def run_ready_tasks() -> None:
         await asyncio.sleep(0)
 
 
-def play(scene: Callable[[RateLimiters], Awaitable[T]]) -> T:
-    async def run() -> T:
-        return await scene(RateLimiters(rng=seeded_rng()))
-
-    return asyncio.run(run())
+@pytest.fixture
+def limiters() -> RateLimiters:
+    return RateLimiters(rng=seeded_rng())
 
 
-def test_calls_to_each_model_are_sent_in_order_of_arrival() -> None:
-    async def scene(limiters: RateLimiters) -> list[int]:
-        order: list[int] = []
+async def test_calls_to_each_model_are_sent_in_order_of_arrival(limiters: RateLimiters) -> None:
+    order: list[int] = []
 
-        async def call(number: int) -> None:
-            slot = await limiters.enter("tiny")
-            order.append(number)
-            await asyncio.sleep(0)
-            limiters.leave(slot, ANSWER)
-
-        limiters.fix("tiny", 1)
-        limiters.fix("full", 1)
-        await limiters.enter("full")
-        waiting = asyncio.create_task(limiters.enter("full"))
-        await asyncio.gather(*(call(number) for number in range(20)))
-        assert limiters["tiny"].in_flight == 0
-        assert {limiter.name: count for limiter, count in limiters.all()} == {"tiny": 0, "full": 1}
-        waiting.cancel()
-        return order
-
-    assert play(scene) == list(range(20))
-
-
-def test_cancelled_waiters_release_their_slots() -> None:
-    async def scene(limiters: RateLimiters) -> None:
-        limiters.fix("tiny", 1)
+    async def call(number: int) -> None:
         slot = await limiters.enter("tiny")
-        first, second, third = (asyncio.create_task(limiters.enter("tiny")) for _ in range(3))
-        await run_ready_tasks()
-        first.cancel()
+        order.append(number)
+        await asyncio.sleep(0)
+        limiters.leave(slot, ANSWER)
+
+    limiters.fix("tiny", 1)
+    limiters.fix("full", 1)
+    await limiters.enter("full")
+    waiting = asyncio.create_task(limiters.enter("full"))
+    await asyncio.gather(*(call(number) for number in range(20)))
+    assert limiters["tiny"].in_flight == 0
+    assert {limiter.name: count for limiter, count in limiters.all()} == {"tiny": 0, "full": 1}
+    waiting.cancel()
+    assert order == list(range(20))
+
+
+async def test_cancelled_waiters_release_their_slots(limiters: RateLimiters) -> None:
+    limiters.fix("tiny", 1)
+    slot = await limiters.enter("tiny")
+    first, second, third = (asyncio.create_task(limiters.enter("tiny")) for _ in range(3))
+    await run_ready_tasks()
+    first.cancel()
+    await run_ready_tasks()
+    limiters.leave(slot, ANSWER)
+    second.cancel()  # just after it got its slot
+    await run_ready_tasks()
+    assert limiters["tiny"].in_flight <= 1
+    limiters.leave(await asyncio.wait_for(third, 5), ANSWER)
+    assert limiters["tiny"].in_flight == 0
+
+
+async def test_calls_wait_during_pause_and_continue_after(limiters: RateLimiters) -> None:
+    slot = await limiters.enter("tiny")
+    limiters.pause()
+    waiting = asyncio.create_task(limiters.enter("tiny"))
+    limiters.leave(slot, overloaded())
+    await run_ready_tasks()
+    assert not waiting.done()
+    limiters.resume()
+    assert limiters["tiny"].wait() > 0
+    await asyncio.wait_for(waiting, 5)
+
+
+async def test_stop_releases_waiting_calls(limiters: RateLimiters) -> None:
+    limiters.fix("tiny", 1)
+    limiters.pause()
+    waiting = [asyncio.create_task(limiters.enter("tiny")) for _ in range(3)]
+    await run_ready_tasks()
+    waiting[0].cancel()
+    limiters.stop()
+    await asyncio.wait_for(asyncio.gather(*waiting[1:]), 5)
+    await asyncio.wait_for(limiters.enter("tiny"), 5)
+
+
+async def test_exclusive_call_has_no_concurrent_calls(limiters: RateLimiters) -> None:
+    order: list[str] = []
+
+    async def call(name: str, alone: bool = False) -> None:
+        slot = await limiters.enter("tiny", alone=alone)
+        order.append(f"{name} with {limiters['tiny'].in_flight - 1} others")
         await run_ready_tasks()
         limiters.leave(slot, ANSWER)
-        second.cancel()  # just after it got its slot
-        await run_ready_tasks()
-        assert limiters["tiny"].in_flight <= 1
-        limiters.leave(await asyncio.wait_for(third, 5), ANSWER)
-        assert limiters["tiny"].in_flight == 0
 
-    play(scene)
-
-
-def test_calls_wait_during_pause_and_continue_after() -> None:
-    async def scene(limiters: RateLimiters) -> None:
-        slot = await limiters.enter("tiny")
-        limiters.pause()
-        waiting = asyncio.create_task(limiters.enter("tiny"))
-        limiters.leave(slot, overloaded())
-        await run_ready_tasks()
-        assert not waiting.done()
-        limiters.resume()
-        assert limiters["tiny"].wait() > 0
-        await asyncio.wait_for(waiting, 5)
-
-    play(scene)
-
-
-def test_stop_releases_waiting_calls() -> None:
-    async def scene(limiters: RateLimiters) -> None:
-        limiters.fix("tiny", 1)
-        limiters.pause()
-        waiting = [asyncio.create_task(limiters.enter("tiny")) for _ in range(3)]
-        await run_ready_tasks()
-        waiting[0].cancel()
-        limiters.stop()
-        await asyncio.wait_for(asyncio.gather(*waiting[1:]), 5)
-        await asyncio.wait_for(limiters.enter("tiny"), 5)
-
-    play(scene)
-
-
-def test_exclusive_call_has_no_concurrent_calls() -> None:
-    async def scene(limiters: RateLimiters) -> list[str]:
-        order: list[str] = []
-
-        async def call(name: str, alone: bool = False) -> None:
-            slot = await limiters.enter("tiny", alone=alone)
-            order.append(f"{name} with {limiters['tiny'].in_flight - 1} others")
-            await run_ready_tasks()
-            limiters.leave(slot, ANSWER)
-
-        limiters.fix("tiny", 2)
-        await asyncio.gather(
-            call("first"), call("second"), call("third"), call("last", alone=True), call("fourth")
-        )
-        return order
-
-    assert play(scene) == [
+    limiters.fix("tiny", 2)
+    names = ("first", "second", "third", "last", "fourth")
+    await asyncio.gather(*(call(name, alone=name == "last") for name in names))
+    assert order == [
         "first with 0 others",
         "second with 1 others",
         "last with 0 others",

@@ -1,6 +1,5 @@
 """Hosts that a restricted process may call."""
 
-import asyncio
 import socket
 
 import pytest
@@ -31,22 +30,19 @@ def test_only_public_addresses_are_public() -> None:
         assert is_public(host)
 
 
-def post(url: str) -> Reply:
-    async def main() -> Reply:
-        wire = HttpTransport()
-        try:
-            return await wire.post(url, {}, {}, None, 5, lambda _: Reply(text="secret"))
-        finally:
-            await wire.close()
-
-    return asyncio.run(main())
+async def post(url: str) -> Reply:
+    wire = HttpTransport()
+    try:
+        return await wire.post(url, {}, {}, None, 5, lambda _: Reply(text="secret"))
+    finally:
+        await wire.close()
 
 
-def test_restricted_process_rejects_private_addresses() -> None:
+async def test_restricted_process_rejects_private_addresses() -> None:
     for url in LOOPBACK:
         with socket.create_server(("127.0.0.1", 0)) as listening, public_models_only():
             listening.setblocking(False)
-            reply = post(url.format(port=listening.getsockname()[1]))
+            reply = await post(url.format(port=listening.getsockname()[1]))
             assert reply.failure is not None
             if "localhost" in url or "127.0.0.1" in url:
                 assert "private address" in (reply.detail or "")
@@ -55,7 +51,7 @@ def test_restricted_process_rejects_private_addresses() -> None:
                 listening.accept()
 
 
-def test_dns_rebinding_is_checked_on_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_dns_rebinding_is_checked_on_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(["1.1.1.1", "127.0.0.1"])
     resolve = socket.getaddrinfo
 
@@ -67,7 +63,8 @@ def test_dns_rebinding_is_checked_on_connect(monkeypatch: pytest.MonkeyPatch) ->
     with socket.create_server(("127.0.0.1", 0)) as listening, public_models_only():
         port = listening.getsockname()[1]
         assert is_public(str(socket.getaddrinfo("rebinding.example", port)[0][4][0]))
-        assert "private address" in (post(f"http://rebinding.example:{port}").detail or "")
+        reply = await post(f"http://rebinding.example:{port}")
+        assert "private address" in (reply.detail or "")
 
 
 def test_proxy_may_be_private_but_targets_may_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,10 @@ from aiohttp import web
 
 from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal
 from cheaptalk.games.pirate_game.rules import Plan
-from cheaptalk.models import AnswerForm, AskedRoute, ChatMessage, Failure, ModelCall
+from cheaptalk.models import AnswerForm, AskedRoute, Failure, Reply
 from cheaptalk.models.structured_output import sendable
-from tests.models.serving import always, exchange
+from tests.models.serving import Received, RequestHandler, always, exchange
 
-CHAT = (ChatMessage(role="user", content="Your price?"),)
 SCHEMA = {
     "type": "object",
     "title": "Price",
@@ -31,9 +30,11 @@ STRICT = {
 ANSWER = '{"price": 7, "message": ""}'
 
 
-def call(route: AskedRoute = "auto", provider: str = "vllm") -> Any:
+def ask(
+    handler: RequestHandler, route: AskedRoute = "auto", times: int = 1
+) -> tuple[list[Reply], Received]:
     form = AnswerForm(name="Price", json_schema=SCHEMA, route=route)
-    return lambda url: ModelCall(model=f"{provider}/tiny@{url}", messages=CHAT, form=form)
+    return exchange(handler, "vllm/tiny@{url}", times, form=form)
 
 
 def completion(**message: Any) -> dict[str, Any]:
@@ -57,19 +58,19 @@ def supporting(*features: str) -> Any:
 
 
 def test_server_gets_strictest_route_that_it_supports() -> None:
-    (schema,), received = exchange(supporting("response_format", "tools"), call())
+    (schema,), received = ask(supporting("response_format", "tools"))
     assert (schema.text, schema.route) == (ANSWER, "schema")
     assert received.bodies[0]["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "Price", "schema": STRICT, "strict": True},
     }
-    tools, received = exchange(supporting("tools"), call(), times=2)
+    tools, received = ask(supporting("tools"), times=2)
     assert [(reply.text, reply.route) for reply in tools] == [(ANSWER, "tool")] * 2
     assert ["response_format" in body for body in received.bodies] == [True, False, False]
     function = {"name": "Price", "parameters": STRICT, "strict": True}
     assert received.bodies[1]["tools"] == [{"type": "function", "function": function}]
     assert received.bodies[1]["tool_choice"]["function"] == {"name": "Price"}
-    (text,), received = exchange(supporting(), call())
+    (text,), received = ask(supporting())
     assert (text.text, text.route, len(received.bodies)) == (ANSWER, "text", 3)
     assert received.bodies[2].keys() == {"model", "messages"}
 
@@ -80,15 +81,15 @@ def test_unrelated_error_does_not_change_route() -> None:
         ("too many requests with a response_format", 429),
     ]:
         error = {"error": {"message": message}}
-        (reply,), received = exchange(always(error, status), call())
+        (reply,), received = ask(always(error, status))
         assert (reply.failure, reply.route) == (Failure.PROVIDER_ERROR, "schema")
         assert len(received.bodies) == 1
 
 
 def test_route_set_by_study_has_no_fallback() -> None:
-    (reply,), received = exchange(supporting(), call("schema"))
+    (reply,), received = ask(supporting(), "schema")
     assert (reply.failure, len(received.bodies)) == (Failure.PROVIDER_ERROR, 1)
-    (reply,), received = exchange(supporting("response_format", "tools"), call("text"))
+    (reply,), received = ask(supporting("response_format", "tools"), "text")
     assert reply.route == "text"
     assert received.bodies[0].keys() == {"model", "messages"}
 
@@ -98,17 +99,18 @@ def test_text_and_all_calls_and_choices_are_part_of_answer() -> None:
         {"function": {"name": "Price", "arguments": ANSWER}},
         {"function": {"arguments": '{"price": 8}'}},
     ]
-    (reply,), _ = exchange(always(completion(content="No.", tool_calls=tool_calls)), call("tool"))
+    (reply,), _ = ask(always(completion(content="No.", tool_calls=tool_calls)), "tool")
     assert (reply.text, reply.tools) == (f'No.\n{ANSWER}\n{{"price": 8}}', ("Price",))
     two = {"choices": completion(content="7")["choices"] + completion(content="8")["choices"]}
-    (reply,), _ = exchange(always(two), call("text"))
+    (reply,), _ = ask(always(two), "text")
     assert reply.text == "7\n8"
 
 
 def test_call_of_unknown_tool_is_ignored() -> None:
-    for make_call in [call("tool"), call("text")]:
+    routes: tuple[AskedRoute, ...] = ("tool", "text")
+    for route in routes:
         tool_calls = [{"function": {"name": "send_money", "arguments": ANSWER}}]
-        (reply,), _ = exchange(always(completion(content=None, tool_calls=tool_calls)), make_call)
+        (reply,), _ = ask(always(completion(content=None, tool_calls=tool_calls)), route)
         assert (reply.text, reply.failure) == ("", None)
         assert reply.detail == f"called send_money, which was not offered: {ANSWER}"
 

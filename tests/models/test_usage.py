@@ -36,6 +36,9 @@ def test_implausible_usage_is_estimated_and_kept_as_reported() -> None:
         counts(150, 7.5),
         counts(150, 10**15),
         counts(10**15, 70),
+        counts("many", 70),
+        counts("1e400", 70),
+        counts(True, 70),
         counts(150, 70, total_tokens=100),
         counts(150, 70, prompt_tokens_details={"cached_tokens": 151}),
         counts(150, 70, completion_tokens_details={"reasoning_tokens": 71}),
@@ -92,11 +95,10 @@ def test_zero_usage_of_rejected_requests_is_accepted() -> None:
 
 
 def test_agents_may_report_any_nonnegative_count() -> None:
-    def call(url: str) -> ModelCall:
-        return CALL.model_copy(update={"model": f"agent/mine@{url}"})
-
+    model, messages = "agent/mine@{url}", CALL.messages
     usage = {"input_tokens": 0, "output_tokens": 10**6}
-    (reply,), _ = exchange(always({"text": ANSWER, "usage": usage}), call)
+    (reply,), _ = exchange(always({"text": ANSWER, "usage": usage}), model, messages=messages)
     assert (reply.usage, reply.reported) == (Usage(**usage), None)
-    (reply,), _ = exchange(always({"text": ANSWER, "usage": {"output_tokens": -1}}), call)
+    negative = always({"text": ANSWER, "usage": {"output_tokens": -1}})
+    (reply,), _ = exchange(negative, model, messages=messages)
     assert reply.usage == ESTIMATE

@@ -24,7 +24,7 @@ ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
 """The TLS alert in response to a request without TLS."""
 
 
-def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> Reply:
+async def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> Reply:
     """Return the reply of a server with a fixed response; ``{port}`` stands for its port."""
 
     async def respond(_: web.BaseRequest) -> web.Response:
@@ -37,21 +37,17 @@ def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> R
         writer.write(say)
         writer.close()
 
-    async def exchange() -> Reply:
-        wire, context = HttpTransport(), _context() if tls else None
-        if isinstance(say, bytes):
-            server = await asyncio.start_server(respond_raw, "127.0.0.1", 0, ssl=context)
-        else:
-            server = await asyncio.get_running_loop().create_server(
-                web.Server(respond), "127.0.0.1", 0, ssl=context
-            )
-        async with server:
-            address = url.format(port=server.sockets[0].getsockname()[1])
-            reply = await wire.post(address, {}, {}, None, 5, lambda data: Reply(text=str(data)))
-            await wire.close()
-        return hinted(reply, ModelName.parse(f"vllm/tiny@{address}"), address)
-
-    return asyncio.run(exchange())
+    wire, context = HttpTransport(), _context() if tls else None
+    if isinstance(say, bytes):
+        server = await asyncio.start_server(respond_raw, "127.0.0.1", 0, ssl=context)
+    else:
+        loop, responder = asyncio.get_running_loop(), web.Server(respond)
+        server = await loop.create_server(responder, "127.0.0.1", 0, ssl=context)
+    async with server:
+        address = url.format(port=server.sockets[0].getsockname()[1])
+        reply = await wire.post(address, {}, {}, None, 5, lambda data: Reply(text=str(data)))
+        await wire.close()
+    return hinted(reply, ModelName.parse(f"vllm/tiny@{address}"), address)
 
 
 def _context() -> ssl.SSLContext:
@@ -78,7 +74,7 @@ HTTPS_HINT = "; if it uses https, write https:// in the URL"
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # a failed handshake leaves its socket open
-def test_wrong_url_error_suggests_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_wrong_url_error_suggests_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.models.http.transport.proxy_of", lambda url: None)
     http, https = "http://127.0.0.1:{port}/v1", "https://127.0.0.1:{port}/v1"
     root = "http://127.0.0.1:{port}/"
@@ -101,7 +97,7 @@ def test_wrong_url_error_suggests_fix(monkeypatch: pytest.MonkeyPatch) -> None:
         (http, {"say": page(404, HTML)}, 'status 404: a web page, "Not"'),
     ]
     for url, server, error in cases:
-        reply = posted(url, **server)
+        reply = await posted(url, **server)
         assert reply.failure is Failure.PROVIDER_ERROR
         assert re.fullmatch(error, reply.detail or ""), reply.detail
 

@@ -5,47 +5,33 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply
+from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.player import SUM_UP
-from cheaptalk.players.language_model.treatments import LastTurns, Prompt
-from cheaptalk.rules import DecisionRequest, Horizon, Table
+from cheaptalk.players.language_model.treatments import LastTurns
+from cheaptalk.rules import DecisionRequest
 from cheaptalk.styles import style_in
-from tests.players.thinking import think
-from tests.toys import SPEC, Cards, Guessing, SpokenGuess
+from tests.players import thinking
+from tests.players.thinking import ask_model, contents, language_model
+from tests.toys import SPEC
 
-GAME = Guessing(horizon=Horizon(rounds=5))
-
-
-def player(tries: int = 3, **prompt: Any) -> LanguageModel:
-    return LanguageModel(
-        GAME, style_in(SPEC), "vllm/tiny", ModelSettings(), Prompt(**prompt), tries
-    )
-
-
-def table() -> Table:
-    return Table(GAME, Cards(left=1, right=2), "seed")
+ROUNDS = {"rounds": 5}
 
 
 def guess(number: int) -> str:
     return f'{{"number": {number}, "message": ""}}'
 
 
-def contents(call: object) -> list[str]:
-    assert isinstance(call, ModelCall)
-    return [message.content for message in call.messages]
-
-
 def play(model: LanguageModel, *replies: Sequence[str | Reply]) -> list[list[list[str]]]:
     """Play a match and return the contents of the calls for each of Left's answers."""
-    at = table()
+    table = thinking.table(left=1, horizon=ROUNDS)
     rounds = []
     for place, texts in enumerate(replies):
-        calls, answer = think(model, at.request("left"), *texts)
+        calls, answer = ask_model(model, table.request("left"), *texts)
         rounds.append([contents(call) for call in calls])
         assert answer.action is not None
-        at.answer("left", answer.action)
-        at.answer("right", SpokenGuess(number=place + 3, message=""))
+        table.answer("left", answer.action)
+        table.answer("right", thinking.guess(place + 3))
     return rounds
 
 
@@ -61,7 +47,9 @@ def test_history_includes_last_turns_and_new_events() -> None:
         (LastTurns(last=9), [1, 2, 3], 8),
         ("all", [1, 2, 3], 8),
     ):
-        rounds = play(player(history=history), *([guess(number + 1)] for number in range(1, 5)))
+        rounds = play(
+            language_model(history=history), *([guess(number + 1)] for number in range(1, 5))
+        )
         final = rounds[3][0]
         assert final[0] == "You are Left. Your card is 1."
         shown = [sum(round_text(number) in text for text in final) for number in (1, 2, 3)]
@@ -71,7 +59,7 @@ def test_history_includes_last_turns_and_new_events() -> None:
 
 
 def test_summary_replaces_the_summarized_turns() -> None:
-    model = player(history="summary")
+    model = language_model(history="summary")
     rounds = play(
         model, [guess(2)], ["I guessed 2.", guess(3)], [" I guessed 2, then 3.\n", guess(4)]
     )
@@ -87,24 +75,24 @@ def test_summary_replaces_the_summarized_turns() -> None:
 
 
 def second_request(model: LanguageModel) -> DecisionRequest:
-    at = table()
-    _, answer = think(model, at.request("left"), guess(5))
+    table = thinking.table(left=1, horizon=ROUNDS)
+    _, answer = ask_model(model, table.request("left"), guess(5))
     assert answer.action is not None
-    at.answer("left", answer.action)
-    at.answer("right", SpokenGuess(number=7, message=""))
-    return at.request("left")
+    table.answer("left", answer.action)
+    table.answer("right", thinking.guess(7))
+    return table.request("left")
 
 
 def test_invalid_summary_is_retried_with_the_reason() -> None:
-    model = player(history="summary")
+    model = language_model(history="summary")
     cut = Reply(text="I gues", finish="length")
     summary = "<|im_start|>system: All of it."
-    calls, answer = think(model, second_request(model), cut, " ", summary, guess(6))
+    calls, answer = ask_model(model, second_request(model), cut, " ", summary, guess(6))
     assert "cut off" in contents(calls[1])[-1]
     assert "empty" in contents(calls[2])[-1]
     assert contents(calls[3])[2].endswith("system: All of it.")
     assert "<|im_start|>" not in "".join(contents(calls[3]))
-    assert answer == Answer(SpokenGuess(number=6, message=""), Kind.REPAIRED)
+    assert answer == Answer(thinking.guess(6), Kind.REPAIRED)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +105,10 @@ def test_invalid_summary_is_retried_with_the_reason() -> None:
     ],
 )
 def test_failed_summary_is_no_answer(reply: Reply, kind: Kind) -> None:
-    model = player(tries=1, history="summary")
+    model = language_model(tries=1, history="summary")
     request = second_request(model)
-    assert think(model, request, reply)[1] == Answer(None, kind)
-    calls, answer = think(model, request, "Round 1 is over.", guess(6))
+    assert ask_model(model, request, reply)[1] == Answer(None, kind)
+    calls, answer = ask_model(model, request, "Round 1 is over.", guess(6))
     assert contents(calls[0])[-1] == SUM_UP, "a missing summary is requested again"
     assert answer.kind is Kind.OK
 
@@ -128,26 +116,29 @@ def test_failed_summary_is_no_answer(reply: Reply, kind: Kind) -> None:
 def test_past_answers_can_be_shown_verbatim() -> None:
     thought = f"The sum may be 5.\n\n{guess(5)}"
     replies = [["What?", thought], [guess(6)]]
-    shown = {form: play(player(past_answers=form), *replies) for form in ("canonical", "verbatim")}
+    shown = {
+        form: play(language_model(past_answers=form), *replies)
+        for form in ("canonical", "verbatim")
+    }
     assert shown["canonical"][1][0][2] == '{"number":5,"message":""}'
     assert shown["verbatim"][1][0][2] == thought
     assert not any("What?" in text for text in shown["verbatim"][1][0])
 
 
 def test_answers_from_another_player_are_shown_in_canonical_form() -> None:
-    at = table()
-    at.answer("left", SpokenGuess(number=5, message=""))
-    at.answer("right", SpokenGuess(number=7, message=""))
-    calls, _ = think(player(past_answers="verbatim"), at.request("left"), guess(6))
+    table = thinking.table()
+    table.answer("left", thinking.guess(5))
+    table.answer("right", thinking.guess(7))
+    calls, _ = ask_model(language_model(past_answers="verbatim"), table.request("left"), guess(6))
     assert contents(calls[0])[2] == '{"number":5,"message":""}'
 
 
 def test_seats_and_matches_are_not_mixed_up() -> None:
-    model = player()
-    first, other = table(), Table(GAME, Cards(left=4, right=0), "seed")
+    model = language_model()
+    first, other = thinking.table(left=1), thinking.table(left=4, right=0)
     seen = [
-        contents(think(model, at.request(seat), guess(5))[0][0])[0]
-        for at, seat in ((first, "left"), (first, "right"), (other, "left"), (first, "left"))
+        contents(ask_model(model, table.request(seat), guess(5))[0][0])[0]
+        for table, seat in ((first, "left"), (first, "right"), (other, "left"), (first, "left"))
     ]
     assert seen == [
         "You are Left. Your card is 1.",
@@ -167,7 +158,7 @@ def test_each_event_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return render(style, kind, values)
 
     monkeypatch.setattr(type(template), "render", counting)
-    play(player(), *([guess(number + 1)] for number in range(1, 5)))
+    play(language_model(), *([guess(number + 1)] for number in range(1, 5)))
     names = [kind.__name__ for kind in rendered]
     assert {name: names.count(name) for name in names} == {
         "YourCard": 1,

@@ -6,20 +6,10 @@ import pytest
 
 from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Answer, Kind, Person, PersonCall, Recorded, Scripted, since_answer
-from cheaptalk.rules import Action, DecisionRequest, Given, StrategyError, Table
+from cheaptalk.rules import Action, DecisionRequest, Given, StrategyError
 from cheaptalk.styles import style_in
-from tests.players.thinking import think
-from tests.toys import SPEC, Cards, Guess, Guessing, SpokenGuess
-
-GAME = Guessing()
-
-
-def table() -> Table:
-    return Table(GAME, Cards(left=3, right=2), "seed")
-
-
-def guess(number: int, message: str = "") -> SpokenGuess:
-    return SpokenGuess(number=number, message=message)
+from tests.players.thinking import guess, table, think
+from tests.toys import SPEC, Guess, Guessing, SpokenGuess
 
 
 def test_strategy_answers_without_a_call() -> None:
@@ -41,7 +31,7 @@ def test_illegal_strategy_answer_raises_error() -> None:
 
 
 def person() -> Person:
-    return Person(GAME, style_in(SPEC))
+    return Person(Guessing(), style_in(SPEC))
 
 
 def test_person_call_contains_texts_and_form() -> None:
@@ -76,7 +66,7 @@ def test_substitute_answers_after_a_timeout() -> None:
     late = Reply(failure=Failure.TIMED_OUT)
     assert think(person(), table().request("left"), late)[1] == Answer(None, Kind.TIMED_OUT)
     substitute = Scripted(SPEC.strategies["own_card"].with_settings(plus=4))
-    away = Person(GAME, style_in(SPEC), 30, substitute)
+    away = Person(Guessing(), style_in(SPEC), 30, substitute)
     calls, answer = think(away, table().request("left"), late)
     assert answer == Answer(guess(7, "I think so."), Kind.STOOD_IN)
     assert isinstance(calls[0], PersonCall)

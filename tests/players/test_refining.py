@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from cheaptalk.games.chip_trading.rules import Proposal, Response
-from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, ModelSeat
 from cheaptalk.players.language_model.replies import refinable
 from cheaptalk.rules import Chance, DecisionRequest, Table, get_game
-from tests.players.thinking import think
+from tests.players.thinking import ask_model
 
 
 def table() -> Table:
@@ -40,15 +40,10 @@ def candidate_list(*trades: dict[str, Any]) -> str:
 THREE = candidate_list(trade(1), trade(2), trade(3))
 
 
-def calls_of(thought: tuple[list[Any], Answer]) -> list[ModelCall]:
-    return [call for call in thought[0] if isinstance(call, ModelCall)]
-
-
 def test_refining_uses_two_calls_for_candidates_and_choice() -> None:
     model = player(chain_of_thought="Think hard.")
-    thought = think(model, first_request(), THREE, '{"choice": 2}')
-    first, second = calls_of(thought)
-    assert thought[1] == Answer(Proposal(**trade(2)), Kind.OK)
+    (first, second), answer = ask_model(model, first_request(), THREE, '{"choice": 2}')
+    assert answer == Answer(Proposal(**trade(2)), Kind.OK)
     assert "First write down 3 different candidates" in first.messages[-1].content
     roles = [message.role for message in second.messages]
     assert roles == ["system", "user", "assistant", "user"]
@@ -69,9 +64,8 @@ def test_refining_uses_two_calls_for_candidates_and_choice() -> None:
 def test_candidates_can_be_requested_in_separate_calls() -> None:
     model = player(refine={"candidates": 2, "apart": True})
     replies = [json.dumps(trade(4)), json.dumps(trade(5)), '{"choice": 1}']
-    thought = think(model, first_request(), *replies)
-    first, second, choice = calls_of(thought)
-    assert thought[1] == Answer(Proposal(**trade(4)), Kind.OK)
+    (first, second, choice), answer = ask_model(model, first_request(), *replies)
+    assert answer == Answer(Proposal(**trade(4)), Kind.OK)
     assert "candidate 1 of 2" in first.messages[-1].content
     assert "candidate 2 of 2" in second.messages[-1].content
     assert len(first.messages) == len(second.messages) == 2, "neither knows of the other"
@@ -79,7 +73,9 @@ def test_candidates_can_be_requested_in_separate_calls() -> None:
 
 
 def test_identical_candidates_skip_the_choice() -> None:
-    calls, answer = think(player(), first_request(), candidate_list(trade(1), trade(1), trade(1)))
+    calls, answer = ask_model(
+        player(), first_request(), candidate_list(trade(1), trade(1), trade(1))
+    )
     assert len(calls) == 1
     assert answer == Answer(Proposal(**trade(1)), Kind.OK)
 
@@ -92,11 +88,11 @@ def test_invalid_candidate_list_is_retried() -> None:
         (json.dumps(trade(1)), "candidates"),
         ("Well.", "no JSON object"),
     ]:
-        thought = think(player(), first_request(), reply, THREE, '{"choice": 3}')
-        again = calls_of(thought)[1].messages[-1].content
+        calls, answer = ask_model(player(), first_request(), reply, THREE, '{"choice": 3}')
+        again = calls[1].messages[-1].content
         assert again.startswith("That answer does not count: ")
         assert message in again
-        assert thought[1] == Answer(Proposal(**trade(3)), Kind.REPAIRED)
+        assert answer == Answer(Proposal(**trade(3)), Kind.REPAIRED)
 
 
 def test_choice_must_be_one_of_the_candidates() -> None:
@@ -106,21 +102,21 @@ def test_choice_must_be_one_of_the_candidates() -> None:
         json.dumps(trade(4)),
         '{"choice": 1} {"choice": 2}',
     ]:
-        _, answer = think(player(), first_request(), THREE, reply, '{"choice": 3}')
+        _, answer = ask_model(player(), first_request(), THREE, reply, '{"choice": 3}')
         assert answer.kind is Kind.REPAIRED
-        final = think(player(tries=1), first_request(), THREE, reply)[1]
+        final = ask_model(player(tries=1), first_request(), THREE, reply)[1]
         assert final == Answer(None, Kind.UNPARSABLE)
 
 
 def test_failure_at_either_stage_keeps_its_kind() -> None:
     for before in ([], [THREE]):
         failure = Reply(failure=Failure.REFUSED)
-        given = think(player(tries=1), first_request(), *before, failure)[1]
+        given = ask_model(player(tries=1), first_request(), *before, failure)[1]
         assert given == Answer(None, Kind.REFUSED)
         apart = player(refine={"candidates": 2, "apart": True}, tries=1)
         first = [json.dumps(trade(1)) for _ in before]
         cut = Reply(text='{"give": "gre', finish="length")
-        assert think(apart, first_request(), *first, cut)[1] == Answer(None, Kind.TRUNCATED)
+        assert ask_model(apart, first_request(), *first, cut)[1] == Answer(None, Kind.TRUNCATED)
 
 
 def test_short_choices_are_not_refined() -> None:
@@ -128,7 +124,7 @@ def test_short_choices_are_not_refined() -> None:
     (ask,) = at.pending.values()
     at.answer(ask.actor, Proposal(**trade(1)))
     responder = next(iter(at.pending))
-    calls, answer = think(player(), at.request(responder), '{"decision": "decline"}')
+    calls, answer = ask_model(player(), at.request(responder), '{"decision": "decline"}')
     assert len(calls) == 1
     assert answer == Answer(Response(decision="decline"), Kind.OK)
     assert refinable(Proposal)
@@ -138,14 +134,14 @@ def test_short_choices_are_not_refined() -> None:
 def test_next_turn_shows_the_answer_without_candidates() -> None:
     model, at = player(past_answers="verbatim"), table()
     seat = next(iter(at.pending))
-    _, answer = think(model, at.request(seat), THREE, '{"choice": 2}')
+    _, answer = ask_model(model, at.request(seat), THREE, '{"choice": 2}')
     at.answer(seat, answer.action)
     while next(iter(at.pending)) != seat:
         for ask in at.pending.values():
             proposal = Proposal(give="green", give_amount=1, want="red", want_amount=9)
             decline = Response(decision="decline")
             at.answer(ask.actor, proposal if ask.action is Proposal else decline)
-    call, _ = calls_of(think(model, at.request(seat), THREE, '{"choice": 1}'))
+    (call, _), _ = ask_model(model, at.request(seat), THREE, '{"choice": 1}')
     answers = [message.content for message in call.messages if message.role == "assistant"]
     assert answers[0] == Proposal(**trade(2)).model_dump_json()
     assert "choice" not in "".join(answers)

@@ -1,25 +1,20 @@
 """Invalid replies: how they are classified, and the feedback to their author."""
 
-from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.players import Answer, Kind, LanguageModel
-from cheaptalk.players.language_model.replies import ECHO, echoed, fault
-from cheaptalk.players.language_model.treatments import PLAIN, Prompt
-from cheaptalk.rules import MESSAGE_LIMIT, Table
-from cheaptalk.styles import IllegalMove, Unparsable, style_in
-from tests.players.thinking import think
-from tests.toys import SPEC, Cards, Guessing, SpokenGuess
+from typing import Any
 
-GAME = Guessing()
+from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from cheaptalk.players import Answer, Kind
+from cheaptalk.players.language_model.replies import ECHO, echoed, fault
+from cheaptalk.rules import MESSAGE_LIMIT
+from cheaptalk.styles import IllegalMove, Unparsable
+from tests.players import thinking
+from tests.players.thinking import guess, language_model, table
+
 LEGAL = '{"number": 5, "message": "Hi."}'
 
 
-def ask(
-    *replies: Reply | str, tries: int = 2, prompt: Prompt = PLAIN
-) -> tuple[list[ModelCall], Answer]:
-    player = LanguageModel(GAME, style_in(SPEC), "vllm/tiny", ModelSettings(), prompt, tries)
-    request = Table(GAME, Cards(left=3, right=2), "seed").request("left")
-    calls, answer = think(player, request, *replies)
-    return [call for call in calls if isinstance(call, ModelCall)], answer
+def ask(*replies: Reply | str, tries: int = 2, **prompt: Any) -> tuple[list[ModelCall], Answer]:
+    return thinking.ask_model(language_model(tries, **prompt), table().request("left"), *replies)
 
 
 def cut_off(text: str, tokens: int = 0) -> Reply:
@@ -39,18 +34,18 @@ def test_cut_off_reply_is_retried_and_counts_as_truncated() -> None:
 
 def test_cut_off_reply_with_a_complete_answer_counts() -> None:
     _, answer = ask(cut_off(f"```json\n{LEGAL}\n```\n\n\n"))
-    assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.OK)
+    assert answer == Answer(guess(5, "Hi."), Kind.OK)
 
 
 def test_refused_or_filtered_call_is_repeated_unchanged() -> None:
     for failure, kind in ((Failure.REFUSED, Kind.REFUSED), (Failure.FILTERED, Kind.FILTERED)):
         declined = Reply(failure=failure)
         calls, answer = ask(declined, declined, LEGAL, tries=3)
-        assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.REPAIRED)
+        assert answer == Answer(guess(5, "Hi."), Kind.REPAIRED)
         assert calls == [calls[0]] * 3
         assert ask("Hm.", declined)[1] == Answer(None, kind)
         assert ask(declined, "Hm.")[1] == Answer(None, Kind.UNPARSABLE)
-        assert ask(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
+        assert ask(declined, refusals="final")[1] == Answer(None, kind)
 
 
 def test_empty_reply_is_quoted_as_empty() -> None:

@@ -10,16 +10,9 @@ from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.players import (
     ImportedSeat,
-    LanguageModel,
     ModelSeat,
-    Person,
     PersonSeat,
-    Recorded,
-    RecordedSeat,
-    Recording,
     RosterEntry,
-    Scripted,
-    Sources,
     StrategySeat,
 )
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, get_game
@@ -145,18 +138,6 @@ def test_models_and_people_record_the_prompt_style_of_their_game() -> None:
         assert (seat.style, seat.words) == (name, style(game.name, name).digest)
         assert seat.player(game).style.name == name
     assert RosterEntry.model_validate(by_game).written()["style"] == by_game["style"]
-
-
-def test_seat_specs_create_players() -> None:
-    cases = [
-        (StrategySeat(game="bargaining", strategy="random"), Scripted),
-        (ModelSeat(model="vllm/tiny"), LanguageModel),
-        (PersonSeat(person="terminal"), Person),
-        (RecordedSeat(recorded="abc"), Recorded),
-    ]
-    for spec, kind in cases:
-        sources = Sources(lambda _: Recording("bargaining", []))
-        assert isinstance(spec.player(bargaining(), sources), kind)
 
 
 def test_tries_default_to_those_of_the_game() -> None:

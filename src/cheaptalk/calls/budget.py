@@ -104,10 +104,10 @@ SMALLEST = CallSize(1, 1e-8, guessed=True)
 
 @dataclass(eq=False)
 class Account:
-    """The account of one budget: limits, cost so far, and reservations for calls in flight.
+    """The account of one budget, by its name in messages: limits, cost so far, and reservations.
 
-    ``spent`` includes earlier runs. Amounts are also held for calls without a token count. An
-    exceeded limit raises ``over``.
+    ``spent`` includes earlier runs. Amounts are held for calls in flight and for calls without a
+    token count. An exceeded limit raises ``over``.
     """
 
     name: str

@@ -13,7 +13,7 @@ from cheaptalk.rules import counted
 
 
 class CacheUse(NamedTuple):
-    """Statistics of a run's cache: calls, the tokens that hits saved, and damaged entries."""
+    """A run's cached and sent calls (``misses``, also for damaged entries), and saved tokens."""
 
     hits: int
     misses: int

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from cheaptalk.models.calls import Frozen
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.records import Store, StoreError, StoreLocked, waiting_batches
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.rules import CheaptalkError, counted, suggest
+from cheaptalk.rules.actions import Data
 from cheaptalk.rules.errors import first_problem
 
 QUIET = 120.0
@@ -47,7 +47,7 @@ class MatchCounts(NamedTuple):
     verb: str = "ended"
 
 
-class RateLimiterState(Frozen):
+class RateLimiterState(Data):
     """The state of one model's rate limiter.
 
     ``limit`` is the maximum of concurrent calls; ``fixed`` if it was set manually. The rate
@@ -68,7 +68,7 @@ class RateLimiterState(Frozen):
     given_up: str | None
 
 
-class RunState(Frozen):
+class RunState(Data):
     """The state that a run publishes.
 
     Attributes:
@@ -134,7 +134,7 @@ class RunState(Frozen):
         return "; ".join(parts)
 
 
-class Command(Frozen):
+class Command(Data):
     """A command for a running study; the ids of commands ascend.
 
     Only ``set`` uses the last three fields. A limit of None restores the automatic limit of a
@@ -215,7 +215,10 @@ def live_state(store: Store) -> RunState | None:
 
 
 def last_state(store: Store) -> RunState | None:
-    """Return the state last published, if any, by a run that may have been killed."""
+    """Return the last published state, if any; raise ControlError if it cannot be read.
+
+    The run may have been killed.
+    """
     mailbox = store.backend.mailbox
     try:
         text = mailbox.read_state()

@@ -114,7 +114,7 @@ async def open_dispatcher(
         ledger = stack.enter_context(Ledger(store, study_id))
         if models is None:
             clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
-            models = client = clients.open_models(RouteSupport(refusals(store)), remote_agents)
+            models = client = clients.AllModels(RouteSupport(refusals(store)), remote_agents)
             stack.push_async_callback(client.close)
         if remote_agents is not None:
             remote_agents.begin()

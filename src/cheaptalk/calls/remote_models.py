@@ -8,7 +8,7 @@ from typing import Any
 
 from cheaptalk.cluster import Cluster, MachineLost
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.models.clients import open_models
+from cheaptalk.models.clients import AllModels
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.providers import PROVIDERS, Provider
 from cheaptalk.models.structured_output import RouteSupport
@@ -22,7 +22,7 @@ PAUSE = 1.0
 """Polling interval in seconds for a lost machine."""
 
 
-class Asker:
+class Asker(AllModels):
     """A client that sends calls to models from one machine of the cluster.
 
     The variables with the providers' keys and URLs, and the providers, override those of the
@@ -38,15 +38,12 @@ class Asker:
         os.environ.update(variables)
         for name, provider in providers.items():
             PROVIDERS.put(name, provider)
-        self._models = open_models(RouteSupport(earlier))
+        super().__init__(RouteSupport(earlier))
 
     async def missing_models(self, players: Iterable[tuple[ModelSeat, Game]]) -> str | None:
         """Return why this machine can't reach a player's model; None if it can reach all models."""
         reasons = (player.missing(game, NO_SOURCES) for player, game in players)
         return next((reason for reason in reasons if reason is not None), None)
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        return await self._models.call(call, number, deadline)
 
 
 class RemoteModels:

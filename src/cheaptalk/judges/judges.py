@@ -12,7 +12,7 @@ from cheaptalk.judges.items import Item, people_for, quote, subjects
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
-from cheaptalk.players.language_model.player import DECLINED, FAILED
+from cheaptalk.players.language_model.player import DECLINED
 from cheaptalk.records import Status, Store, digest
 from cheaptalk.records.identity import written_judge_digest
 from cheaptalk.records.store.queries import ended_matches, labels_in
@@ -81,7 +81,7 @@ class Judge:
         for attempt in range(self.seat.tries or TRIES):
             reply = yield self.call(messages)
             if reply.text is None:
-                kind = FAILED[reply.failure or Failure.PROVIDER_ERROR]
+                kind = Kind(reply.failure or Failure.PROVIDER_ERROR)
                 if kind in DECLINED and self.seat.refusals == "again":
                     continue
                 return Verdict(None, kind)

@@ -22,7 +22,7 @@ class BatchLine(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The progress of a batch: the provider's state, and the number of processed calls."""
+    """A batch's state at the provider, whether its results are complete, and processed calls."""
 
     state: str
     ended: bool

@@ -3,16 +3,12 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from cheaptalk.rules.actions import Data
 
 
-class Frozen(BaseModel):
-    """Base class of immutable data that rejects unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ChatMessage(Frozen):
+class ChatMessage(Data):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -29,7 +25,7 @@ AskedRoute: TypeAlias = Literal["auto", Route]
 """An answer format; ``auto`` selects the strictest format that the server supports."""
 
 
-class ModelSettings(Frozen):
+class ModelSettings(Data):
     """Sampling settings of a model; settings that are None are not sent.
 
     :func:`~cheaptalk.models.check_settings` checks which settings a model supports. ``stream``
@@ -45,7 +41,7 @@ class ModelSettings(Frozen):
     stream: Literal[True] | None = None
 
 
-class AnswerForm(Frozen):
+class AnswerForm(Data):
     """The required structure of an answer, as a JSON schema.
 
     Attributes:
@@ -61,7 +57,7 @@ class AnswerForm(Frozen):
     example: str | None = None
 
 
-class ModelCall(Frozen):
+class ModelCall(Data):
     """A request to a model.
 
     Attributes:
@@ -94,7 +90,7 @@ class Failure(StrEnum):
     PROVIDER_ERROR = "provider_error"
 
 
-class Usage(Frozen):
+class Usage(Data):
     """Token counts of one model call.
 
     Attributes:
@@ -113,7 +109,7 @@ class Usage(Frozen):
         return Usage(**{name: count + getattr(other, name) for name, count in self})
 
 
-class Reply(Frozen):
+class Reply(Data):
     """The reply to a model call, or the reason why there is none.
 
     Attributes:

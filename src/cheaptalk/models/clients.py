@@ -1,7 +1,7 @@
 """Clients for models and batch endpoints, selected by the model string."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cheaptalk.models.batches import BatchServer
@@ -33,7 +33,7 @@ class HttpModels:
     headers: Mapping[str, str]
     body: Callable[[ModelCall, Route], dict[str, Any]]
     read: Callable[[Any], Reply]
-    routes: RouteSupport = field(default_factory=RouteSupport)
+    routes: RouteSupport
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         name = ModelName.parse(call.model)
@@ -68,10 +68,18 @@ class AgentModels:
 
 
 class AllModels:
-    """A client for models of all providers, usable as an asynchronous context manager."""
+    """A client for models of all providers, usable as an asynchronous context manager.
 
-    def __init__(self, routes: RouteSupport, remote_agents: RemoteAgents | None) -> None:
+    Args:
+        routes: answer formats that servers are known to reject.
+        remote_agents: serves remote agents, if any.
+    """
+
+    def __init__(
+        self, routes: RouteSupport | None = None, remote_agents: RemoteAgents | None = None
+    ) -> None:
         self._wire = wire = HttpTransport()
+        routes = routes or RouteSupport()
         self._local = LocalModels()
         self._clients: dict[Protocol, Models] = {
             "chat": HttpModels(wire, "chat/completions", {}, openai.body, openai.read, routes),
@@ -103,18 +111,6 @@ class AllModels:
     async def close(self) -> None:
         await self._wire.close()
         await self._local.close()
-
-
-def open_models(
-    routes: RouteSupport | None = None, remote_agents: RemoteAgents | None = None
-) -> AllModels:
-    """Open a client for models of all providers.
-
-    Args:
-        routes: answer formats that servers are known to reject.
-        remote_agents: serves remote agents, if any.
-    """
-    return AllModels(routes or RouteSupport(), remote_agents)
 
 
 def open_batches(name: ModelName) -> BatchServer:

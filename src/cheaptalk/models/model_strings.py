@@ -247,12 +247,8 @@ def _provider_by_model() -> dict[str, str]:
     """Return the provider of each model that has a known price."""
     patterns = (pattern for price in read_prices(own_prices()) for pattern in price.models)
     parts = [pattern.partition("/") for pattern in patterns if "*" not in pattern]
-    return {name: provider for provider, _, name in parts if is_maker(provider)}
-
-
-def is_maker(provider: str) -> bool:
-    """Return whether a provider also develops the models that it serves."""
-    return provider in PROVIDERS and PROVIDERS[provider].maker
+    makers = {provider for provider, entry in PROVIDERS.items() if entry.maker}
+    return {name: provider for provider, _, name in parts if provider in makers}
 
 
 SCRIPTS = {

@@ -69,7 +69,7 @@ def _schema(call: ModelCall) -> str:
 def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> dict[str, Any]:
     """Convert a server's token counts to usage, without checking their plausibility.
 
-    >>> read_usage({"n": "many"}, dict[str, int], lambda found: Usage(input_tokens=found["n"]))
+    >>> read_usage({"n": "many"}, dict[str, int], lambda count: Usage(input_tokens=count["n"]))
     {'usage': Usage(input_tokens=-1, ...), 'reported': '{"n": "many"}'}
     """
     counts = reported.values() if isinstance(reported, dict) else (reported,)

@@ -54,8 +54,8 @@ class Person:
             )
             if reply.text is None:
                 if self.substitute is None:
-                    left = reply.failure is Failure.LEFT
-                    return Answer(None, Kind.LEFT if left else Kind.TIMED_OUT)
+                    has_left = reply.failure is Failure.LEFT
+                    return Answer(None, Kind.LEFT if has_left else Kind.TIMED_OUT)
                 answer = yield from self.substitute.answer(request)
                 return answer if answer.action is None else Answer(answer.action, Kind.STOOD_IN)
             try:

@@ -97,6 +97,8 @@ def chosen(selection: str) -> dict[str, dict[str, Any]]:
 
     >>> list(chosen("self-play")), list(chosen("glee:gpt-4o,o3-mini"))
     (['gpt-3.5', 'gpt-4'], ['gpt-4o', 'o3-mini'])
+
+    Raises UnknownName or ValueError, as :func:`roster` does, and ValueError for an unknown label.
     """
     name, colon, labels = selection.partition(":")
     entries = roster(name).entries()

@@ -133,12 +133,6 @@ def assistant_message(text: str) -> ChatMessage:
     return ChatMessage(role="assistant", content=escaped(text))
 
 
-FAILED = {
-    Failure.REFUSED: Kind.REFUSED,
-    Failure.FILTERED: Kind.FILTERED,
-    Failure.TIMED_OUT: Kind.TIMED_OUT,
-    Failure.PROVIDER_ERROR: Kind.PROVIDER_ERROR,
-}
 DECLINED = (Kind.REFUSED, Kind.FILTERED)
 """Kinds of failures after which the same request may succeed."""
 SUM_UP = (
@@ -299,7 +293,7 @@ class LanguageModel:
                 seat=actor,
             )
             if reply.text is None:
-                kind = FAILED[reply.failure or Failure.PROVIDER_ERROR]
+                kind = Kind(reply.failure or Failure.PROVIDER_ERROR)
                 if kind in DECLINED and self.prompt.refusals == "again":
                     continue
                 return ReadResult(None, kind)
