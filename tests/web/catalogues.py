@@ -70,7 +70,7 @@ def extract(folder: Path) -> set[Message]:
     return {
         (context, text if isinstance(text, str) else tuple(text))
         for _, _, text, _, context in messages
-    }  # fmt: skip
+    }
 
 
 def _sentences(source: str) -> Iterator[str]:

@@ -86,8 +86,9 @@ def test_arbitrary_addresses_cause_no_server_error(hall: Hall, data: st.DataObje
     code = next(iter(hall.room_manager.rooms), "ABCDEF")
     token = LINKS.token(next(iter(hall.room_manager.visitors), "nobody"))
     wild = st.one_of(
-        st.text(max_size=20), st.sampled_from([*NASTY, code, token, "p", "..", "rooms.css", "%00"]),
-    )  # fmt: skip
+        st.text(max_size=20),
+        st.sampled_from([*NASTY, code, token, "p", "..", "rooms.css", "%00"]),
+    )
     stems = ["/", "/games/", "/open", "/join/", "/p/", f"/p/{token}/", "/static/", "/nowhere/"]
     path = data.draw(st.sampled_from(stems)) + "/".join(data.draw(st.lists(wild, max_size=2)))
     query = data.draw(st.sampled_from(["", "?me=", "?after=", "?after=x&after=²&%ff="]))
@@ -124,7 +125,7 @@ def test_errors_are_explained_and_the_question_stays_open(hall: Hall) -> None:
         (("POST", "/open", b"offer=no"), 404, "does not exist"),
         (("POST", f"{walker.path}/dance"), 404, "does not exist"),
         (("POST", f"{walker.path}/fill"), 409, "already started"),
-    ):  # fmt: skip
+    ):
         response = hall.request(*request)
         assert (response.status, message in response.text) == (status, True), response
         assert "default-src 'none'" in response.headers["content-security-policy"]

@@ -23,9 +23,10 @@ from tests.web.walker import LINKS, Rooms, Walker, visited
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
-    ("rooms", catalogues.page_texts), ("games", catalogues.game_texts),
+    ("rooms", catalogues.page_texts),
+    ("games", catalogues.game_texts),
     ("participants", catalogues.participant_texts),
-]  # fmt: skip
+]
 
 
 def test_catalogue_contains_exactly_the_texts_of_its_pages() -> None:

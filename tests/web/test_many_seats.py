@@ -66,8 +66,9 @@ def test_filters_list_seats_of_small_games_and_roles_of_large_ones(crowd: Viewer
 
 def test_seat_filters_are_kept_by_the_form(crowd: Viewer) -> None:
     page = crowd.page("/studies/crowd/giving?player_giver_1=free&player_giver_2=luck")
-    hidden = {field["name"]: field["value"] for _, field in page.elements
-              if field.get("type") == "hidden"}  # fmt: skip
+    hidden = {
+        field["name"]: field["value"] for _, field in page.elements if field.get("type") == "hidden"
+    }
     assert hidden == {"player_giver_1": "free", "player_giver_2": "luck"}
     assert "10 matches with Giver 1 free, Giver 2 luck found" in " ".join(page.text.split())
 

@@ -111,9 +111,10 @@ def test_visitors_behind_nginx_are_limited_by_their_own_addresses(tmp_path: Path
             urls = [f"http://127.0.0.1:{port}{table.path}/events" for table in tables]
             forged = {"X-Forwarded-For": "203.0.113.9"}
             async with (
-                ann.get(urls[0]) as first, ann.get(urls[1], headers=forged) as second,
+                ann.get(urls[0]) as first,
+                ann.get(urls[1], headers=forged) as second,
                 bob.get(urls[1]) as third,
-            ):  # fmt: skip
+            ):
                 assert [item.status for item in (first, second, third)] == [200, 429, 200]
 
     with one_stream_per_address():

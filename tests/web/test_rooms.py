@@ -249,10 +249,11 @@ async def test_model_failure_is_shown_recorded_and_retried(tmp_path: Path) -> No
         lambda call, _: broken("no room at key-123", retry=False) if down else legal(call)
     )
     written = {
-        "name": "people", "games": [{"game": "bargaining", "fixed": {"horizon": 4}}],
+        "name": "people",
+        "games": [{"game": "bargaining", "fixed": {"horizon": 4}}],
         "players": {"you": {"person": "browser"}, "tiny": {"model": "vllm/tiny"}},
         "pairing": [["you", "tiny"]],
-    }  # fmt: skip
+    }
 
     async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", models) as rooms:
         walker = await rooms.sit("bargaining")

@@ -51,12 +51,13 @@ async def test_packaged_game_works_with_and_without_a_screen(
 def one_table(game: str, bot: str, **fixed: object) -> Study:
     return parse_study(
         {
-            "name": "alone", "games": [{"game": game, "fixed": fixed}],
+            "name": "alone",
+            "games": [{"game": game, "fixed": fixed}],
             "players": {"you": {"person": "browser"}, "bot": {"strategy": bot}},
             "pairing": [["you", "bot"]],
         },
         "here",
-    )  # fmt: skip
+    )
 
 
 async def sit_down(tab: Tab, rooms: Rooms, game: str, language: str = "en") -> None:

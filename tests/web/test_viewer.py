@@ -166,9 +166,10 @@ def test_report_links_find_as_many_matches_as_reported(badly: Viewer, tmp_path: 
     ct.reports.report(badly.store, "badly", out)
     page = Page(out.read_text())
     faulty = {
-        record.id for record in badly.store.records("badly")
+        record.id
+        for record in badly.store.records("badly")
         if any(set(kinds) - {"ok"} for kinds in record.kinds.values())
-    }  # fmt: skip
+    }
 
     def links(cell: Cell) -> list[str]:
         return badly.matches((cell.link or "").removeprefix(f"http://127.0.0.1:{PORT}"))

@@ -79,7 +79,7 @@ async def visited(
             transport = httpx2.ASGITransport(Starlette(routes=[Mount(root, app)]) if root else app)
             async with httpx2.AsyncClient(
                 transport=transport, base_url="http://test", headers={"Accept-Language": language}
-            ) as client:  # fmt: skip
+            ) as client:
                 yield Rooms(room_manager, client, root)
 
 

@@ -87,9 +87,10 @@ class Wire:
 
     def client(self, reader: str) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(self), base_url="http://test",
+            transport=httpx2.ASGITransport(self),
+            base_url="http://test",
             headers={READER.decode(): reader},
-        )  # fmt: skip
+        )
 
     async def listen(self, path: str, reader: str, gone: asyncio.Event) -> None:
         """Read the events of a page until it is closed."""

@@ -92,15 +92,13 @@ BODY_SECONDS = 60.0
 """Timeout for receiving a form."""
 
 
-async def posted_form(
-    request: Request, limit: Limit, client: str, max_bytes: int = MAX_BYTES
-) -> dict[str, str]:
+async def posted_form(request: Request, limit: Limit, client: str) -> dict[str, str]:
     """Return the fields of a posted form by name; the rate limit applies to the client.
 
     An HTTPException is raised if the form comes from another website, too often, is too long,
     cannot be parsed, or has a field with several values.
     """
-    return single(await posted_pairs(request, limit, client, max_bytes))
+    return single(await posted_pairs(request, limit, client))
 
 
 async def posted_pairs(

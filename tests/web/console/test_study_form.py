@@ -64,9 +64,10 @@ def form(texts: Texts, *without: str) -> StudyForm:
     """Return the form of a small study with some of its fields changed or removed."""
     fields = PILOT | texts
     return StudyForm.read(
-        (name, text.replace("\n", "\r\n")) for name, text in fields.items()
+        (name, text.replace("\n", "\r\n"))
+        for name, text in fields.items()
         if not name.startswith(without)
-    )  # fmt: skip
+    )
 
 
 def study_from(texts: Texts, *without: str) -> Study:
@@ -199,8 +200,9 @@ def test_people_pairing_seats_each_person_with_other_players() -> None:
     sizes = {"games.1.game": "guess_the_average", "games.1.values.players": "3"}
     study = study_from(players | sizes | {"pairing": "people", "swap": "true"})
     assert [grid.pairing for grid in study.games] == [
-        [["ann", "fair"], ["bob", "fair"]], [{"ann": 1, "fair": 2}, {"bob": 1, "fair": 2}],
-    ]  # fmt: skip
+        [["ann", "fair"], ["bob", "fair"]],
+        [{"ann": 1, "fair": 2}, {"bob": 1, "fair": 2}],
+    ]
     assert study.swap
     assert study.players["bob"].written()["away"] == {"strategy": "random"}
     alike = study_from(players | {"pairing": "people"})
@@ -242,9 +244,10 @@ def test_crossed_players_are_one_row_with_their_factors() -> None:
     sent = reposted(form_of(CROSSED))
     rows = [(row["label"], row["kind"], row.get("name")) for row in sent.rows["players"]]
     assert rows == [
-        (["firm"], ["strategy"], ["linear"]), (["seller"], ["model"], None),
+        (["firm"], ["strategy"], ["linear"]),
+        (["seller"], ["model"], None),
         (["hawk"], ["strategy"], ["boulware"]),
-    ]  # fmt: skip
+    ]
     checked = check_form(sent)
     assert checked.study == Study.model_validate(CROSSED)
     assert checked.plan is not None

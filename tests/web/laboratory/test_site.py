@@ -186,8 +186,9 @@ async def test_console_shows_transcripts_and_exports_ids_on_request(
     ids = (await lab.post("/studies/people/identities")).text
     code = ann.page.code
     assert ids.splitlines() == [
-        "participant,source,id,completion_code", f"{ann.code},prolific,id-of-ann,{code}"
-    ]  # fmt: skip
+        "participant,source,id,completion_code",
+        f"{ann.code},prolific,id-of-ann,{code}",
+    ]
     assert len(code) == 8
 
 

@@ -205,9 +205,9 @@ async def test_leaving_partner_ends_the_study_without_fault(tmp_path: Path, eras
         code = waiting.code
     assert owed(tmp_path)[code] == {"partner_left/1": 50}
     assert len(rows(tmp_path, "select * from participants")) == 2 - erase
-    states = dict(rows(
-        tmp_path, "select code, state from plays join participants p on p.id = participant_id"
-    ))  # fmt: skip
+    states = dict(
+        rows(tmp_path, "select code, state from plays join participants p on p.id = participant_id")
+    )
     assert states[code] == "partner_left"
     if not erase:
         ((kinds,),) = rows(tmp_path, "select kinds from matches")

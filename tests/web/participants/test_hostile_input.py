@@ -14,9 +14,10 @@ from tests.web.walker import LINKS
 
 ITEMS = [
     {"name": "pick", "ask": "Which?", "choices": ["one", "two"]},
-    {"name": "rate", "ask": "How?", "scale": {}}, {"name": "age", "ask": "Age?", "number": [1, 99]},
+    {"name": "rate", "ask": "How?", "scale": {}},
+    {"name": "age", "ask": "Age?", "number": [1, 99]},
     {"name": "feedback", "ask": "Why?", "optional": True},
-]  # fmt: skip
+]
 RIGHT = [{"name": "sure", "ask": "Sure?", "choices": ["yes", "no"], "correct": ["yes", "no"]}]
 STUDY = people_study(
     [["people", "bot"], ["people", "people"]],

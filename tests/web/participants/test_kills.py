@@ -88,7 +88,7 @@ def stored_tables(folder: Path) -> dict[str, Any]:
             "owed": rows("select participant_id, key, cents from payments"),
             "matches": matches,
             "hurts": list(examine(store).damages),
-        }  # fmt: skip
+        }
 
 
 @pytest.mark.kill
@@ -101,9 +101,10 @@ def test_participants_continue_after_a_kill_and_are_paid_once(
     async def go(folder: Path, paths: dict[str, str]) -> dict[str, str]:
         async with opened(folder, STUDY) as site:
             known = {
-                name: path for name, path in paths.items()
+                name: path
+                for name, path in paths.items()
                 if Comer(site, name, path).code in site.experiment.people
-            }  # fmt: skip
+            }
             links = await finish_both(site, known)
             assert {name: links[name] for name in known} == known
             return links

@@ -145,12 +145,12 @@ class Outputs(Commands):
         return sorted(listed, key=lambda output: -output.made)
 
     def _read(self, note: Path) -> Output:
-        file, policy, problem = note.stem, page_policy(), ""
+        file, problem = note.stem, ""
         try:
             stored = Output.model_validate_json(note.read_bytes())
         except (ValidationError, OSError) as error:
             made, problem = note.stat().st_mtime, problem_of(error, f"the note {note.name}")
-            stored = Output(title=file, made=made, matches=0, policy=policy, seen={})
+            stored = Output(title=file, made=made, matches=0, policy=page_policy(), seen={})
             return stored.model_copy(update={"file": file, "problem": problem})
         names = self.folder.names()
         try:

@@ -1,11 +1,11 @@
 """The SQLite file of a laboratory: its schema version and transactions."""
 
 import sqlite3
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session, sessionmaker
+from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, sessionmaker
 
 from cheaptalk.rules import CheaptalkError
 
@@ -25,7 +25,8 @@ LOCK_TIMEOUT = 10
 class SqliteFile:
     """An SQLite database file, created if it doesn't exist.
 
-    Deleted and overwritten data are removed from the disk by :meth:`clean`.
+    ``reading`` and ``writing`` begin transactions. :meth:`clean` removes deleted and overwritten
+    data from the disk.
 
     Raises:
         CheaptalkError: the file cannot be opened, has a newer version, or is another file.
@@ -40,8 +41,8 @@ class SqliteFile:
         sa.event.listen(self.engine, "connect", _set_up)
         sa.event.listen(self.engine, "begin", _begin)
         writing = self.engine.execution_options(writes=True)
-        self._reads = sessionmaker(self.engine, expire_on_commit=False)
-        self._writes = sessionmaker(writing, expire_on_commit=False)
+        self.reading = sessionmaker(self.engine, expire_on_commit=False).begin
+        self.writing = sessionmaker(writing, expire_on_commit=False).begin
         with ExitStack() as stack:
             stack.callback(self.close)
             try:
@@ -71,12 +72,6 @@ class SqliteFile:
                 )
             Record.metadata.create_all(connection)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
-
-    def reading(self) -> AbstractContextManager[Session]:
-        return self._reads.begin()
-
-    def writing(self) -> AbstractContextManager[Session]:
-        return self._writes.begin()
 
     def clean(self) -> None:
         """Truncate SQLite's write-ahead log, so that no deleted data remains on the disk."""
