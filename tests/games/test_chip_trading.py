@@ -18,10 +18,10 @@ ORDER = ("player_1", "player_2", "player_3")
 RATIONAL = ("bayesian", "greedy", "one_for_one", "zero_intelligence")
 
 
-def hands(*values: tuple[int, ...]) -> rules.Hands:
+def hands(*values: tuple[int, ...], order: tuple[str, ...] = ORDER) -> rules.Hands:
     """Return an instance with these private values, one row per player."""
     rows = (dict(zip(COLOURS[1:], row, strict=False)) for row in values)
-    return rules.Hands(order=ORDER, values=dict(zip(ORDER, rows, strict=True)))
+    return rules.Hands(order=order, values=dict(zip(ORDER, rows, strict=True)))
 
 
 def new_table(*values: tuple[int, ...], **parameters: Any) -> Table:
@@ -72,14 +72,7 @@ def surplus_ratios(outcomes: list[rules.Trading]) -> list[float]:
 
 GAME = rules.ChipTrading()
 DEALT = ("player_2", "player_1", "player_3")
-HANDS = rules.Hands(
-    order=DEALT,
-    values={
-        "player_1": {"red": 20, "blue": 90},
-        "player_2": {"red": 70, "blue": 50},
-        "player_3": {"red": 40, "blue": 30},
-    },
-)
+HANDS = hands((20, 90), (70, 50), (40, 30), order=DEALT)
 
 
 def dealt_table(**parameters: Any) -> Table:

@@ -10,8 +10,10 @@ from pydantic import ValidationError
 
 from cheaptalk.games.deal_or_no_deal import SPEC, rules
 from cheaptalk.games.deal_or_no_deal.contexts import (
+    KINDS,
     BadContexts,
     Context,
+    Triple,
     all_contexts,
     bundles,
     read_contexts,
@@ -19,7 +21,7 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     worth,
 )
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, optimal_claims, points
-from cheaptalk.rules import Action, Chance, Result, Table
+from cheaptalk.rules import Action, Ask, Chance, Result, Table
 
 PUBLISHED = (
     Path(__file__).parents[2].parent / "shared" / "data" / "deal_or_no_deal" / "selfplay.txt"
@@ -31,34 +33,32 @@ published = pytest.mark.skipif(
 CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
 OPENING = rules.Opening(context=CONTEXT, first="player_1")
 PARTNERS = {"player_1": "player_2", "player_2": "player_1"}
-HELLO = rules.MessageOrProposal(message="Hello.")
+HELLO = "Hello."
 
 
-def propose(books: int, hats: int, balls: int) -> rules.MessageOrProposal:
-    return rules.MessageOrProposal.propose((books, hats, balls))
-
-
-def proposal(books: int, hats: int, balls: int) -> rules.Proposal:
-    return rules.Proposal(books=books, hats=hats, balls=balls)
+def action_of(ask: Ask, move: str | Triple) -> Action:
+    """Return a message, or the claim to a triple of items, as an answer to a request."""
+    claim = dict(zip(KINDS, move, strict=True)) if isinstance(move, tuple) else {"message": move}
+    return ask.action.model_validate(claim)
 
 
 def table_after(
-    *actions: Action | None, instance: rules.Opening = OPENING, **parameters: Any
+    *moves: str | Triple | None, instance: rules.Opening = OPENING, **parameters: Any
 ) -> Table:
-    """Return the table after these actions; None is a final failure to answer."""
+    """Return the table after these messages and claims; None is a final failure to answer."""
     table = Table(rules.DealOrNoDeal.model_validate(parameters), instance, "seed")
-    for action in actions:
-        (seat,) = table.pending
-        if action is None:
-            table.forfeit(seat)
+    for move in moves:
+        (ask,) = table.pending.values()
+        if move is None:
+            table.forfeit(ask.actor)
         else:
-            table.answer(seat, action)
+            table.answer(ask.actor, action_of(ask, move))
     return table
 
 
-def rejection_reason(table: Table, action: Action) -> str:
+def rejection_reason(table: Table, claim: Triple) -> str:
     (ask,) = table.pending.values()
-    return ask.refuse(action) or ""
+    return ask.refuse(action_of(ask, claim)) or ""
 
 
 def test_contexts_match_enumeration_by_rule_of_paper() -> None:
@@ -196,7 +196,7 @@ def test_objectives_are_names_or_weights() -> None:
 def test_agreement_pays_x_plus_lambda_y() -> None:
     cases = [("self", (10, 1)), ("coop", (11, 11)), ("comp", (9, -9)), (0.5, (10.5, 6))]
     for objective, gains in cases:
-        table = table_after(HELLO, HELLO, propose(0, 1, 3), proposal(1, 0, 0), objective=objective)
+        table = table_after(HELLO, HELLO, (0, 1, 3), (1, 0, 0), objective=objective)
         assert table.outcome == rules.Division(
             ending="agreement", turns=4, claims=((0, 1, 3), (1, 0, 0)), points=(10, 1)
         )
@@ -206,8 +206,8 @@ def test_agreement_pays_x_plus_lambda_y() -> None:
 def test_claims_are_recorded_by_player_not_by_turn() -> None:
     second = OPENING.model_copy(update={"first": "player_2"})
     for moves in (
-        (HELLO, propose(0, 1, 3), proposal(1, 0, 0)),
-        (HELLO, HELLO, propose(1, 0, 0), proposal(0, 1, 3)),
+        (HELLO, (0, 1, 3), (1, 0, 0)),
+        (HELLO, HELLO, (1, 0, 0), (0, 1, 3)),
     ):
         claims = table_after(*moves, instance=second).result().outcome.claims
         assert claims == ((0, 1, 3), (1, 0, 0))
@@ -216,40 +216,38 @@ def test_claims_are_recorded_by_player_not_by_turn() -> None:
 def test_incompatible_claims_pay_nothing() -> None:
     for answer in ((1, 0, 1), (0, 0, 0), (1, 1, 0)):
         for objective in ("self", "coop", "comp"):
-            table = table_after(
-                HELLO, HELLO, propose(0, 1, 3), proposal(*answer), objective=objective
-            )
+            table = table_after(HELLO, HELLO, (0, 1, 3), answer, objective=objective)
             assert table.result().outcome.ending == "mismatch"
             assert table.game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0}
 
 
 def test_early_and_excessive_claims_are_rejected() -> None:
-    assert rejection_reason(table_after(), propose(0, 1, 3)).startswith("nothing has been said yet")
+    assert rejection_reason(table_after(), (0, 1, 3)).startswith("nothing has been said yet")
     cases = [
         ((2, 0, 0), "2 books cannot be claimed: there is only 1"),
         ((0, 9, 0), "9 hats cannot be claimed: there is only 1"),
         ((1, 1, 4), "4 balls cannot be claimed: there are only 3"),
     ]
     for claim, reason in cases:
-        assert reason in rejection_reason(table_after(HELLO), propose(*claim))
-        assert reason in rejection_reason(table_after(HELLO, propose(0, 0, 0)), proposal(*claim))
+        assert reason in rejection_reason(table_after(HELLO), claim)
+        assert reason in rejection_reason(table_after(HELLO, (0, 0, 0)), claim)
 
 
 def test_turn_limit_ends_game_without_payoff() -> None:
-    for moves in ([HELLO] * 5, [HELLO] * 4 + [propose(0, 1, 3)]):
+    for moves in ([HELLO] * 5, [HELLO] * 4 + [(0, 1, 3)]):
         table = table_after(*moves, turns=5)
         ended = table.result().outcome
         assert (ended.ending, ended.turns, ended.points) == ("out of turns", 5, None)
         assert set(table.game.payoffs(ended).values()) == {0}
-    table = table_after(HELLO, HELLO, HELLO, propose(1, 0, 0), proposal(0, 1, 3), turns=5)
+    table = table_after(HELLO, HELLO, HELLO, (1, 0, 0), (0, 1, 3), turns=5)
     assert table.result().outcome.ending == "agreement"
 
 
 def test_final_failure_aborts_match_without_payoff() -> None:
     assert rules.DealOrNoDeal.tries == 5  # appendix A
     for objective in ("self", "comp"):
-        cases = [([], "player_1"), ([HELLO], "player_2"), ([HELLO, propose(0, 0, 0)], "player_1")]
-        for moves, by in cases:
+        cases: list[list[Any]] = [[], [HELLO], [HELLO, (0, 0, 0)]]
+        for moves, by in zip(cases, ("player_1", "player_2", "player_1"), strict=True):
             table = table_after(*moves, None, objective=objective)
             ended = table.result().outcome
             assert (ended.ending, ended.aborted_by, ended.turns) == ("aborted", by, len(moves))

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from cheaptalk.games.deal_or_no_deal import SPEC, rules
-from cheaptalk.games.deal_or_no_deal.contexts import Context, bundles, worth
+from cheaptalk.games.deal_or_no_deal.contexts import bundles, worth
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.rules import Chance, Decide, DecisionRequest, Table, play
+from tests.games.test_deal_or_no_deal import CONTEXT, table_after
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]
-CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
-OPENING = rules.Opening(context=CONTEXT, first="player_1")
 
 
 def strategy(name: str, **settings: Any) -> Decide:
@@ -37,12 +36,9 @@ def metric(table: Table, name: str) -> float | None:
     return SPEC.metrics[name].of(table.result())
 
 
-def request_after(*messages: str, **parameters: Any) -> DecisionRequest:
+def request_after(*messages: str) -> DecisionRequest:
     """Return the decision request after these messages."""
-    table = Table(rules.DealOrNoDeal.model_validate(parameters), OPENING, "seed")
-    for message in messages:
-        (seat,) = table.pending
-        table.answer(seat, rules.MessageOrProposal(message=message))
+    table = table_after(*messages)
     (seat,) = table.pending
     return table.request(seat)
 
@@ -118,10 +114,7 @@ def test_good_offer_is_accepted_and_then_proposed() -> None:
 
 def test_last_offer_is_claimed_when_partner_proposes() -> None:
     for name in OFFERING:
-        table = Table(rules.DealOrNoDeal(), OPENING, "seed")
-        table.answer("player_1", rules.MessageOrProposal(message="You take 1 hat and 2 balls."))
-        table.answer("player_2", rules.MessageOrProposal(message="Well."))
-        table.answer("player_1", rules.MessageOrProposal.propose((1, 0, 1)))
+        table = table_after("You take 1 hat and 2 balls.", "Well.", (1, 0, 1))
         claim = strategy(name)(table.request("player_2"))
         assert claim == rules.Proposal(books=0, hats=1, balls=2)
 
@@ -181,11 +174,8 @@ def test_inverting_players_agree_only_with_each_other() -> None:
 
 
 def test_metrics_match_hand_calculation() -> None:
-    table = Table(rules.DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", rules.MessageOrProposal(message="I take the hat, you take the rest."))
-    table.answer("player_2", rules.MessageOrProposal(message="Deal. A ball is worth 4 to me."))
-    table.answer("player_1", rules.MessageOrProposal.propose((0, 1, 0)))
-    table.answer("player_2", rules.Proposal(books=1, hats=0, balls=3))
+    offer, answer = "I take the hat, you take the rest.", "Deal. A ball is worth 4 to me."
+    table = table_after(offer, answer, (0, 1, 0), (1, 0, 3))
     values = {name: metric(table, name) for name in SPEC.metrics}
     assert values == pytest.approx(
         {
@@ -209,13 +199,9 @@ def test_metrics_match_hand_calculation() -> None:
 
 
 def test_claiming_partner_share_is_inverted_proposal() -> None:
-    table = Table(rules.DealOrNoDeal(), OPENING, "seed")
-    table.answer("player_1", rules.MessageOrProposal(message="I take the hat, you take the rest."))
-    table.answer("player_2", rules.MessageOrProposal.propose((0, 1, 0)))
-    table.answer("player_1", rules.Proposal(books=1, hats=1, balls=0))
+    table = table_after("I take the hat, you take the rest.", (0, 1, 0), (1, 1, 0))
     assert metric(table, "inverted_proposals") == 0.5
-    aborted = Table(rules.DealOrNoDeal(objective=-1.0), OPENING, "seed")
-    aborted.forfeit("player_1")
+    aborted = table_after(None, objective=-1.0)
     values = {name: metric(aborted, name) for name in SPEC.metrics}
     assert values["aborted"] == 1
     assert values["inconsistency"] is values["bigram_entropy"] is None
@@ -224,10 +210,7 @@ def test_claiming_partner_share_is_inverted_proposal() -> None:
 
 def test_published_optimality_considers_only_player_2() -> None:
     for objective, published in (("self", 0), ("coop", 1)):
-        table = Table(rules.DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
-        table.answer("player_1", rules.MessageOrProposal(message="Hello."))
-        table.answer("player_2", rules.MessageOrProposal.propose((1, 0, 0)))
-        table.answer("player_1", rules.Proposal(books=0, hats=1, balls=3))
+        table = table_after("Hello.", (1, 0, 0), (0, 1, 3), objective=objective)
         optimality = SPEC.metrics["pareto_optimality"]
         assert optimality.of(table.result()) == 1
         assert optimality.variant(as_published=True)(table.result()) == published
