@@ -79,6 +79,12 @@ class BatchServer(Batches, Served):
         """The number of calls of each batch, in order."""
         return [len(batch["lines"]) for batch in self.batches.values()]
 
+    def results_of(self, request: web.Request) -> bytes:
+        """Return the result file that a request downloads."""
+        name = request.match_info["name"]
+        results: bytes = self.files.get(name) or self.batches[name]["results"]
+        return results
+
     @web.middleware
     async def _watched(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Call the test's hook before each step, and before the response to a new batch."""

@@ -71,19 +71,18 @@ def test_unbatched_run_resumes_batched_run_with_another_answer_form(store: Store
         assert server.sizes[before:] == [4], "a required answer form has no fallback"
 
 
-class TruncatedResults:
-    """Serve truncated results a given number of times."""
+class TruncatingServer(BatchServer):
+    """A server that truncates results a given number of times."""
 
     def __init__(self, times: int) -> None:
+        super().__init__(before=self.truncate)
         self.times = times
-        self.server: BatchServer
 
-    async def before(self, step: str, request: web.Request) -> web.StreamResponse | None:
+    async def truncate(self, step: str, request: web.Request) -> web.StreamResponse | None:
         if step != "results" or self.times == 0:
             return None
         self.times -= 1
-        name = request.match_info["name"]
-        body = self.server.files.get(name) or self.server.batches[name]["results"]
+        body = self.results_of(request)
         return web.Response(body=body[: len(body) // 2])
 
 
@@ -103,9 +102,7 @@ def ten_matches(server: BatchServer, model: str, **changes: Any) -> ct.Study:
 def test_lost_replies_are_read_again_then_listed_and_resent(
     store: Store, model: str, batching: ct.studies.Batching, times: int
 ) -> None:
-    truncated = TruncatedResults(times)
-    with BatchServer(before=truncated.before) as server:
-        truncated.server = server
+    with TruncatingServer(times) as server:
         while (progress := ct.run(ten_matches(server, model), store, batching=batching)).left:
             assert len(server.sizes) < 30
     assert progress.planned == 10

@@ -47,38 +47,31 @@ def play(file: Path, store: Path) -> None:
     main()
 
 
-class Trap:
-    """Block a run at the given occurrence of a step until the run is killed.
+class Trap(BatchServer):
+    """A server that blocks a run at the given occurrence of a step until the run is killed.
 
     For the step ``reading``, half of the results are served first.
     """
 
     def __init__(self) -> None:
-        self.server: BatchServer
-        self.step = ""
-        self.times = 0
-        self.reached = Event()
+        super().__init__(before=self.block)
+        self.step, self.times, self.reached = "", 0, Event()
 
     def set(self, step: str, times: int) -> None:
         self.step, self.times = step, times
         self.reached.clear()
 
-    async def before(self, step: str, request: web.Request) -> web.StreamResponse | None:
+    async def block(self, step: str, request: web.Request) -> web.StreamResponse | None:
         if step == {"reading": "results"}.get(self.step, self.step):
             self.times -= 1
             if self.times == 0:
                 if self.step == "reading":
-                    await self.send_half(request)
+                    body, response = self.results_of(request), web.StreamResponse()
+                    await response.prepare(request)
+                    await response.write(body[: len(body) // 2])
                 self.reached.set()
                 await asyncio.sleep(3600)
         return None
-
-    async def send_half(self, request: web.Request) -> None:
-        name = request.match_info["name"]
-        body = self.server.files.get(name) or self.server.batches[name]["results"]
-        response = web.StreamResponse()
-        await response.prepare(request)
-        await response.write(body[: len(body) // 2])
 
 
 def kill_at(trap: Trap, step: str, times: int, file: Path, store: Path) -> None:
@@ -102,16 +95,14 @@ def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
 
 @pytest.mark.parametrize("model", list(STEPS))
 def test_kills_at_every_step_lose_nothing_and_buy_nothing_twice(model: str, tmp_path: Path) -> None:
-    trap = Trap()
     store = tmp_path / "killed.sqlite"
-    with BatchServer(before=trap.before) as server:
-        trap.server = server
+    with Trap() as server:
         file = write_study(server.url, model, tmp_path)
         for step in STEPS[model]:
-            kill_at(trap, step, 1, file, store)
-        kill_at(trap, "created", 2, file, store)
-        kill_at(trap, "look", 2, file, store)
-        trap.set("", 0)
+            kill_at(server, step, 1, file, store)
+        kill_at(server, "created", 2, file, store)
+        kill_at(server, "look", 2, file, store)
+        server.set("", 0)
         records = finish(file, store)
         submitted, billed = sum(server.sizes), Counter(server.billed)
         undisturbed = finish(file, tmp_path / "quiet.sqlite")

@@ -147,9 +147,6 @@ class Family:
     always: Mapping[str, Any] = Field(default_factory=dict)
 
 
-Families: TypeAlias = tuple[Family, ...]
-
-
 def _is_url(url: str) -> str:
     if problem := url_problem(url):
         raise ValueError(problem)
@@ -197,7 +194,9 @@ class Provider:
     protocol: Protocol = "chat"
     batch: BatchProtocol | None = None
     header: str | None = None
-    models: Annotated[Families, Field(min_length=1), AfterValidator(_has_rest)] = (Family(),)
+    models: Annotated[tuple[Family, ...], Field(min_length=1), AfterValidator(_has_rest)] = (
+        Family(),
+    )
     maker: bool = False
     aliases: tuple[str, ...] = ()
     advice: str = ""
