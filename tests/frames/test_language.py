@@ -71,9 +71,6 @@ def test_one_instance_has_no_interval_and_empty_texts_no_entropy() -> None:
     (row,) = corpus_metrics(mute).rows(named=True)
     assert (row["metric"], row["value"], row["n"], row["clusters"]) == ("vocabulary", 0, 0, 2)
     assert corpus_metrics(messages().head(0), ["who"]).is_empty()
-
-
-def test_metric_defined_on_one_instance_has_no_interval() -> None:
     rows = [("c", "0", "a", "no instance"), ("c", "1", "a", "yes")]
     metrics = corpus_metrics(pl.DataFrame(rows, SCHEMA, orient="row"), ngrams=[2])
     pairs = metrics.row(by_predicate=pl.col("metric") == "entropy_2", named=True)

@@ -51,6 +51,11 @@ def test_restored_archive_equals_store_and_resumes(filled: Store, tmp_path: Path
             for target in (back, reference):
                 assert ct.run(study(**with_model()), target, models=Canned()).left == 0
             assert essences(reference).items() <= essences(back).items()
+    players = pl.read_parquet(tmp_path / "kept" / "players-*.parquet")
+    assert "vllm/tiny" in {json.loads(spec).get("model") for spec in players["spec"]}
+    assert pl.read_parquet(tmp_path / "kept" / "studies-*.parquet")["name"].to_list() == [
+        "small", "other",
+    ]  # fmt: skip
 
 
 def test_single_study_is_archived(filled: Store, tmp_path: Path) -> None:
@@ -66,15 +71,6 @@ def test_single_study_is_archived(filled: Store, tmp_path: Path) -> None:
         }
         assert ct.records.examine(back).damages == []
         assert ct.run(study(**with_model()), back, models=Canned()).left == 0
-
-
-def test_archive_files_are_readable_with_polars(filled: Store, tmp_path: Path) -> None:
-    archive(filled, str(tmp_path / "kept"))
-    players = pl.read_parquet(tmp_path / "kept" / "players-*.parquet")
-    assert "vllm/tiny" in {json.loads(spec).get("model") for spec in players["spec"]}
-    assert pl.read_parquet(tmp_path / "kept" / "studies-*.parquet")["name"].to_list() == [
-        "small", "other",
-    ]  # fmt: skip
 
 
 def test_large_tables_are_split_into_files(

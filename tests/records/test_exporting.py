@@ -488,12 +488,10 @@ def test_export_command_prints_counts(cheaptalk: Command, store: Store, tmp_path
     plain = cheaptalk(*command, "plain")
     assert "mixed: 12 matches, " in plain.out
     assert plain.out.endswith("0 calls written to plain\n")
-    again = cheaptalk(*command, ".", "--json")
-    assert again.status == 2
-    assert "exists; name a new folder" in again.err
-
-
-def test_folder_with_file_extension_is_rejected(cheaptalk: Command) -> None:
-    done = cheaptalk("store", "export", "any", "--out", "tables.csv")
-    assert done.status == 2
-    assert "choose a folder or a .zip file instead of tables.csv" in done.said
+    for target, error in (
+        (".", "exists; name a new folder"),
+        ("tables.csv", "choose a folder or a .zip file instead of tables.csv"),
+    ):
+        rejected = cheaptalk(*command, target, "--json")
+        assert rejected.status == 2
+        assert error in rejected.err

@@ -88,8 +88,8 @@ def test_unsupported_characters_round_trip(url: str) -> None:
 
 
 def test_texts_sort_by_code_point(url: str) -> None:
+    names = ["b", "B", "ä", "a", "_"]
     with Store.open(url, create=True) as store:
-        names = ["b", "B", "ä", "a", "_"]
         for name in names:
             store.register_study(name, {})
         query = sa.text("select name from studies order by name")

@@ -242,7 +242,7 @@ def test_equal_games_are_one_object() -> None:
     assert game_of("bargaining", '{"money": 7}').model_dump()["money"] == 7
 
 
-def test_digests_depend_on_contents_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digests_depend_only_on_contents(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [("a", "b"), ("b", "a"), ("ab",), ("a", "b", ""), ("a", 1)]
     assert len({digest(*part) for part in parts}) == len(parts)
     assert digest_key({"b": {"y": 1, "x": 2}, "a": 3}) == '{"a":3,"b":{"x":2,"y":1}}'

@@ -100,13 +100,13 @@ def test_identical_lines_are_gathered() -> None:
 
     scenes = gathered(
         [
-            line("a", "Hello."), line("a", "Hello."), line("b", "Hello."), line("b", "B alone."),
+            line("a", "Hello."), line("a", "Hello."), line("b", "Hello."), line("b", "Only B."),
             line("a", "How many?", 0), line("b", "How many?", 0), line("a", "How many?", 1),
             line("a", "Hello."),
         ]
     )  # fmt: skip
     assert [(scene.head(2), scene.text) for scene in scenes] == [
-        ("All 2 observe", "Hello."), ("A observes", "Hello."), ("B observes", "B alone."),
+        ("All 2 observe", "Hello."), ("A observes", "Hello."), ("B observes", "Only B."),
         ("All 2: request 0", "How many?"), ("A: request 1", "How many?"), ("A observes", "Hello."),
     ]  # fmt: skip
     assert scenes[0].head(5) == "A, B observe"

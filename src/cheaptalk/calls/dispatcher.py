@@ -238,7 +238,7 @@ class Caller:
             self.sent[key] = sending = self.sent.get(key, 0) + 1
             reply = None
             try:
-                reply = await batches.reply(Intent(*key, sending, data), batched_call)
+                reply = await batches.reply(Intent(key, sending, data), batched_call)
             finally:
                 dispatcher.budget_tracker.close(reservation, reply)
             if tried == SENDINGS or not batches.should_retry(call, reply):

@@ -326,17 +326,13 @@ def match_frames(
     for read in parts:
         for game_part in read.values():
             write_back(store, game_part.measured)
-    frames = {
-        game: _joined([read.pop(game) for read in parts if game in read])  # frees memory
-        for game in sorted(seats)
-    }
     factors = store.study(study, counted=False).spec.get("factors") or {}
-    full_frames = {
-        game: with_factors(frame, seats[game], factors)
-        for game, frame in frames.items()
-        if frame is not None
-    }
-    return Frames(full_frames)
+    frames = Frames()
+    for game in sorted(seats):
+        of_game = [read.pop(game) for read in parts if game in read]  # frees memory
+        if of_game:
+            frames[game] = with_factors(_joined(of_game), seats[game], factors)
+    return frames
 
 
 def with_factors(
@@ -384,10 +380,8 @@ def _read_part(
     return games
 
 
-def _joined(parts: Sequence[_Part]) -> pl.DataFrame | None:
-    """Return the complete frame of a game, with its parameters; None if it has no matches."""
-    if not parts:
-        return None
+def _joined(parts: Sequence[_Part]) -> pl.DataFrame:
+    """Return the complete frame of a game, with its parameters."""
     parameters: dict[str, dict[str, Any]] = {}
     for part in parts:
         parameters |= part.parameters

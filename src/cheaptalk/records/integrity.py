@@ -23,7 +23,7 @@ from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
-from cheaptalk.records.store.column_types import Choice, Plain, Shaped
+from cheaptalk.records.store.column_types import Plain, Shaped
 from cheaptalk.records.store.migration import changed_views
 from cheaptalk.records.store.reader import StoreReader, chunks, nowhere_in
 from cheaptalk.records.validation import DamagedValue
@@ -227,7 +227,7 @@ def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
     """Return a query column that reads stored values without validation."""
     if isinstance(column.type, Shaped):
         return sa.cast(column, sa.Text).label(column.name)
-    plain = column.type.impl_instance if isinstance(column.type, Choice | Plain) else None
+    plain = column.type.impl_instance if isinstance(column.type, Plain) else None
     if isinstance(column.type, sa.Boolean):
         plain = sa.Integer()
     return column if plain is None else sa.type_coerce(column, plain).label(column.name)
@@ -252,7 +252,7 @@ def _problems(table: sa.Table, row: RowValues) -> list[str]:
                 problems.append(f"{column.name} is missing")
         elif numbers and not isinstance(value, numbers):
             problems.append(f"{column.name} is not a number")
-        elif isinstance(kind, Shaped | Choice | Plain):
+        elif isinstance(kind, Shaped | Plain):
             try:
                 values[column.name] = kind.read(value)
             except DamagedValue as error:

@@ -23,12 +23,9 @@ batches, calls = schema.batches, schema.calls
 
 
 class Intent(NamedTuple):
-    """A call to be sent, with its place in the match and the number of the attempt."""
+    """A call to be sent, with the number of the attempt."""
 
-    match_id: str
-    request: int
-    actor: str
-    attempt: int
+    key: CallKey
     sending: int
     call: dict[str, Any]
 
@@ -82,10 +79,9 @@ def plan_batch(
     values["calls"] = len(intents)
     number = number_of(connection.execute(sa.insert(batches).values(values)))
     batch_calls = []
-    for intent in intents:
-        key = CallKey(intent.match_id, intent.request, intent.actor, intent.attempt)
-        call_number = record_intent(connection, key, intent.sending, intent.call, study_id, number)
-        batch_calls.append(BatchCall(call_number, intent.call))
+    for key, sending, call in intents:
+        call_number = record_intent(connection, key, sending, call, study_id, number)
+        batch_calls.append(BatchCall(call_number, call))
     return Batch(number, model, tag, now, batch_calls)
 
 

@@ -5,6 +5,7 @@ No query returns the names that participants chose, because these may be real na
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -55,6 +56,7 @@ def number_of(answer: object) -> float | None:
     return float(answer)
 
 
+@cache
 def step_kind(step: str) -> str | None:
     """Return the kind of a step, given its name; None for custom steps.
 

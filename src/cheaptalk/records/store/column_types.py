@@ -111,21 +111,17 @@ class Moment(Number):
         raise DamagedValue(f"found {value!r:.40}, expected a {self.what}")
 
 
-class Choice(sa.types.TypeDecorator[str]):
+class Choice(Plain):
     """A column whose values are one of several fixed texts."""
 
-    impl = sa.String
     cache_ok = True
+    impl = sa.String
 
     def __init__(self, *words: str) -> None:
         super().__init__()
         self.words = tuple(map(str, words))
 
-    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        return None if value is None else self.read(value)
-
-    def read(self, text: str) -> str:
-        """Return a text if it is one of the column's choices; otherwise raise DamagedValue."""
-        if text not in self.words:
-            raise DamagedValue(f'"{text}" is not one of {", ".join(self.words)}')
-        return text
+    def read(self, value: Any) -> Any:
+        if value in self.words:
+            return value
+        raise DamagedValue(f'"{value}" is not one of {", ".join(self.words)}')
