@@ -125,3 +125,15 @@ def test_registered_object_can_be_replaced_and_removed() -> None:
         things.find("mine")
     with pytest.raises(ct.CheaptalkError, match='already registers a game named "bargaining"'):
         GAMES.add("bargaining", toys.SPEC)
+
+
+def test_own_object_replaces_a_built_in_that_was_loaded_by_itself() -> None:
+    GAMES.forget()  # so that only the next game is loaded
+    assert GAMES["bargaining"] is BARGAINING
+    own = replace(BARGAINING, title="My bargaining")
+    GAMES.put("bargaining", own)
+    try:
+        assert GAMES["bargaining"] is own
+    finally:
+        GAMES.remove("bargaining")
+    assert GAMES["bargaining"] is BARGAINING

@@ -93,12 +93,12 @@ class Registry(Mapping[str, T]):
         Registry.known.append(self)
 
     def __getitem__(self, name: str) -> T:
+        if name in self._here:
+            return self._here[name]
         if self._packaged is None:
             if name in self._built_in:
                 return self._built_in[name]
             points = _entry_points().select(group=self.group, name=name)
-            if name in self._here:
-                return self._here[name]
             if self._read is single and not points:
                 raise KeyError(name)
             if len(points) == 1 and (loaded := self._load_built_in(*points)) is not None:
