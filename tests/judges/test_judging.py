@@ -56,7 +56,7 @@ def test_judgement_contains_verdict_call_and_reply(store: Store) -> None:
     assert judges_of(store, STUDY) == {judge.digest: judge.written}
 
 
-def test_judge_reads_all_facts_of_the_exact_check_but_no_private_values(store: Store) -> None:
+def test_judge_reads_only_what_the_seat_saw(store: Store) -> None:
     play(store)
     verdicts = check_verdicts(store)
     kinds = "book", "hat", "ball"

@@ -20,11 +20,10 @@ from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
 from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
-from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
-from tests.papers.studies import count_linked, report, row_of, rows_of
+from tests.papers.studies import PERSON, count_linked, recorded_game, report, row_of, rows_of
 from tests.papers.studies import play as play_study
 from tests.reports.marks import across, named, up
 
@@ -302,20 +301,11 @@ def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
 
 def with_people(number: int) -> Iterator[ForeignGame]:
     """Yield games of two iterations with honest people."""
-    game = DealOrNoDeal(objective=1.0)
     for at in range(number):
-        chance = Chance(f"people/{at}")
-        instance = game.draw_instance(chance)
         skilled = at % 2 == 1
-        strategies: dict[str, Decide] = dict(
-            zip(PLAYERS, [honest if skilled else random, honest], strict=True)
-        )
-        table = play(game, instance, f"people/{at}", strategies)
-        model = ImportedSeat(imported="mine", model=f"gpt-iteration-{4 if skilled else 0}")
-        seats = [model, ImportedSeat(imported="mine", person=True)]
-        yield ForeignGame(
-            str(at), str(at), table, dict(zip(PLAYERS, seats, strict=True)), {"id": str(at)}
-        )
+        model = ImportedSeat(imported="mine", model=f"gpt-iteration-{4 * skilled}")
+        first = honest if skilled else random, model
+        yield recorded_game(f"people/{at}", DealOrNoDeal(objective=1.0), first, (honest, PERSON))
 
 
 def test_people_have_separate_series(tmp_path: Path) -> None:
@@ -344,10 +334,7 @@ def test_people_have_separate_series(tmp_path: Path) -> None:
 
 
 def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
-    games = (
-        game._replace(seats=dict.fromkeys(PLAYERS, ImportedSeat(imported="mine", person=True)))
-        for game in with_people(4)
-    )
+    games = (game._replace(seats=dict.fromkeys(PLAYERS, PERSON)) for game in with_people(4))
     import_matches(Collection("mine", "here", games), tmp_path / "people.sqlite", "people")
     results = report(tmp_path / "people.sqlite", "self-play")
     (row,) = rows_of(results, "scores")

@@ -15,8 +15,7 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.rules import Chance, play
-from tests.papers.studies import report
+from tests.papers.studies import PERSON, recorded_game, report
 
 OBJECTIVES = {"semi-competitive": 0.0, "cooperative": 1.0, "strictly competitive": -1.0}
 
@@ -25,19 +24,11 @@ def trained_games() -> Iterator[ForeignGame]:
     """Yield games of two iterations in self-play and with people, under each objective."""
     for number in range(72):
         game = DealOrNoDeal(objective=list(OBJECTIVES.values())[number % 3])
-        chance = Chance(f"trained/{number}")
         skilled, self_play = number % 2 == 1, number % 4 > 1
         decide = honest if skilled else random
-        table = play(
-            game,
-            game.draw_instance(chance),
-            f"trained/{number}",
-            dict(zip(PLAYERS, [decide, decide if self_play else honest], strict=True)),
-        )
         model = ImportedSeat(imported="mine", model=f"gpt-iteration-{10 * skilled}")
-        partner = model if self_play else ImportedSeat(imported="mine", person=True)
-        seats: dict[str, ImportedSeat] = dict(zip(PLAYERS, [model, partner], strict=True))
-        yield ForeignGame(str(number), str(number), table, seats, {"id": str(number)})
+        partner = (decide, model) if self_play else (honest, PERSON)
+        yield recorded_game(f"trained/{number}", game, (decide, model), partner)
 
 
 @pytest.fixture(scope="module")

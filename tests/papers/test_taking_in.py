@@ -174,7 +174,9 @@ def write_greeting(games: Path, name: str) -> None:
     write(games, name, bargaining(), OFFERS, rows)
 
 
-def test_names_are_redacted_unless_kept(cheaptalk: Command, games: Path, store: Store) -> None:
+def test_names_are_redacted_unless_kept_with_a_warning(
+    cheaptalk: Command, games: Path, store: Store
+) -> None:
     write_greeting(games, "Zelda")
     quiet = cheaptalk("store", "import", "glee", str(games))
     assert "1 name redacted" in quiet.out

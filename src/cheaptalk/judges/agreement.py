@@ -227,8 +227,8 @@ def _share(tables: VerdictTables, numerator: Cells, denominator: Cells, *, seed:
         with np.errstate(invalid="ignore", divide="ignore"):
             return _totals(resamples * numerator) / _totals(resamples * denominator)
 
-    part, whole = (int((tables * cells).sum()) for cells in (numerator, denominator))
-    return Share(part, whole, interval(tables * denominator, value, seed))
+    part, total = (int((tables * cells).sum()) for cells in (numerator, denominator))
+    return Share(part, total, interval(tables * denominator, value, seed))
 
 
 def _totals(tables: NDArray[Any]) -> NDArray[np.float64]:
