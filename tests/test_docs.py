@@ -254,8 +254,11 @@ def test_notebooks_are_committed_without_outputs() -> None:
 def write_notebook(folder: Path, *cells: str) -> Path:
     """Write a notebook with a title and code cells."""
     title = {"cell_type": "markdown", "id": "title", "source": "# Made", "metadata": {}}
-    code = {"cell_type": "code", "outputs": [], "execution_count": None, "metadata": {}}
-    made = [code | {"id": f"cell-{n}", "source": source} for n, source in enumerate(cells)]
+    code: dict[str, Any] = {"cell_type": "code", "outputs": [], "execution_count": None}
+    made = [
+        code | {"metadata": {}, "id": f"cell-{n}", "source": source}
+        for n, source in enumerate(cells)
+    ]
     form = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [title, *made]}
     path = folder / "made.ipynb"
     path.write_text(json.dumps(form))

@@ -152,8 +152,8 @@ def test_estimate_is_printed_by_a_dry_run_and_before_priced_calls(
     assert shown.status == 0
     assert re.match(r"talk: \d+ items to judge in 6 matches, 0 judged earlier\n", shown.out)
     assert re.search(r"openai/gpt-4o: \d+ to \d+ calls, .* tokens in, .* out, \$0", shown.out)
-    again = "To judge, run: cheaptalk judge run talk --rubric hallucination --model openai/gpt"
-    assert again in shown.out
+    advice = "To judge, run: cheaptalk judge run talk --rubric hallucination --model openai/gpt"
+    assert advice in shown.out
     estimate = cli(*dear, "--json").json
     assert estimate["items"] == estimate["calls"][0]
     assert estimate["dollars"][0] < estimate["dollars"][1]

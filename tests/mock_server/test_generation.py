@@ -81,7 +81,8 @@ class Unbounded(ct.Action):
 
 def test_answers_to_requests_with_schemas_or_forms_are_parsed() -> None:
     codec = JsonCodec()
-    for action in (*ACTIONS, Unbounded):
+    actions: list[type[ct.Action]] = [*ACTIONS, Unbounded]
+    for action in actions:
         request = f"Answer with one JSON object: {codec.form(action)}."
         schema = None if action is Unbounded else action.model_json_schema()
         messages = with_schema([{"role": "user", "content": request}], schema)

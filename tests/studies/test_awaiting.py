@@ -152,8 +152,11 @@ def test_studies_on_one_store_can_be_awaited_together_but_not_nested(tmp_path: P
         counts = {summary.name: summary.counts for summary in store.studies()}
         assert counts == {name: {"finished": 6} for name in ("small", "second")}
 
+    def run_another(_: ct.Progress) -> None:
+        ct.run(study(name="third"), path)
+
     with pytest.raises(ct.StoreError, match="another cheaptalk"):
-        ct.run(study(), path, progress=lambda _: ct.run(study(name="third"), path))
+        ct.run(study(), path, progress=run_another)
 
 
 SLOW = 0.02
