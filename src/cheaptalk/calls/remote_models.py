@@ -22,7 +22,7 @@ PAUSE = 1.0
 """Polling interval in seconds for a lost machine."""
 
 
-class Asker(AllModels):
+class Asker:
     """A client that sends calls to models from one machine of the cluster.
 
     The variables with the providers' keys and URLs, and the providers, override those of the
@@ -38,12 +38,15 @@ class Asker(AllModels):
         os.environ.update(variables)
         for name, provider in providers.items():
             PROVIDERS.put(name, provider)
-        super().__init__(RouteSupport(earlier))
+        self._models = AllModels(RouteSupport(earlier))
 
     async def missing_models(self, players: Iterable[tuple[ModelSeat, Game]]) -> str | None:
         """Return why this machine can't reach a player's model; None if it can reach all models."""
         reasons = (player.missing(game, NO_SOURCES) for player, game in players)
         return next((reason for reason in reasons if reason is not None), None)
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        return await self._models.call(call, number, deadline)
 
 
 class RemoteModels:

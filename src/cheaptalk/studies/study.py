@@ -62,7 +62,9 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     if crossing.cells:
         study["factors"] = with_crossed(study.get("factors") or {}, crossing.factors)
         study["pairing"] = cross_pairing(study.get("pairing", "all"), crossing.cells)
-        study["games"] = [_with_cells(grid, crossing.cells) for grid in study.get("games") or []]
+        grids = study.get("games") or []
+        if isinstance(grids, list | tuple):
+            study["games"] = [_with_cells(grid, crossing.cells) for grid in grids]
     shared = study.get("models") or {}
     _check_shared(shared)
     study["players"] = {
