@@ -5,15 +5,22 @@ Scripted players replace the models. A participant who does not complete the stu
 reports an error, counts as failed.
 """
 
+import asyncio
 import statistics
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from tests.papers.people import PRESCREENED, UNDERSTOOD, of_preset, scripted, visiting
-from tests.reports.browser import CHROMIUM
+from tests.papers.people import PRESCREENED, UNDERSTOOD, Visitor, of_preset, scripted
+from tests.reports.browser import CHROMIUM, Tab, browser
+from tests.web.participants.comers import Open
+from tests.web.served import served_experiment
 
 from bench.rows import Row
+from cheaptalk.studies.study import Study
+from cheaptalk.web.bots.pages import Form
 
 PEOPLE = 30
 NOTE = f"{PEOPLE} Chromium windows on the server's machine"
@@ -29,7 +36,7 @@ def rows() -> Iterator[Row]:
         (of_preset("chip-trading-human"), 2, UNDERSTOOD),
     ):
         with tempfile.TemporaryDirectory() as name:
-            visits = visiting(Path(name), study, PEOPLE, games, answers)
+            visits = asyncio.run(_visits(Path(name), study, games, answers))
         completed = [
             visit.page.ending == "complete" and bool(visit.page.code)
             and not (visit.failure or visit.tab.complaints or visit.wide)
@@ -49,3 +56,46 @@ def rows() -> Iterator[Row]:
         yield Row(
             f"{study.name}: time from click to page, p95", ms, "ms", None, f"{len(seconds)} clicks"
         )
+
+
+class TimedVisitor(Visitor):
+    """A participant whose visit may fail.
+
+    Attributes:
+        seconds: time from each click to the next page.
+        failure: exception that ended the visit.
+    """
+
+    def __init__(self, site: Open, name: str, tab: Tab, /, **answers: str) -> None:
+        super().__init__(site, name, tab, **answers)
+        self.seconds: list[float] = []
+        self.failure: Exception | None = None
+
+    async def take_part(self, games: int) -> None:
+        try:
+            await super().take_part(games)
+        except Exception as failure:  # noqa: BLE001 - it is printed, and the others continue
+            self.failure = failure
+
+    async def submit(self, form: Form, fields: Any) -> bool:
+        clicked = time.perf_counter()
+        submitted = await super().submit(form, fields)
+        if submitted:
+            self.seconds.append(time.perf_counter() - clicked)
+        return submitted
+
+
+async def _visits(
+    folder: Path, study: Study, games: int, answers: Mapping[str, str]
+) -> list[TimedVisitor]:
+    """Run participants concurrently, each in a window, until each has finished or failed."""
+    async with served_experiment(folder, study) as site, browser(folder / "profile") as opened:
+        visitors = [
+            TimedVisitor(site, f"{study.name}-{number}", await opened.tab(), **answers)
+            for number in range(PEOPLE)
+        ]
+        await asyncio.gather(*(visitor.take_part(games) for visitor in visitors))
+        await asyncio.gather(
+            *(visitor.tab.send("Page.navigate", url="about:blank") for visitor in visitors)
+        )  # closes the pages' event streams
+        return visitors

@@ -167,12 +167,20 @@ class Visitor(Person):
         return self.page
 
     async def press(self, form: Form, fields: Any) -> Page:
+        await self.submit(form, fields)
+        return await self.look()
+
+    async def submit(self, form: Form, fields: Any) -> bool:
+        """Submit a form and wait for the next page; return False if the form has disappeared."""
         before = await self.tab.run("performance.timeOrigin")
-        if await self.tab.run(f"({FILL})(...{json.dumps([form.action, dict(fields)])})"):
+        submitted: bool = await self.tab.run(
+            f"({FILL})(...{json.dumps([form.action, dict(fields)])})"
+        )
+        if submitted:
             await self.tab.until(
                 f"performance.timeOrigin !== {before} && document.readyState === 'complete'"
             )
-        return await self.look()
+        return submitted
 
     async def step(self) -> Page:
         stop = self.participant.journey.stop
