@@ -43,9 +43,9 @@ PLURAL_LOOKS_SINGULAR = re.compile(
 )
 
 
-def as_tuple(text: str | Iterable[str]) -> tuple[str, ...]:
+def as_tuple(text: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return a text, or its singular and plural, as a tuple."""
-    return (text,) if isinstance(text, str) else tuple(text)
+    return (text,) if isinstance(text, str) else tuple(text or [""])
 
 
 @pytest.mark.parametrize(("name", "extract"), CATALOGUES)
