@@ -20,7 +20,7 @@ from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.participants.comers import BOT, opened, people_study
 from tests.web.test_languages import english_lines
 from tests.web.test_screens import one_table
-from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
+from tests.web.walker import EARNED, Rooms, Walker, visited
 
 BUTTON = re.compile(
     r'<button name="(\w+)" value="(\w+)" class="choice"><b>[^<]*</b><small>([^<]*)</small>'
@@ -61,8 +61,7 @@ class Accountant(Walker):
 
     def payoff(self, fields: dict[str, str]) -> float | None:
         """Return the seat's payoff after an answer, or None if the match continues."""
-        assert self.room.table is not None
-        table, seat = self.room.table.clone(), self.question.call.seat
+        table, seat = self.table.clone(), self.question.call.seat
         kind: type[Action] = table.request(seat).ask.action
         table.answer(seat, kind.model_validate(fields))
         if table.outcome is None:
@@ -143,15 +142,10 @@ async def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
         (table_template,) = rooms.room_manager.table_templates.values()
         (player,) = await seat_all(rooms, table_template, code)
         turn = f">{languages()[code].text('Your turn')}<"
-        await player.until(turn)
-        table = player.room.table
-        assert table is not None
-        briefing = table.request(player.question.call.seat).briefing
+        key = await player.key(turn)
+        briefing = player.table.request(player.question.call.seat).briefing
         nothing = ", ".join("0" for _ in briefing.quantities)
-        await player.post({
-            "question": QUESTION.findall(await player.page())[0],
-            "action": "COUNTEROFFER", "offer": nothing,
-        })  # fmt: skip
+        await player.post({"question": key, "action": "COUNTEROFFER", "offer": nothing})
         page = await player.until(turn)
         shown, outside = visible(page), 0.5 * briefing.outside
     label = {"en": "you get {}", "de": "Sie bekommen {}"}[code]
@@ -169,16 +163,13 @@ async def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
         pay={"currency": "EUR", "game": 1.5, "ended": {"withdrawn": 2}, "max": 3.1},
     )
 
-    shown = []
     async with opened(tmp_path, study) as site:
         comer = await site.enter("5f0c0e0e0e0e0e0e0e0e0e0e")
-        await comer.to("answer")
-        shown.append(comer.page.words)
+        before = (await comer.to("answer")).words
         await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
-        shown.append(comer.page.words)
+        between = comer.page.words
         await comer.send("withdraw")
-        shown.append((await comer.look()).words)
-    before, between, after = shown
+        after = (await comer.look()).words
     assert "If you stop now, you will be paid €2.00 for this session." in before
     assert "If you stop now, you will be paid €3.10 for this session." in between
     assert "€3.10" in after

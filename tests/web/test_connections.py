@@ -19,32 +19,29 @@ async def path_of(site: Open, known_by: str) -> str:
     return str(entered.headers["location"])
 
 
-def test_streams_beyond_the_caps_are_rejected_and_released(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as site:
-            site.client.timeout = 20
-            paths = [await path_of(site, name) for name in ("ann", "bob")]
-            async with AsyncExitStack() as streams:
-                statuses, held = [], []
-                for _ in range(connections.STREAMS_OF_VISITOR + 5):
-                    stream = site.client.stream("GET", f"{paths[0]}/events")
-                    response = await streams.enter_async_context(stream)
-                    if response.status_code == 200:
-                        held.append(response.aiter_bytes())
-                        await anext(held[-1])
-                    statuses.append(response.status_code)
-                assert statuses == [200] * connections.STREAMS_OF_VISITOR + [429] * 5
-                stream = site.client.stream("GET", f"{paths[1]}/events")
-                assert (await streams.enter_async_context(stream)).status_code == 200
-                assert (await site.client.get(paths[0])).status_code == 200
-            async with asyncio.timeout(20):
-                while True:
-                    async with site.client.stream("GET", f"{paths[0]}/events") as again:
-                        if again.status_code == 200:
-                            return
-                    await asyncio.sleep(0.05)  # the server notices the closed streams
-
-    asyncio.run(main())
+async def test_streams_beyond_the_caps_are_rejected_and_released(tmp_path: Path) -> None:
+    async with served_experiment(tmp_path, people_study()) as site:
+        site.client.timeout = 20
+        paths = [await path_of(site, name) for name in ("ann", "bob")]
+        async with AsyncExitStack() as streams:
+            statuses, held = [], []
+            for _ in range(connections.STREAMS_OF_VISITOR + 5):
+                stream = site.client.stream("GET", f"{paths[0]}/events")
+                response = await streams.enter_async_context(stream)
+                if response.status_code == 200:
+                    held.append(response.aiter_bytes())
+                    await anext(held[-1])
+                statuses.append(response.status_code)
+            assert statuses == [200] * connections.STREAMS_OF_VISITOR + [429] * 5
+            stream = site.client.stream("GET", f"{paths[1]}/events")
+            assert (await streams.enter_async_context(stream)).status_code == 200
+            assert (await site.client.get(paths[0])).status_code == 200
+        async with asyncio.timeout(20):
+            while True:
+                async with site.client.stream("GET", f"{paths[0]}/events") as again:
+                    if again.status_code == 200:
+                        return
+                await asyncio.sleep(0.05)  # the server notices the closed streams
 
 
 def test_each_address_has_its_own_stream_cap() -> None:
@@ -59,7 +56,7 @@ def test_each_address_has_its_own_stream_cap() -> None:
 
 
 @pytest.mark.parametrize("url", [None, "https://play.example.org"])
-def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
+async def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str | None
 ) -> None:
     monkeypatch.setattr(Connections.__init__, "__defaults__", ("", 3))
@@ -72,23 +69,20 @@ def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
         except ConnectionResetError:
             return False, writer
 
-    async def main() -> None:
-        async with served(tmp_path, url) as site, asyncio.timeout(20):
-            port = site.client.base_url.port
-            assert port is not None
-            held = [await is_open(port) for _ in range(5)]
-            capped = [True] * 3 + [False] * 2
-            assert [accepted for accepted, _ in held] == (capped if url is None else [True] * 5)
-            for _, writer in held:
-                writer.transport.abort()
-            while True:  # the server notices the closed connections
-                opened, writer = await is_open(port)
-                writer.close()
-                if opened:
-                    return
-                await asyncio.sleep(0.01)
-
-    asyncio.run(main())
+    async with served(tmp_path, url) as site, asyncio.timeout(20):
+        port = site.client.base_url.port
+        assert port is not None
+        held = [await is_open(port) for _ in range(5)]
+        capped = [True] * 3 + [False] * 2
+        assert [accepted for accepted, _ in held] == (capped if url is None else [True] * 5)
+        for _, writer in held:
+            writer.transport.abort()
+        while True:  # the server notices the closed connections
+            opened, writer = await is_open(port)
+            writer.close()
+            if opened:
+                return
+            await asyncio.sleep(0.01)
 
 
 REQUEST = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

@@ -29,25 +29,6 @@ CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
 ]
 
 
-def test_catalogue_contains_exactly_the_texts_of_its_pages() -> None:
-    for language in [code for code in languages() if code != "en"]:
-        for name, extract in CATALOGUES:
-            messages = {
-                (item.context, item.id): item
-                for item in catalogues.catalogue(language, name)
-                if item.id
-            }
-            assert set(messages) - extract() == set(), "no page uses these texts any more"
-            assert extract() - set(messages) == set(), "these are not translated"
-            for message in messages.values():
-                translations = (
-                    [message.string] if isinstance(message.string, str) else message.string or [""]
-                )
-                assert all(translations), f"{message.id} is not translated"
-                assert not message.fuzzy
-                assert not list(message.check(catalogues.catalogue(language, name)))
-
-
 PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{\}")
 NOUNS = re.compile(r"%\((?!players\b|written\b)\w+\)s\s(?:more\s)?[^\W\d_]+s\b")
 """A number before an English plural; all games have at least two players."""
@@ -62,67 +43,63 @@ PLURAL_LOOKS_SINGULAR = re.compile(
 )
 
 
-def test_translations_keep_the_placeholders() -> None:
-    for language in [code for code in languages() if code != "en"]:
-        for name in [name for name, _ in CATALOGUES]:
-            for message in catalogues.catalogue(language, name):
-                if not message.id:
-                    continue
-                sources = (message.id,) if isinstance(message.id, str) else tuple(message.id)
-                texts = (
-                    (message.string,)
-                    if isinstance(message.string, str)
-                    else tuple(message.string or ())
-                )
-                names = {
-                    placeholder for text in sources for placeholder in PLACEHOLDER.findall(text)
-                }
-                for text in texts:
-                    assert {*PLACEHOLDER.findall(text)} - names == set(), text
-                last = {*PLACEHOLDER.findall(sources[-1])}
-                assert {*PLACEHOLDER.findall(texts[-1])} == last, texts[-1]
+def as_tuple(text: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return a text, or its singular and plural, as a tuple."""
+    return (text,) if isinstance(text, str) else tuple(text or [""])
+
+
+@pytest.mark.parametrize(("name", "extract"), CATALOGUES)
+def test_catalogue_translates_exactly_the_texts_of_its_pages(
+    name: str, extract: Callable[[], set[catalogues.Message]]
+) -> None:
+    for language in languages().keys() - {"en"}:
+        catalogue = catalogues.catalogue(language, name)
+        messages = {(message.context, message.id): message for message in catalogue if message.id}
+        assert set(messages) - extract() == set(), "no page uses these texts any more"
+        assert extract() - set(messages) == set(), "these are not translated"
+        for message in messages.values():
+            sources, texts = as_tuple(message.id), as_tuple(message.string)
+            assert all(texts), f"{message.id} is not translated"
+            assert not message.fuzzy
+            assert not list(message.check(catalogue))
+            placeholders = {name for text in sources for name in PLACEHOLDER.findall(text)}
+            for text in texts:
+                assert {*PLACEHOLDER.findall(text)} <= placeholders, text
+            assert {*PLACEHOLDER.findall(texts[-1])} == {*PLACEHOLDER.findall(sources[-1])}, texts
 
 
 def test_counts_before_nouns_have_a_singular_and_a_plural() -> None:
-    sources = [catalogues.page_texts, catalogues.game_texts, catalogues.participant_texts]
-    texts = {text for messages in sources for _, text in messages() if isinstance(text, str)}
+    texts = {text for _, extract in CATALOGUES for _, text in extract() if isinstance(text, str)}
     assert [text for text in texts if NOUNS.search(text)] == []
 
 
+def expect_agreement(shown: str) -> None:
+    assert not SINGULAR_LOOKS_PLURAL.search(shown), shown
+    assert not PLURAL_LOOKS_SINGULAR.search(shown), shown
+
+
 def test_counts_agree_with_their_nouns() -> None:
-    for count in [0, 1, 2]:
-        for code in list(languages()):
-            words = languages()[code].words
-            sources = [catalogues.page_texts, catalogues.game_texts, catalogues.participant_texts]
-            values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
-            plurals = [
-                text for messages in sources for _, text in messages() if isinstance(text, tuple)
-            ]
-            assert plurals
-            for text in plurals:
-                shown = words.ngettext(text[0], text[1], count) % (values | {"num": str(count)})
-                assert not SINGULAR_LOOKS_PLURAL.search(shown), shown
-                assert not PLURAL_LOOKS_SINGULAR.search(shown), shown
+    values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
+    texts = [text for _, extract in CATALOGUES for _, text in extract() if isinstance(text, tuple)]
+    assert texts
+    for count in (0, 1, 2):
+        for language in languages().values():
+            for text in texts:
+                shown = language.words.ngettext(text[0], text[1], count)
+                expect_agreement(shown % (values | {"num": str(count)}))
 
 
 def test_introductions_agree_with_the_number_of_rounds() -> None:
-    for rounds in [1, 2]:
-        for code in list(languages()):
-            language = languages()[code]
+    for rounds in (1, 2):
+        for language in languages().values():
             for spec in games().values():
-                if "rounds" not in spec.rules.model_fields:
-                    continue
-                text = str(
-                    introduced(language, spec.rules.model_validate({"rounds": rounds}), "about")
-                    or ""
-                )
-                assert not SINGULAR_LOOKS_PLURAL.search(text), text
-                assert not PLURAL_LOOKS_SINGULAR.search(text), text
+                if "rounds" in spec.rules.model_fields:
+                    game = spec.rules.model_validate({"rounds": rounds})
+                    expect_agreement(str(introduced(language, game, "about") or ""))
 
 
 def test_numbers_use_a_minus_sign_and_non_breaking_units() -> None:
-    for code in list(languages()):
-        language = languages()[code]
+    for language in languages().values():
         for shown in (
             language.writing.number(-2.5), language.writing.dollars(-3), language.fixed(-2, 1),
             language.writing.percent(-0.5),

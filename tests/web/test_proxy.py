@@ -4,8 +4,8 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
@@ -82,11 +82,10 @@ def visitor(address: str) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(20))
 
 
-@contextmanager
-def one_stream_per_address() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Streams.__init__, "__defaults__", (8, 1))
-        yield
+@pytest.fixture
+def one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limit each address to one stream."""
+    monkeypatch.setattr(Streams.__init__, "__defaults__", (8, 1))
 
 
 @needs_nginx
@@ -104,21 +103,19 @@ async def test_nginx_passes_events_immediately(tmp_path: Path) -> None:
 
 
 @needs_nginx
-def test_visitors_behind_nginx_are_limited_by_their_own_addresses(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann, visitor(BOB) as bob:
-            tables = [await rooms.sit("bargaining") for _ in range(2)]
-            urls = [f"http://127.0.0.1:{port}{table.path}/events" for table in tables]
-            forged = {"X-Forwarded-For": "203.0.113.9"}
-            async with (
-                ann.get(urls[0]) as first,
-                ann.get(urls[1], headers=forged) as second,
-                bob.get(urls[1]) as third,
-            ):
-                assert [item.status for item in (first, second, third)] == [200, 429, 200]
-
-    with one_stream_per_address():
-        asyncio.run(main())
+async def test_visitors_behind_nginx_are_limited_by_their_own_addresses(
+    tmp_path: Path, one_stream: None
+) -> None:
+    async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann, visitor(BOB) as bob:
+        tables = [await rooms.sit("bargaining") for _ in range(2)]
+        urls = [f"http://127.0.0.1:{port}{table.path}/events" for table in tables]
+        forged = {"X-Forwarded-For": "203.0.113.9"}
+        async with (
+            ann.get(urls[0]) as first,
+            ann.get(urls[1], headers=forged) as second,
+            bob.get(urls[1]) as third,
+        ):
+            assert [item.status for item in (first, second, third)] == [200, 429, 200]
 
 
 @needs_nginx
@@ -131,18 +128,16 @@ async def test_nginx_closes_connections_whose_header_never_ends(tmp_path: Path) 
         writer.close()
 
 
-def test_forwarded_headers_are_ignored_without_a_proxy(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served(tmp_path) as rooms, visitor("127.0.0.1") as ann:
-            base = rooms.url
-            tables = [await rooms.sit("bargaining") for _ in range(2)]
-            urls = [f"{base}{table.path}/events" for table in tables]
-            forged = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
-            async with ann.get(urls[0]) as first, ann.get(urls[1], headers=forged) as second:
-                assert [item.status for item in (first, second)] == [200, 429]
-
-    with one_stream_per_address():
-        asyncio.run(main())
+async def test_forwarded_headers_are_ignored_without_a_proxy(
+    tmp_path: Path, one_stream: None
+) -> None:
+    async with served(tmp_path) as rooms, visitor("127.0.0.1") as ann:
+        base = rooms.url
+        tables = [await rooms.sit("bargaining") for _ in range(2)]
+        urls = [f"{base}{table.path}/events" for table in tables]
+        forged = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
+        async with ann.get(urls[0]) as first, ann.get(urls[1], headers=forged) as second:
+            assert [item.status for item in (first, second)] == [200, 429]
 
 
 def test_documented_unit_allows_enough_descriptors() -> None:
