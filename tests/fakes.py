@@ -224,8 +224,8 @@ def install(monkeypatch: pytest.MonkeyPatch, points: list[EntryPoint]) -> None:
 def install_game(monkeypatch: pytest.MonkeyPatch, game_spec: GameSpec) -> None:
     """Register a game, replacing any game of the same name."""
     monkeypatch.setitem(registry.GAMES._here, game_spec.name, game_spec)
-    monkeypatch.setattr(registry.GAMES, "_found", None)
-    for name in ("games", "_whole"):
+    monkeypatch.setattr(registry.GAMES, "_merged", None)
+    for name in ("games", "_extended"):
         fresh = cache(getattr(registry, name).__wrapped__)
         monkeypatch.setattr(registry, name, fresh)
 

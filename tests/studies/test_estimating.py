@@ -232,7 +232,7 @@ def test_rehearsals_do_not_compute_best_responses(monkeypatch: pytest.MonkeyPatc
     def search(*_: Any) -> None:
         raise AssertionError("it searches")
 
-    monkeypatch.setattr(Responder, "plan", search)
+    monkeypatch.setattr(Responder, "_plan", search)
     players = {"model": {"model": "script/legal"}, "sharp": {"strategy": "best_response"}}
     pairing = [["model", "sharp"], ["model", "model"]]
     planned = ct.studies.plan(build("item_bargaining", players=players, pairing=pairing))

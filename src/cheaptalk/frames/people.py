@@ -198,14 +198,16 @@ def _steps(people: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
     position, the step without answers, such as a game, comes first. ``checked`` is whether any
     answer is expected.
     """
-    positions = answered.group_by("participant").agg(number=pl.col("step").n_unique())
+    positions = answered.group_by("participant", maintain_order=True).agg(
+        number=pl.col("step").n_unique()
+    )
     current = people.select("participant", "step", "ending", current=True).join(
-        positions, on="participant", how="left", validate="1:1"
+        positions, on="participant", how="left", validate="1:1", maintain_order="left"
     )
     reached = pl.concat(
         [answered.with_columns(current=False), current], how="diagonal_relaxed"
     ).with_columns(pl.col("number").fill_null(0))
-    steps = reached.group_by("step").agg(
+    steps = reached.group_by("step", maintain_order=True).agg(
         people=pl.col("participant").n_unique(),
         answered=pl.col("participant").filter(~pl.col("current")).n_unique(),
         under_way=(pl.col("current") & pl.col("ending").is_null()).sum(),
@@ -244,16 +246,16 @@ def _checks(answered: pl.DataFrame, prompts: pl.DataFrame) -> pl.DataFrame:
             steps=pl.col("step").n_unique().over("kind"),
         )
     )
-    answers = attempts.group_by("check", "steps", "participant", "step", "game").agg(
-        passed=pl.col("correct").any(), failed=(~pl.col("correct")).any()
-    )
+    answers = attempts.group_by(
+        "check", "steps", "participant", "step", "game", maintain_order=True
+    ).agg(passed=pl.col("correct").any(), failed=(~pl.col("correct")).any())
     required = pl.when(kind.is_in(["code_word", "comprehension"])).then("steps").otherwise("own")
     people = (
-        answers.group_by("check", "steps", "participant")
+        answers.group_by("check", "steps", "participant", maintain_order=True)
         .agg(passed.sum(), pl.col("failed").any(), own=pl.len())
         .with_columns(passed=passed >= required)
     )
-    counts = people.group_by("check").agg(
+    counts = people.group_by("check", maintain_order=True).agg(
         answered=pl.len(), first=(passed & ~pl.col("failed")).sum(), passed=passed.sum()
     )
     failed = pl.col("answered") - passed

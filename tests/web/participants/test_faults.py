@@ -333,7 +333,7 @@ async def test_quiz_about_an_erased_match_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(QUIZZES._here, "bargaining", ask)
-    monkeypatch.setattr(QUIZZES, "_found", None)
+    monkeypatch.setattr(QUIZZES, "_merged", None)
     study = people_study(path=[CONSENT, {"games": {"after": ["quiz"]}}, SURVEY])
     async with opened(tmp_path, study) as site:
         ada, emmy = await seat_pair(site)
