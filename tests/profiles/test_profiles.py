@@ -67,6 +67,7 @@ def signs(name: str) -> set[str]:
     return {row.key for row in compared if row.significant and abs(row.change.value or 0) > 0.005}
 
 
+@pytest.mark.slow
 def test_faults_change_only_their_own_metric() -> None:
     expected = {
         "vain_bargaining": {"words.flattering"},

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import cheaptalk as ct
 
 FIRST: dict[str, Any] = {
@@ -64,6 +66,7 @@ for arguments in {commands!r}:
 """
 
 
+@pytest.mark.slow
 def test_reports_are_byte_identical_in_every_process(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     with ct.Store.open(store, create=True) as opened:

@@ -389,7 +389,8 @@ def _joined(parts: Sequence[_Part]) -> pl.DataFrame:
     for name in dict.fromkeys(name for values in parameters.values() for name in values):
         columns[f"game.{name}"] = _uniform([values.get(name) for values in parameters.values()])
     digests, *values = pl.DataFrame(columns).get_columns()
-    return pl.concat([part.frame for part in parts]).with_columns(  # without a copy
+    frames = [part.frame for part in parts]
+    return pl.concat(frames, rechunk=True).with_columns(  # later steps would copy each column
         pl.col("configuration").replace_strict(digests, column).alias(column.name)
         for column in values
     )
