@@ -6,8 +6,8 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -125,12 +125,13 @@ class Browser:
     """A browser whose tabs have separate profiles, and so separate cookies.
 
     Args:
+        connect: opens a connection that ends with the browser.
         root: the connection that opens tabs.
         address: the address of the tabs' sockets.
     """
 
-    def __init__(self, client: aiohttp.ClientSession, root: Tab, address: str) -> None:
-        self.client = client
+    def __init__(self, connect: Callable[[str], Awaitable[Tab]], root: Tab, address: str) -> None:
+        self.connect = connect
         self.root = root
         self.address = address
 
@@ -140,8 +141,7 @@ class Browser:
         made = await self.root.send(
             "Target.createTarget", url="about:blank", browserContextId=profile, newWindow=True
         )
-        where = f"{self.address}/devtools/page/{made['targetId']}"
-        return Tab(await self.client.ws_connect(where, max_msg_size=0))
+        return await self.connect(f"{self.address}/devtools/page/{made['targetId']}")
 
 
 @asynccontextmanager
@@ -153,12 +153,15 @@ async def browser(folder: Path) -> AsyncIterator[Browser]:
         try:
             port, path = await _socket(folder / "DevToolsActivePort")
             address = f"ws://127.0.0.1:{port}"
-            async with (
-                aiohttp.ClientSession() as client,
-                client.ws_connect(f"{address}{path}", max_msg_size=0) as socket,
-            ):
-                root = Tab(socket)
-                yield Browser(client, root, address)
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(aiohttp.ClientSession())
+
+                async def connect(url: str) -> Tab:
+                    socket = client.ws_connect(url, max_msg_size=0)
+                    return Tab(await stack.enter_async_context(socket))
+
+                root = await connect(f"{address}{path}")
+                yield Browser(connect, root, address)
                 await root.send("Browser.close")  # also ends its child processes
                 await asyncio.to_thread(process.wait, TIMEOUT)
         finally:

@@ -156,5 +156,17 @@ WRITINGS = {
 """The formats of styles for people, by the name of the style."""
 PLAIN = Writing()
 """The formats of all other styles."""
-dollars, percent = PLAIN.dollars, PLAIN.percent
-"""Functions that format an amount in dollars, and a share between 0 and 1 as a percentage."""
+
+
+def dollars(value: float) -> str:
+    """Return an amount in dollars, with two decimals if it is not whole.
+
+    >>> dollars(1234), dollars(0.5), dollars(-2.999)
+    ('$1,234', '$0.50', '-$3')
+    """
+    return PLAIN.dollars(value)
+
+
+def percent(value: float, decimals: int = 2) -> str:
+    """Return a share between 0 and 1 as a percentage."""
+    return PLAIN.percent(value, decimals)
