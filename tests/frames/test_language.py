@@ -64,6 +64,25 @@ def test_interval_uses_students_t_quantile() -> None:
     assert wider["high"] > row["high"]
 
 
+def test_intervals_cover_the_mean_over_studies() -> None:
+    """Messages of an instance share a vocabulary, so they are correlated."""
+
+    def study(draw: np.random.Generator) -> pl.DataFrame:
+        rows = []
+        for instance in range(40):
+            favourites = draw.permutation(len(WORDS))[:4]
+            for _ in range(5):
+                message = " ".join(WORDS[index] for index in draw.choice(favourites, 6))
+                rows.append(("c", str(instance), "a", message))
+        return pl.DataFrame(rows, SCHEMA, orient="row")
+
+    draw = np.random.default_rng(5)
+    estimates = [corpus_metrics(study(draw), ngrams=[1]).row(1, named=True) for _ in range(200)]
+    mean = np.mean([row["value"] for row in estimates])
+    covered = np.mean([row["low"] <= mean <= row["high"] for row in estimates])
+    assert 0.9 <= covered <= 0.99
+
+
 def test_one_instance_has_no_interval_and_empty_texts_no_entropy() -> None:
     single = corpus_metrics(messages().with_columns(instance=pl.lit("0")))
     assert single["error"].null_count() == single.height == 4
