@@ -41,7 +41,7 @@ def test_players_take_turns_within_round() -> None:
 
 
 def test_matches_end_by_acceptance_walking_away_or_the_last_round() -> None:
-    one = offer(1, 0, 0)
+    single_book = offer(1, 0, 0)
     bundles = ((7, 0, 1), (0, 4, 0))
     outside = (100, 60)
     cases: list[tuple[list[Any], dict[str, Any], tuple[float, float]]] = [
@@ -51,18 +51,18 @@ def test_matches_end_by_acceptance_walking_away_or_the_last_round() -> None:
             (100, 200),
         ),
         (
-            [one, offer(7, 0, 1), ACCEPT],
+            [single_book, offer(7, 0, 1), ACCEPT],
             {"ended": "accept", "round": 2, "by": "player_1", "worth": (100, 200)},
             (98, 196),
         ),
         ([WALK], {"ended": "walk", "round": 1, "by": "player_1", "worth": outside}, outside),
         (
-            [one, one, one, WALK],
+            [single_book, single_book, single_book, WALK],
             {"ended": "walk", "round": 2, "by": "player_2", "worth": outside},
             (98, 58.8),
         ),
         (
-            [one] * 6,
+            [single_book] * 6,
             {"ended": "rounds", "round": 3, "by": "player_2", "worth": outside},
             (96.04, 57.624),
         ),

@@ -133,6 +133,6 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def essences(store: Store) -> dict[str, Any]:
-    """Return what must be equal in two runs of the same study, by match."""
-    return {record.id: essence(record) for record in store.records(bodies=True)}
+def essences(store: Store, study: str | None = None) -> dict[str, Any]:
+    """Return what must be equal in two runs of a study, or of all studies, by match."""
+    return {record.id: essence(record) for record in store.records(study, bodies=True)}

@@ -26,6 +26,9 @@ FLAGS = (
     "--disable-sync",
     "--remote-debugging-port=0",
 )
+CAPTURE = """window.saved = []; URL.createObjectURL = (blob) => {
+    blob.text().then((text) => saved.push(text)); return "#"; }"""
+"""Collects the files that a page offers to save in ``saved``."""
 TIMEOUT = 60.0
 """Timeout of each wait in seconds."""
 

@@ -25,7 +25,7 @@ from cheaptalk.text import fixed
 from tests.known import known
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import Tab
+from tests.reports.browser import CAPTURE, Tab
 from tests.reports.conftest import HEURISTICS, table
 from tests.reports.marks import across, boxes, named, up
 
@@ -379,11 +379,10 @@ async def test_browser_draws_charts_and_saves_pictures(
     await tab.visit(out.as_uri(), width=375)
     await tab.until("[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))")
     assert await tab.run("document.documentElement.scrollWidth") == 375
+    await tab.run(CAPTURE)
     await tab.run(
-        "{ window.saved = []; URL.createObjectURL = (blob) => {"
-        " blob.text().then((text) => saved.push(text)); return '#'; };"
-        " [...document.querySelectorAll('.save button')].filter((one) =>"
-        " one.textContent === 'SVG').forEach((one) => one.click()); }"
+        "[...document.querySelectorAll('.save button')].filter((one) =>"
+        " one.textContent === 'SVG').forEach((one) => one.click())"
     )
     await tab.until("saved.length === 7")
     for text in await tab.run("saved"):

@@ -74,11 +74,11 @@ def test_records_match_server_after_kills_and_resumes(tmp_path: Path) -> None:
 
 def test_budgets_halt_a_study_and_resume_without_them_finishes(tmp_path: Path) -> None:
     at_once, instances = 4, INSTANCES // 2
-    hostile, whole = make_handler(), tmp_path / "whole.sqlite"
+    hostile, unlimited = make_handler(), tmp_path / "unlimited.sqlite"
     with Server(handler=hostile) as server:
         model = WIRES["chat"].model(server.root)
-        Run(studies(model, tmp_path, instances)[1], whole).finish()
-        budgets = {cap: sum(used(whole, hostile, cap)) // 2 for cap in ("calls", "tokens")}
+        Run(studies(model, tmp_path, instances)[1], unlimited).finish()
+        budgets = {cap: sum(used(unlimited, hostile, cap)) // 2 for cap in ("calls", "tokens")}
         for cap, allowed in budgets.items():
             store = tmp_path / f"{cap}.sqlite"
             hostile.sendings.clear()

@@ -151,8 +151,8 @@ def test_sample_is_a_reproducible_subset_of_all_matches() -> None:
 
 
 def test_sample_fills_up_from_larger_configurations() -> None:
-    one = {"fixed": {"money": 1}, "instances": 1, "pairing": [["fair", "firm"]]}
-    games = [{"game": "bargaining"} | one, {"game": "bargaining", "fixed": {"money": 2}}]
+    single_match = {"fixed": {"money": 1}, "instances": 1, "pairing": [["fair", "firm"]]}
+    games = [{"game": "bargaining"} | single_match, {"game": "bargaining", "fixed": {"money": 2}}]
     planned = small(games=games, players=ROSTER, instances=2, pairing={"sample": 10})
     counts = Counter(match.configuration.game.model_dump()["money"] for match in planned.matches)
     assert counts == {1: 1, 2: 9}

@@ -68,14 +68,21 @@ def http_scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, 
     """Return the ASGI scope of a request."""
     route, _, query = path.partition("?")
     return {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-        "scheme": "http", "path": route, "raw_path": route.encode(errors="replace"),
-        "query_string": query.encode(errors="replace"), "root_path": "",
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": route,
+        "raw_path": route.encode(errors="replace"),
+        "query_string": query.encode(errors="replace"),
+        "root_path": "",
         "headers": [
             (name.encode(), text.encode("latin-1", "replace")) for name, text in headers.items()
         ],
-        "client": ("127.0.0.1", 1), "server": ("test", 80),
-    }  # fmt: skip
+        "client": ("127.0.0.1", 1),
+        "server": ("test", 80),
+    }
 
 
 NASTY = [

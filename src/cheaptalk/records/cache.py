@@ -411,8 +411,8 @@ def explain_match(
             location = f"request {sample.request} {sample.actor}"
             location += f", attempt {sample.attempt}" if sample.attempt else ""
             was_cached = bool((call["reply"] or {}).get("cached"))
-            asked = Request.of(call["call"], sample)
-            explanations.append(_explain(cache, location, asked, record.id, was_cached))
+            cache_request = Request.of(call["call"], sample)
+            explanations.append(_explain(cache, location, cache_request, record.id, was_cached))
     if not explanations:
         samples = (f"request {sample.request} {sample.actor}" for sample, _ in calls)
         existing = ", ".join(dict.fromkeys(samples))

@@ -20,7 +20,7 @@ from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from tests.conftest import Command
 from tests.pages import Page
-from tests.reports.browser import Tab
+from tests.reports.browser import CAPTURE, Tab
 
 NUMBERS = pl.DataFrame(
     {
@@ -282,10 +282,7 @@ async def test_browser_draws_exports_and_drills_down(page: Path, tab: Tab) -> No
     await tab.visit(page.as_uri(), width=375)
     await tab.until("document.querySelector('.plot svg') !== null")
     assert await tab.run("document.documentElement.scrollWidth") == 375
-    await tab.run(
-        "{ window.saved = []; URL.createObjectURL = (blob) => {"
-        " blob.text().then((text) => saved.push(text)); return '#'; } }"
-    )
+    await tab.run(CAPTURE)
     table = "document.querySelector('[data-name=gains]')"
     await tab.run(f"{table}.querySelector('.csv').click()")
     await tab.until("saved.length === 1")

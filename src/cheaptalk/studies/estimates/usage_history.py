@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -44,9 +44,15 @@ class CallType(NamedTuple):
         return cls(spec.model, game, spec.route, spec.settings().model_dump_json())
 
 
-UsageSample: TypeAlias = tuple[int, int, int, int, int, float]
-"""Recorded usage of one call: characters sent, tokens (input, output, reasoning), characters of the
-answer's text, and seconds."""
+class UsageSample(NamedTuple):
+    """Recorded usage of one call: characters sent, tokens, answer characters and seconds."""
+
+    sent: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    text_length: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,8 @@ def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageH
         settings, usage = model_call.settings.model_dump_json(), answer.usage
         key = CallType(model_call.model, model_call.game or "", route, settings)
         tokens = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
-        samples[key].append((characters(model_call), *tokens, len(answer.text), answer.seconds))
+        sample = UsageSample(characters(model_call), *tokens, len(answer.text), answer.seconds)
+        samples[key].append(sample)
     calls = {key: UsageHistory.of(group) for key, group in samples.items() if len(group) >= ENOUGH}
     return UsageHistories(calls, _lengths(store, study))
 
