@@ -101,6 +101,7 @@ async def test_sessions_end_on_logout_and_when_idle(office: Office) -> None:
     old = browser.token
     assert is_logged_in(await browser.get("/"))
     logged_out = await browser.post("/log-out", "/account")
+    assert "logged out" in [entry.deed for entry in office.database.audit.page()]
     assert logged_out.headers["location"] == f"{ROOT}/login"
     browser.client.cookies.clear()
     browser.client.cookies.set("cheaptalk-console", old)
