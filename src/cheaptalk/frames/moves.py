@@ -26,12 +26,12 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-class _Answer(msgspec.Struct):
+class _Answer(msgspec.Struct, gc=False):
     actor: str
     action: dict[str, Any] | None
 
 
-class _Answers(msgspec.Struct):
+class _Answers(msgspec.Struct, gc=False):
     answers: list[_Answer]
 
 

@@ -137,7 +137,7 @@ def viewer_path(
 ) -> str:
     """Return the viewer's path to the matches of a game that satisfy a query."""
     path = f"{root}/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
-    return f"{path}?{urlencode(query)}" if query else path
+    return f"{path}?{urlencode(query, safe=',')}" if query else path
 
 
 def drawn(chart: Chart, href: Href | None, *, wide: bool = False) -> Markup:

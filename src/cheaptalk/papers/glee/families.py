@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -174,10 +174,14 @@ class FamilyMatches:
         families = family_matches(frames, self.references["Alice"], {self.game: self.terms})
         return next(iter(families), None)
 
+    @cached_property
+    def configurations(self) -> pl.DataFrame:
+        """The ``digest`` of each configuration, with all levels and players in its matches."""
+        return self.frame.select("digest", *self.levels, *ROLES.values()).unique()
+
     def lead(self, *conditions: pl.Expr) -> Lead | None:
         """Return a link to the matches of configurations that meet these conditions."""
-        matches = self.frame.lazy().filter(*conditions).select("digest").collect()
-        digests = sorted(matches["digest"].unique())
+        digests = sorted(self.configurations.filter(*conditions)["digest"].unique())
         fits = len(digests) <= MAX_LINKED
         return Lead(self.game, {"configuration": ",".join(digests)}) if digests and fits else None
 

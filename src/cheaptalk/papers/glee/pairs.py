@@ -54,9 +54,9 @@ class Pairs(NamedTuple):
         """Return weights that select the coefficient of each pair, shape (pairs, columns)."""
         design = fit.classical.design
         levels = next(factor.effect_levels for factor in design.factors if factor.name == PAIR)
+        rows = {level: row for row, level in enumerate(self.who["level"])}
         weights = np.zeros((self.who.height, design.width))
-        for level, column in zip(levels, design.columns(PAIR), strict=True):
-            weights[self.who["level"].index_of(level), column] = 1
+        weights[[rows[level] for level in levels], design.columns(PAIR)] = 1
         return weights
 
 
