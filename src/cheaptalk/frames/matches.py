@@ -136,7 +136,7 @@ class StoredRows:
                 **dict.fromkeys(("seats", "kinds", "pairing"), pl.String),
                 **dict.fromkeys(("dropped", "imported"), pl.Boolean),
                 **{f"player_{seat}": pl.String for seat in seats},
-                **{f"answers_{seat}_{kind}": pl.Int64 for seat in seats for kind in KINDS},
+                **{f"answers_{seat}_{kind}": pl.Int32 for seat in seats for kind in KINDS},
             },
             orient="row",
         )
@@ -389,8 +389,11 @@ def _joined(parts: Sequence[_Part]) -> pl.DataFrame:
     for name in dict.fromkeys(name for values in parameters.values() for name in values):
         columns[f"game.{name}"] = _uniform([values.get(name) for values in parameters.values()])
     digests, *values = pl.DataFrame(columns).get_columns()
-    frames = [part.frame for part in parts]
-    return pl.concat(frames, rechunk=True).with_columns(  # later steps would copy each column
+    joined = [  # frees each column of the parts as soon as it is copied
+        pl.concat([part.frame.drop_in_place(name) for part in parts], rechunk=True)
+        for name in parts[0].frame.columns
+    ]
+    return pl.DataFrame(joined).with_columns(
         pl.col("configuration").replace_strict(digests, column).alias(column.name)
         for column in values
     )
