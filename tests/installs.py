@@ -116,7 +116,8 @@ END
         python - <<'END'
 import pyspiel
 import cheaptalk as ct
-game = ct.adapters.openspiel_game("item_bargaining", {"quantities": [1, 1], "highest_value": 1})
+parameters = {"quantities": [1, 1], "highest_value": 1, "rounds": 2}
+game = ct.adapters.openspiel_game("item_bargaining", parameters)
 print(pyspiel.nash_conv(game, pyspiel.UniformRandomPolicy(game)))
 END
         """,
