@@ -1,6 +1,7 @@
 """Smoke test of the project's English: phrases that read as translated are rare."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -18,7 +19,7 @@ LIMITS = {
     "odd verbs": (r"\b(?:is asked for|is waited for|is given up|comes again|goes on)\b", 1.0),
 }
 """Maximum occurrences per 10,000 words. The docs of Inspect AI stay below all of them."""
-TEXTS = {
+TEXTS: dict[str, Callable[[], list[str]]] = {
     "docs": text.docs_sentences,
     "command line": text.cli_strings,
     "docstrings": lambda: text.docstrings_and_names()[0],
