@@ -7,11 +7,12 @@ import subprocess
 import sys
 import tokenize
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from bench import driver
@@ -22,6 +23,7 @@ from packaging.version import Version
 
 import cheaptalk
 from cheaptalk.doctor import extras
+from cheaptalk.gc_tuning import COMMAND, collecting
 from cheaptalk.rules import games
 from tests import installs
 
@@ -142,11 +144,25 @@ def declared_packages(*extras: str) -> set[str]:
     return {IMPORTED_AS.get(name, name.replace("-", "_")) for name in names}
 
 
-def test_declared_and_imported_packages_agree() -> None:
+Nodes: TypeAlias = list[ast.AST]
+
+
+def parse(code: str) -> Nodes:
+    """Return all nodes of the code's syntax tree."""
+    return list(ast.walk(ast.parse(code)))
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict[Path, Nodes]:
+    """The nodes of each source file, parsed once."""
+    with collecting(COMMAND):
+        return {path: parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+
+
+def test_declared_and_imported_packages_agree(sources: dict[Path, Nodes]) -> None:
     offered = declared_packages(*(extra for extra in EXTRAS if extra not in ("dev", "test")))
     used, named = set[str](), set[str]()
-    for path in SOURCES:
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    for nodes in sources.values():
         for node in nodes:
             if isinstance(node, ast.Import):
                 used |= {alias.name.partition(".")[0] for alias in node.names}
@@ -210,12 +226,11 @@ def test_changelog_is_well_formed() -> None:
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def polars_calls(tree: ast.AST, *names: str) -> Iterator[tuple[int, dict[str, object]]]:
+def polars_calls(nodes: Nodes, *names: str) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield line and constant keywords of calls to these methods in modules that use polars.
 
     Joins of texts and paths, and joins that only select rows, are omitted.
     """
-    nodes = list(ast.walk(tree))
     imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     if all(alias.name != "polars" for alias in imports):
         return
@@ -229,44 +244,42 @@ def polars_calls(tree: ast.AST, *names: str) -> Iterator[tuple[int, dict[str, ob
             yield node.end_lineno or node.lineno, options
 
 
-def undeclared_joins(tree: ast.AST) -> list[int]:
+def undeclared_joins(nodes: Nodes) -> list[int]:
     """Return lines with a join of data frames that doesn't declare its cardinality.
 
-    >>> undeclared_joins(ast.parse("import polars\\na.join(b, 'k')\\na.join(b, on=k, how='left')"))
+    >>> undeclared_joins(parse("import polars\\na.join(b, 'k')\\na.join(b, on=k, how='left')"))
     [2, 3]
-    >>> undeclared_joins(ast.parse("import polars\\na.join(b, 'k', validate='m:1')\\n''.join(b)"))
+    >>> undeclared_joins(parse("import polars\\na.join(b, 'k', validate='m:1')\\n''.join(b)"))
     []
-    >>> undeclared_joins(ast.parse("import polars\\na.join(b, on='k', how='semi')"))
+    >>> undeclared_joins(parse("import polars\\na.join(b, on='k', how='semi')"))
     []
     """
-    return sorted(line for line, given in polars_calls(tree, "join") if "validate" not in given)
+    return sorted(line for line, given in polars_calls(nodes, "join") if "validate" not in given)
 
 
-def unordered_calls(tree: ast.AST) -> list[int]:
+def unordered_calls(nodes: Nodes) -> list[int]:
     """Return lines with a group_by or join whose row order varies between processes.
 
-    >>> unordered_calls(ast.parse("import polars\\na.group_by('k').len()\\na.join(b, 'k')"))
+    >>> unordered_calls(parse("import polars\\na.group_by('k').len()\\na.join(b, 'k')"))
     [2, 3]
-    >>> unordered_calls(ast.parse("import polars\\na.group_by('k', maintain_order=True).len()"))
+    >>> unordered_calls(parse("import polars\\na.group_by('k', maintain_order=True).len()"))
     []
     """
-    calls = polars_calls(tree, "join", "group_by")
+    calls = polars_calls(nodes, "join", "group_by")
     return sorted(line for line, given in calls if not given.get("maintain_order"))
 
 
-@pytest.mark.parametrize("faults", [undeclared_joins, unordered_calls])
-def test_joins_and_groups_declare_their_cardinality_and_order(
-    faults: Callable[[ast.AST], list[int]],
-) -> None:
+def test_joins_and_groups_declare_their_cardinality_and_order(sources: dict[Path, Nodes]) -> None:
     """A key that is not unique multiplies rows; sums of floats depend on the order of rows."""
-    trees = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
-    assert {name: lines for name, tree in trees.items() if (lines := faults(tree))} == {}
+    for faults in (undeclared_joins, unordered_calls):
+        lines = {name_of(path): faults(nodes) for path, nodes in sources.items()}
+        assert {name: numbers for name, numbers in lines.items() if numbers} == {}
 
 
-def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
+def imported_modules(path: Path, nodes: Nodes, modules: dict[str, Path]) -> set[str]:
     """Return the project's modules that a file imports, at run time or for types."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -294,14 +307,14 @@ def exported_names(package: str) -> dict[str, str]:
     }
 
 
-def test_imports_have_no_cycles() -> None:
+def test_imports_have_no_cycles(sources: dict[Path, Nodes]) -> None:
     src = ROOT / "src"
     names = [path.relative_to(src).with_suffix("").as_posix() for path in SOURCES]
     modules = {
         name.removesuffix("/__init__").replace("/", "."): path
         for name, path in zip(names, SOURCES, strict=True)
     }
-    graph = {name: imported_modules(path, modules) for name, path in modules.items()}
+    graph = {name: imported_modules(path, sources[path], modules) for name, path in modules.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -321,9 +334,9 @@ def test_exported_names_are_not_shadowed_by_modules() -> None:
     assert hidden == []
 
 
-def attributes(path: Path, name: str) -> Iterator[list[str]]:
+def attributes(nodes: Nodes, name: str) -> Iterator[list[str]]:
     """Yield the chains of attributes that a module reads from a name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes:
         chain: list[str] = []
         while isinstance(node, ast.Attribute):
             chain.insert(0, node.attr)
@@ -332,11 +345,11 @@ def attributes(path: Path, name: str) -> Iterator[list[str]]:
             yield chain
 
 
-def test_accessed_attributes_are_exported() -> None:
+def test_accessed_attributes_are_exported(sources: dict[Path, Nodes]) -> None:
     """A submodule that is not exported is available only if it was imported before."""
     missing = []
-    for path in SOURCES:
-        for read in attributes(path, "ct"):
+    for path, nodes in sources.items():
+        for read in attributes(nodes, "ct"):
             package = "cheaptalk"
             for name in read:
                 stub = ROOT / "src" / package.replace(".", "/") / "__init__.pyi"

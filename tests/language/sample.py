@@ -16,11 +16,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True, help="Seed of the sample.")
     chance = random.Random(parser.parse_args().seed)  # noqa: S311 - a sample, not a secret
     sentences = [sentence for sentence in text.docs_sentences() if len(sentence.split()) > 3]
-    lines = [docstring.splitlines()[0] for docstring in text.docstrings()]
+    docstrings, names = text.docstrings_and_names()
+    lines = [docstring.splitlines()[0] for docstring in docstrings]
     show("Docs", chance.sample(sentences, 60))
     show("Command line", chance.sample(text.cli_strings(), 60))
     show("Docstrings", chance.sample(lines, 40))
-    show("Names", chance.sample(text.bound_names(), 60))
+    show("Names", chance.sample(names, 60))
 
 
 def show(title: str, sample: Sequence[str]) -> None:

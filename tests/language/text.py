@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -74,21 +75,20 @@ def _messages(path: Path) -> Iterator[str]:
             yield " ".join(text.split())
 
 
-def _source_nodes() -> Iterator[ast.AST]:
+@cache
+def docstrings_and_names() -> tuple[list[str], list[str]]:
+    """Return the docstrings in the source, and every variable name that it binds.
+
+    The docstrings are those of modules, classes and functions. Names are repeated.
+    """
+    docstrings: list[str] = []
+    names: list[str] = []
     for path in sorted(SOURCE.rglob("*.py")):
-        yield from ast.walk(ast.parse(path.read_text()))
-
-
-def docstrings() -> list[str]:
-    """Return the docstrings of modules, classes and functions in the source."""
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    nodes = (node for node in _source_nodes() if isinstance(node, documented))
-    return [docstring for node in nodes if (docstring := ast.get_docstring(node))]
-
-
-def bound_names() -> list[str]:
-    """Return every variable name that the source binds, with repetitions."""
-    return [name for node in _source_nodes() for name in _bound(node)]
+        for node in ast.walk(ast.parse(path.read_text())):
+            names += _bound(node)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                docstrings.append(ast.get_docstring(node) or "")
+    return list(filter(None, docstrings)), names
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

@@ -11,6 +11,7 @@ from cheaptalk.frames.unscored import BY_OTHERS, without_scored
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import Canned, late, study
+from tests.pages import Page
 from tests.reports.conftest import Reported
 
 WALKS: dict[str, Any] = {
@@ -34,7 +35,7 @@ def refused(_: ModelCall, number: str) -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("policy", "says"),
+    ("policy", "sentences"),
     [
         ("keep", ["Refused: 3", "kept", "Only finished matches are scored. "]),
         ("drop", ["Refused: 3", "excluded", "except 3 that the study's policy excludes"]),
@@ -50,23 +51,20 @@ def refused(_: ModelCall, number: str) -> Reply:
     ],
 )
 def test_methods_describe_the_treatment_of_refused_matches(
-    policy: str, says: list[str], tmp_path: Path, reported: Reported
+    policy: str, sentences: list[str], tmp_path: Path, reported: Reported
 ) -> None:
     path = played(tmp_path, Canned(refused), unanswered={"refused": policy, "max_replacements": 1})
-    text = reported(path).text
-    for sentence in says:
-        assert sentence in text
-    assert ("No match finished, so there are no scores." in text) == (policy != "keep")
+    page = reported(path)
+    for sentence in sentences:
+        assert sentence in page.text
+    assert ("No match finished, so there are no scores." in page.text) == (policy != "keep")
+    transcripts = [transcript["html"] for transcript in page.transcripts()]
+    exclusion = "excluded from metrics: player_1 refused"
+    assert [exclusion in text for text in transcripts] == [policy != "keep"] * 3
 
 
-def test_excluded_matches_are_stated(tmp_path: Path, reported: Reported) -> None:
-    path = played(tmp_path, Canned(refused), unanswered={"refused": "drop"})
-    pages = [transcript["html"] for transcript in reported(path).transcripts()]
-    assert len(pages) == 3
-    assert all("excluded from metrics: player_1 refused" in page for page in pages)
-
-    path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
-    assert "gave no valid answer after all retries, by the kind" not in reported(path).text
+def test_studies_with_valid_answers_have_no_counts_of_invalid_ones(well_page: Page) -> None:
+    assert "gave no valid answer after all retries, by the kind" not in well_page.text
 
 
 def test_lost_calls_are_counted(tmp_path: Path, reported: Reported) -> None:

@@ -47,24 +47,25 @@ def write_dated(games: Path, name: str, date: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dates", "sentence"),
+    ("recipe", "dates", "sentence"),
     [
-        ((None,), "The recordings don't say when the matches were played."),
-        (("2024-08-01 10:00:00",), "Played on 1 August 2024, according to the recordings."),
+        (None, (None,), "The recordings don't say when the matches were played."),
+        (None, ("2024-08-01 10:00:00",), "Played on 1 August 2024, according to the recordings."),
+        ("glee", ("2024-08-01 10:00:00",), "Played on 1 August 2024, according to the recordings."),
         (
+            None,
             ("2024-09-02 10:00:00", "2024-08-01", None, "last week"),
             "Played from 1 August 2024 to 2 September 2024, according to the recordings of 2 of ",
         ),
     ],
 )
-@pytest.mark.parametrize("recipe", [None, "glee"])
 def test_reports_distinguish_import_and_play_dates(
     games: Path,
     store: Store,
     tmp_path: Path,
+    recipe: str | None,
     dates: tuple[str | None, ...],
     sentence: str,
-    recipe: str | None,
 ) -> None:
     for number, date in enumerate(dates):
         write_dated(games, f"G{number}", date)

@@ -1,6 +1,7 @@
 """Reports of games in which several seats share a role."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,22 +16,27 @@ from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.rules.registry import GAMES
+from tests.crowds import COLLECTING, GIVING
 from tests.pages import Page
 from tests.played import CROWD, play
-from tests.reports.conftest import Reported
+from tests.reports.conftest import report
 from tests.reports.marks import boxes
 
-pytestmark = pytest.mark.usefixtures("toys")
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The store of a study of many seats, whose games are registered until the last test."""
+    for game_spec in (GIVING, COLLECTING):
+        GAMES.add(game_spec.name, game_spec)
+    yield play(tmp_path_factory.mktemp("crowd"), CROWD)
+    for game_spec in (GIVING, COLLECTING):
+        GAMES.remove(game_spec.name)
 
 
-@pytest.fixture
-def crowd(toys: None, tmp_path: Path) -> Path:
-    return play(tmp_path, CROWD)
-
-
-@pytest.fixture
-def page(crowd: Path, reported: Reported) -> Page:
-    return reported(crowd)
+@pytest.fixture(scope="module")
+def page(crowd: Path) -> Page:
+    return report(crowd.with_name("report.html"), crowd)
 
 
 def records_of(path: Path, game: str) -> list[ct.MatchRecord]:
@@ -133,7 +139,7 @@ def test_pairings_of_many_seats_share_columns(crowd: Path, page: Page) -> None:
         assert rows[players][1].number() == pytest.approx(fmean(means), rel=2e-6)
 
 
-def test_figures_and_links_name_roles(page: Page, crowd: Path, toys: None, tmp_path: Path) -> None:
+def test_figures_and_links_name_roles(page: Page, crowd: Path, tmp_path: Path) -> None:
     rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
     two = parse_qs(urlsplit(rows["luck / luck"][1].link or "").query)
     assert two == {

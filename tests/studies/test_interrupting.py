@@ -20,6 +20,7 @@ import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from tests.cli.terminal import unmeasured
+from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
 PATIENCE = 60.0
@@ -71,7 +72,7 @@ SIGNALS = [
 
 @pytest.mark.parametrize("stop", SIGNALS)
 def test_interrupt_waits_for_calls_and_resume_repeats_none(
-    tmp_path: Path, stop: signal.Signals
+    cheaptalk: Command, tmp_path: Path, stop: signal.Signals
 ) -> None:
     door = Doorkeeper(few=4)
     with Server(handler=door) as server:
@@ -88,14 +89,8 @@ def test_interrupt_waits_for_calls_and_resume_repeats_none(
         with ct.Store.open(tmp_path / "my store.sqlite") as store:
             assert store.studies()[0].counts.keys() <= {"live", "finished"}
             assert store.study("small").halted == "interrupted"
-        again = subprocess.run(
-            [sys.executable, "-m", "cheaptalk", "resume", "small", "--store", "my store.sqlite"],
-            cwd=tmp_path,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    assert "small: 6 of 6 matches ended" in again.stdout
+        again = cheaptalk("resume small --store", "my store.sqlite")
+    assert "small: 6 of 6 matches ended" in again.out
     keys = Counter(number.rpartition("/")[0] for number in server.calls)
     assert max(keys.values()) == 1, "an answer was bought twice"
     with ct.Store.open(tmp_path / "my store.sqlite") as store:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -48,7 +49,7 @@ def check_schemas(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
 def _with_faults(action: ct.Action) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield invalid variants of an action's fields, each with one fault and its description."""
     fields = action.model_dump()
-    schema, texts = type(action).model_json_schema(), texts_of(type(action))
+    schema, texts = _schema(type(action)), texts_of(type(action))
     yield fields | {"no such field": 1}, "an unknown field"
     for name in schema.get("required", ()):
         yield {key: fields[key] for key in fields if key != name}, f'no "{name}"'
@@ -61,9 +62,14 @@ def _with_faults(action: ct.Action) -> Iterator[tuple[dict[str, Any], str]]:
             yield fields | {name: "x" * length}, f'{length:,} characters of "{name}"'
 
 
+@lru_cache
+def _schema(action: type[ct.Action]) -> dict[str, Any]:
+    return action.model_json_schema()
+
+
 def _fields(action: type[ct.Action]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the names and JSON schemas of an action's fields, without null as an alternative."""
-    for name, spec in action.model_json_schema()["properties"].items():
+    for name, spec in _schema(action)["properties"].items():
         kinds = [kind for kind in spec.get("anyOf", ()) if kind.get("type") != "null"]
         yield name, kinds[0] if len(kinds) == 1 else spec
 

@@ -21,8 +21,8 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.pages import (
     PORT,
     SCRIPTS,
+    TEMPLATES,
     anchor,
-    environment,
     page_policy,
     source,
     viewer_path,
@@ -59,30 +59,24 @@ def write_page(
     def href(lead: Lead) -> str:
         return viewer_path(leads_to, lead.game, lead.query, root=viewer)
 
-    page = (
-        environment()
-        .get_template("page.html.jinja")
-        .stream(
-            _of_study(evidence) if evidence else {},
-            scripts=code,
-            policy=page_policy(),
-            viewer=viewer,
-            href=href if leads_to else None,
-            recipe=recipe,
-            parts=[part for part in parts if part.shown],
-            name=name,
-            evidence=evidence,
-            leads_to=leads_to,
-            versions=versions(),
-            command=_command(viewer, leads_to, shown),
-            lacking={
-                part.part.title: part.lacking
-                for part in parts
-                if part.lacking and not part.part.design
-            },
-            ids={part.part.title: anchor(part.part.title).lower() for part in parts},
-            **shown,
-        )
+    page = TEMPLATES.get_template("page.html.jinja").stream(
+        _of_study(evidence) if evidence else {},
+        scripts=code,
+        policy=page_policy(),
+        viewer=viewer,
+        href=href if leads_to else None,
+        recipe=recipe,
+        parts=[part for part in parts if part.shown],
+        name=name,
+        evidence=evidence,
+        leads_to=leads_to,
+        versions=versions(),
+        command=_command(viewer, leads_to, shown),
+        lacking={
+            part.part.title: part.lacking for part in parts if part.lacking and not part.part.design
+        },
+        ids={part.part.title: anchor(part.part.title).lower() for part in parts},
+        **shown,
     )
     page.enable_buffering(100)
     out = Path(out)
@@ -134,7 +128,7 @@ def sampled(
 
 def packed(store: Store, study: str, ids: Sequence[str]) -> str:
     """Return transcripts as gzipped JSON in base64: keys for selection, and escaped ``html``."""
-    template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
+    template, standing = TEMPLATES.get_template("match.html.jinja"), Standing(store, study)
     records = read_matches(store, study, ids)
     entries = [_entry(record, template, standing.of(record)) for record in records]
     data = gzip.compress(standard_json(entries).encode(), mtime=0)

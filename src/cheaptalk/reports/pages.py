@@ -187,3 +187,7 @@ def environment(*folders: Path) -> jinja2.Environment:
     templates.filters |= {function.__name__: function for function in filters}
     templates.globals |= {"source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW}
     return templates
+
+
+TEMPLATES = environment()
+"""The templates of reports, each compiled on first use."""

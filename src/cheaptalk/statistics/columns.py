@@ -82,9 +82,10 @@ def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.
     """Return the rows without nulls in the given columns, with these columns as finite floats."""
     demand_numbers(frame, names, purpose)
     names = list(dict.fromkeys(names))
-    rows = frame.with_columns(pl.col(*names).cast(pl.Float64)).drop_nulls(names)
+    floats = frame.lazy().with_columns(pl.col(*names).cast(pl.Float64))
+    rows = floats.drop_nulls(names).collect()
     for name in names:
-        if not rows[name].is_finite().all():
+        if not np.isfinite(rows[name].to_numpy()).all():
             raise StatisticsError(f'"{name}" has values that are not finite; replace them by null')
     return rows
 

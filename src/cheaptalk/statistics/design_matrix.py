@@ -311,7 +311,7 @@ def factor_of(
                 "booleans or other single values"
             )
     _demand_values(frame, columns)
-    values = frame.select(columns).unique().sort(columns)
+    values = frame.lazy().select(columns).unique().sort(columns).collect()
     levels = tuple(level_texts(values, columns).to_list())
     if name not in reference:
         raise StatisticsError(f'declare a reference level for "{name}": one of {_listed(levels)}')

@@ -13,7 +13,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.exports import write_figures, write_tables
-from cheaptalk.reports.recipes.findings import findings, write_findings
+from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.reports.recipes.means import means, over_games
 from cheaptalk.reports.recipes.parts import Charts, NoData, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
@@ -65,9 +65,15 @@ RECIPE = Recipe(
 )
 
 
-@pytest.fixture
-def page(well: Path, tmp_path: Path) -> Path:
-    out = tmp_path / "toys.html"
+@pytest.fixture(scope="module")
+def toy_findings(well: Path) -> Findings:
+    with ct.Store.open(well) as store:
+        return findings(store, "well", RECIPE)
+
+
+@pytest.fixture(scope="module")
+def page(well: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("toys") / "toys.html"
     with ct.Store.open(well) as store:
         write_findings(findings(store, "well", RECIPE), out)
     return out
@@ -141,14 +147,14 @@ def test_mean_over_games_needs_variation() -> None:
     assert over_games(by_game, "score").select(ends).equals(by_game.select(ends))
 
 
-def test_findings_and_page_name_missing_parts(well: Path, page: Path, tmp_path: Path) -> None:
-    with ct.Store.open(well) as store:
-        result = findings(store, "well", RECIPE)
-    assert list(result.tables) == ["played", "played-by-player", "gains"]
-    assert list(result.charts) == ["bars"]
-    assert result.lacking == {"Parrots": "no match with a parrot; seat one with --player"}
-    assert result.tables["gains"].frame.equals(NUMBERS)
-    assert str(result).endswith("Parrots: no match with a parrot; seat one with --player")
+def test_findings_and_page_name_missing_parts(
+    well: Path, toy_findings: Findings, page: Path, tmp_path: Path
+) -> None:
+    assert list(toy_findings.tables) == ["played", "played-by-player", "gains"]
+    assert list(toy_findings.charts) == ["bars"]
+    assert toy_findings.lacking == {"Parrots": "no match with a parrot; seat one with --player"}
+    assert toy_findings.tables["gains"].frame.equals(NUMBERS)
+    assert str(toy_findings).endswith("Parrots: no match with a parrot; seat one with --player")
 
     read = Page(page.read_text(encoding="utf-8"))
     text = page.read_text(encoding="utf-8")
@@ -164,9 +170,9 @@ def test_findings_and_page_name_missing_parts(well: Path, page: Path, tmp_path: 
     assert again.read_bytes() == page.read_bytes()
 
 
-def test_played_table_counts_answers_messages_and_words(well: Path) -> None:
+def test_played_table_counts_answers_messages_and_words(well: Path, toy_findings: Findings) -> None:
+    tables = toy_findings.tables
     with ct.Store.open(well) as store:
-        tables = findings(store, "well", RECIPE).tables
         records = list(store.records("well", bodies=True))
     for row in tables["played"].rows:
         played = [record for record in records if record.game == row["game"]]

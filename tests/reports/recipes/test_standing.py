@@ -325,7 +325,7 @@ def test_storage_order_does_not_change_standings(
     def backwards(*given: Any) -> Any:
         return ((share, [*reversed(chunk)]) for share, chunk in play_scripted(*given))
 
-    study = ct.studies.parse_study(NEW | {"instances": 40}, "here")
+    study = ct.studies.parse_study(NEW | {"instances": 20}, "here")
     ct.run(study, tmp_path / "one.sqlite")
     monkeypatch.setattr("cheaptalk.studies.runs.run.play_scripted", backwards)
     ct.run(study, tmp_path / "other.sqlite")

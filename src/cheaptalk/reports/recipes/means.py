@@ -38,8 +38,8 @@ def means(
     intervals = mean_intervals(frame, values, by, cluster=cluster, strata=strata, bounds=bounds)
     wide = frame.select(by).unique(maintain_order=True)
     for value in values:
-        names = {part: value + ending for part, ending in PARTS.items()}
-        columns = intervals.filter(metric=value).select(*by, *names).rename(names)
+        names = {value + ending: part for part, ending in PARTS.items()}
+        columns = intervals.lazy().filter(metric=value).select(*by, **names).collect()
         wide = with_matching(wide, columns, [*by])
     return wide
 

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 
 from cheaptalk.reports.charts.chart import Ends, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
@@ -226,10 +227,11 @@ class ReportTable(Printed):
         absent = [column.key for column in self.columns if column.key not in self.frame.columns]
         if absent:
             raise ValueError(f"table {self.name} has no column {', '.join(absent)}")
-        for name, kind in self.frame.schema.items():
-            if kind.is_float() and not self.frame[name].drop_nulls().is_finite().all():
+        finite = self.frame.select(cs.float().is_finite().all())
+        for column in finite:
+            if not column.all():
                 raise ValueError(
-                    f"column {name} of table {self.name} has a number that is not finite"
+                    f"column {column.name} of table {self.name} has a number that is not finite"
                 )
 
     def cell(self, row: Mapping[str, Any], column: Header) -> Estimate:

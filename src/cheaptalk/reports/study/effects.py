@@ -1,7 +1,7 @@
 """The effects of a game's parameters on its scores, all else equal."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -64,7 +64,7 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
     if many:
         notes.append(f"Not compared because they have more than {MOST} values: {', '.join(many)}.")
     configurations = game.frame.unique("configuration").sort("configuration")
-    lead = partial(_lead, game.name, configurations)
+    lead = cache(partial(_lead, game.name, configurations))
     panels = [_panel(score, rows, lead) for score in fits]
     yield Charts(f"{game.name}-effects", "Effects of parameters", panels, CAPTION)
     columns = [
@@ -148,7 +148,7 @@ def _fitted(
 def _present(frame: pl.DataFrame, name: str, level: str) -> str:
     """Return the reference level, or the most frequent level if the reference does not occur."""
     texts = frame[name].cast(pl.String)
-    return level if level in texts else str(texts.mode().sort()[0])
+    return level if level in texts.to_list() else str(texts.mode().sort()[0])
 
 
 def _rows(score: Score, fit: Regression, varied: Sequence[Varied]) -> Iterator[dict[str, Any]]:

@@ -59,7 +59,7 @@ def _rows(game: GameScores, title: str, unit: str, layers: list[Points]) -> Char
 
 
 def _scored(frame: pl.DataFrame) -> Iterator[Row]:
-    return frame.filter(pl.col("finished") > 0).iter_rows(named=True)
+    return (row for row in frame.iter_rows(named=True) if row["finished"] > 0)
 
 
 def _dots(game: GameScores, role: str, score: Score) -> Points:

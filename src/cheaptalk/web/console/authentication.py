@@ -28,6 +28,8 @@ Answer = TypeVar("Answer", bound=Response)
 FOLDER = Path(__file__).parent
 STYLE_FILES = (FOLDER / "console.css", FOLDER / "designs" / "static" / "study_form.css")
 STYLE = ROOMS_STYLE + Markup("".join(file.read_text(encoding="utf-8") for file in STYLE_FILES))  # noqa: S704 - our own files
+TEMPLATES = environment(FOLDER / "templates")
+TEMPLATES.globals |= {"Role": Role, "style": STYLE}
 COOKIE = "cheaptalk-console"
 MAX_FORM_BYTES = 3_000_000
 """A study file may have a million characters."""
@@ -125,7 +127,7 @@ class Visit:
             "done": self.notice(),
             "tabs": self.authentication.tabs(),
         }
-        page = self.authentication.templates.get_template(template)
+        page = TEMPLATES.get_template(template)
         return self._with_cookie(HTMLResponse(page.render(common | values), status))
 
     def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
@@ -211,8 +213,6 @@ class Authentication:
         self.repeating: set[tuple[str, str]] = set()
         self.posts = Limit(30, 5)
         self.signer = URLSafeTimedSerializer(secrets.token_bytes(32))
-        self.templates = environment(FOLDER / "templates")
-        self.templates.globals |= {"Role": Role, "style": STYLE}
 
     def add_page(self, path: str, page: Callable[..., Any], minimum: Role | None) -> None:
         """Register a FastAPI endpoint and the role that it requires; None if it needs no login.

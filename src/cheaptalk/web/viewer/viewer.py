@@ -31,6 +31,8 @@ from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 from cheaptalk.web.problems import problem_of
 
+TEMPLATES = environment(Path(__file__).parent / "templates")
+
 
 def listen(port: int = PORT, host: str = HOST) -> socket.socket:
     """Listen on a port of this machine (0 for any free port); raise an error if it is in use."""
@@ -84,7 +86,6 @@ class _Pages:
         self.store = store
         self.above = list(above)
         self.overviews: dict[str, _Overview] = {}
-        self.templates = environment(Path(__file__).parent / "templates")
         self.headers = {
             "Content-Security-Policy": policy(source("page.js"), forms="'self'"),
             "Referrer-Policy": "no-referrer",
@@ -98,7 +99,7 @@ class _Pages:
         root = request.scope.get("root_path", "")
         path = partial(viewer_path, root=root)
         values |= {"root": root, "viewer_path": path, "above": self.above}
-        text = self.templates.get_template(template).render(store=self.store.title, **values)
+        text = TEMPLATES.get_template(template).render(store=self.store.title, **values)
         return HTMLResponse(text, code, self.headers)
 
     async def not_found(self, request: Request, error: Exception) -> HTMLResponse:
