@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,7 +101,11 @@ class Walker:
 
     @property
     def visitor(self) -> Visitor:
-        return self.rooms.room_manager.visitors[LINKS.visitor(self.token)]
+        return self.rooms.room_manager.visitors[self.name]
+
+    @cached_property
+    def name(self) -> str:
+        return LINKS.visitor(self.token)
 
     @property
     def room(self) -> Room:
