@@ -132,10 +132,11 @@ class Walker:
 
     async def until(self, *words: str) -> str:
         for _ in range(PATIENCE):
+            number = self.visitor.notifier.number
             page = await self.page()
             if any(word in page for word in words):
                 return page
-            await asyncio.sleep(0.005)
+            await self.visitor.notifier.wait(number, 0.05)
         raise AssertionError(f"{words} in none of {PATIENCE} pages, the last: {page}")
 
     async def key(self, words: str = ">Your turn<") -> str:
