@@ -41,25 +41,13 @@ async def wait_for_matches(runs: Runs) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
-    async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
-        assert await runs.status("small") == StudyStatus("small")
-        await runs.start("small")
-        assert (await runs.status("small")).stage is Stage.RUNNING
-        done = await wait_for(runs, Stage.DONE, Stage.FAILED)
-        assert (done.stage, done.reason, runs.latest["small"].status) == (Stage.DONE, "", 0)
-        assert "8 of 8 matches ended" in runs.latest["small"].output
-        assert done.games == {"bargaining": {Status.FINISHED: 8}}
-        assert done.failures == {}
-    async with Runs(runs.folder) as later:
-        assert (await later.status("small")).stage is Stage.DONE
-
-
 async def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
     tmp_path: Path, gate: Gate
 ) -> None:
     async with Runs(laboratory(tmp_path, **with_model(gate.server.url)), workers=1) as runs:
+        assert await runs.status("small") == StudyStatus("small")
         await runs.start("small")
+        assert (await runs.status("small")).stage is Stage.RUNNING
         with pytest.raises(ControlError, match="already in progress"):
             await runs.start("small")
         await wait_for_matches(runs)
@@ -82,9 +70,14 @@ async def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
         assert stopped.done < 6
         await runs.resume("small")
         done = await wait_for(runs, Stage.DONE, Stage.FAILED)
-        assert done.counts == {Status.FINISHED: 6}
+        assert (done.stage, done.reason, runs.latest["small"].status) == (Stage.DONE, "", 0)
+        assert "6 of 6 matches ended" in runs.latest["small"].output
+        assert done.games == {"bargaining": {Status.FINISHED: 6}}
+        assert done.failures == {}
         assert (done.cost.calls, done.cost.unresolved) == (len(gate.server.calls), 0)
     assert len(set(gate.server.calls)) == len(gate.server.calls)
+    async with Runs(runs.folder) as later:
+        assert (await later.status("small")).stage is Stage.DONE
 
 
 async def test_stopped_server_leaves_no_run_behind(
