@@ -14,7 +14,7 @@ STUDY = "talk"
 LAST = re.compile(r"answers:\n> (.*)")
 
 
-def play(store: Store, instances: int = 30, **changed: Any) -> None:
+def play(store: Store, instances: int = 12, **changed: Any) -> None:
     """Run a study of noisy Deal or No Deal negotiators, with changes."""
     study = {
         "name": STUDY,

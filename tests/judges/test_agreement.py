@@ -49,11 +49,11 @@ def test_perfect_judge_agrees_fully_and_constant_judge_by_chance(store: Store) -
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=0))
     (agreement,) = ct.judges.agreements(store, STUDY)
     assert agreement.reference == CHECK
-    assert agreement.kappa == (1, None, None, 30)
+    assert agreement.kappa == (1, None, None, 12)
     assert agreement.kappa.missing == "no interval: all instances have the same value"
     assert agreement.precision.value == agreement.recall.value == agreement.same.value == 1
     assert agreement.items + agreement.silent == len(list(read_judgements(store)))
-    assert agreement.matches == 30
+    assert agreement.matches == 12
     ct.judge(store, STUDY, judge_of("vllm/constant"), models=always("consistent"))
     constant = ct.judges.agreements(store, STUDY)[1]
     assert constant.kappa.value == pytest.approx(0)
@@ -61,7 +61,7 @@ def test_perfect_judge_agrees_fully_and_constant_judge_by_chance(store: Store) -
 
 
 def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
-    play(store)
+    play(store, instances=20)
     ct.judge(store, STUDY, judge_of(), models=imitate_check(store, wrong=3), concurrency=1)
     verdicts = [verdict for items in check_verdicts(store).values() for verdict in items.values()]
     faults = sum(verdict != "consistent" for verdict in verdicts)
@@ -75,7 +75,7 @@ def test_known_errors_appear_in_the_confusion_table(store: Store) -> None:
     intervals = agreement.kappa, agreement.same.interval, agreement.recall.interval
     for value, low, high, instances in intervals:
         assert 0 < (low or 0) < (value or 0) < (high or 0) < 1
-        assert 10 <= instances <= 30
+        assert 10 <= instances <= 20
 
 
 def test_reference_without_verdicts_is_reported(
@@ -96,14 +96,14 @@ def test_reference_without_verdicts_is_reported(
 
 def test_judges_are_compared_on_shared_matches(store: Store) -> None:
     play(store)
-    ct.judge(store, STUDY, judge_of("vllm/a"), models=imitate_check(store, wrong=0), sample=20)
-    ct.judge(store, STUDY, judge_of("vllm/b"), models=imitate_check(store, wrong=2), sample=10)
+    ct.judge(store, STUDY, judge_of("vllm/a"), models=imitate_check(store, wrong=0), sample=8)
+    ct.judge(store, STUDY, judge_of("vllm/b"), models=imitate_check(store, wrong=2), sample=4)
     agreements = ct.judges.agreements(store, STUDY)
     between = [agreement for agreement in agreements if agreement.reference != CHECK]
     assert len(agreements) == 3
     (pair,) = between
     assert {pair.judge, pair.reference} == {judge_of("vllm/a").digest, judge_of("vllm/b").digest}
-    assert pair.matches == 10
+    assert pair.matches == 4
 
 
 def test_bootstrap_intervals_of_instances(store: Store) -> None:

@@ -13,7 +13,7 @@ from tests.judges.judged import STUDY, always, judge_of, play, verdict_text
 
 
 def test_estimate_matches_actual_calls_and_tokens(store: Store) -> None:
-    play(store, instances=15)
+    play(store, instances=6)
     takes = estimate_judging(store, STUDY, judge_of())
     models = Canned(lambda *_: verdict_text("consistent"))
     state = ct.judge(store, STUDY, judge_of(), models=models)
@@ -28,7 +28,7 @@ def test_estimate_matches_actual_calls_and_tokens(store: Store) -> None:
 
 
 def test_estimate_excludes_judged_items(store: Store) -> None:
-    play(store, instances=10)
+    play(store, instances=6)
     total = estimate_judging(store, STUDY, judge_of())
     ct.judge(store, STUDY, judge_of(), models=always("consistent"), sample=4)
     rest = estimate_judging(store, STUDY, judge_of())
@@ -43,12 +43,12 @@ def test_estimate_excludes_judged_items(store: Store) -> None:
 def test_estimate_samples_many_matches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     play(store)
     total = estimate_judging(store, STUDY, judge_of())
-    assert total.read == 30 < READ
-    monkeypatch.setattr(foretelling, "READ", 15)
+    assert total.read == 12 < READ
+    monkeypatch.setattr(foretelling, "READ", 6)
     part = estimate_judging(store, STUDY, judge_of())
-    assert (part.matches, part.read) == (30, 15)
+    assert (part.matches, part.read) == (12, 6)
     assert part.items == pytest.approx(total.items, rel=0.3)
-    assert "the 30 matches resemble the 15 that were read" in part.assumes
+    assert "the 12 matches resemble the 6 that were read" in part.assumes
     assert estimate_judging(store, STUDY, judge_of(), sample=5).read == 5
 
 

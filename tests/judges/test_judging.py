@@ -30,7 +30,7 @@ def count_calls(store: Store) -> int:
 
 
 def test_every_message_and_proposal_is_judged_once(store: Store) -> None:
-    play(store, instances=15)
+    play(store)
     models = always("consistent")
     state = ct.judge(store, STUDY, judge_of(), models=models)
     items = sum(len(record.answers) for record in store.records(STUDY, bodies=True))
@@ -232,14 +232,14 @@ def test_reply_received_before_crash_is_not_bought_again(
 
 
 def test_larger_sample_contains_smaller_one(store: Store) -> None:
-    play(store)
+    play(store, instances=20)
     judge = judge_of()
     small = ct.judges.matches_for(store, STUDY, judge, sample=5, seed=3)
     large = ct.judges.matches_for(store, STUDY, judge, sample=12, seed=3)
     other = ct.judges.matches_for(store, STUDY, judge, sample=12, seed=4)
     assert (len(small), len(large)) == (5, 12)
     assert set(small) < set(large) != set(other)
-    assert len(ct.judges.matches_for(store, STUDY, judge)) == 30
+    assert len(ct.judges.matches_for(store, STUDY, judge)) == 20
 
 
 def test_digest_depends_on_rubric_model_and_settings() -> None:

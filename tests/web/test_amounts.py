@@ -31,6 +31,8 @@ CLAIM = re.compile(
 )
 """The amount that a button promises for its answer."""
 TITLES = re.compile("Divide the dollar|Den Dollar teilen")
+SOCIAL = ("persuasion", "pirate_game")
+"""Games that show other amounts or texts when several people play."""
 EUROS = {"path": [{"games": {"max": 1}}], "pay": {"currency": "EUR", "bonus": [{"rate": 1}]}}
 
 
@@ -70,8 +72,15 @@ class Accountant(Walker):
 
 
 def euro_study() -> Study:
-    """Return a study of all games whose participants are paid in euros."""
-    return demo().model_copy(update={"people": Protocol.model_validate(EUROS)})
+    """Return a study of all games, with two rounds at most, that pays participants in euros."""
+    study = demo()
+    grids = [
+        grid.model_copy(update={"fixed": {**grid.fixed, "rounds": 2}})
+        if "rounds" in grid.fixed
+        else grid
+        for grid in study.games
+    ]
+    return study.model_copy(update={"people": Protocol.model_validate(EUROS), "games": grids})
 
 
 async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:
@@ -81,9 +90,11 @@ async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> li
 
 
 async def play_every_game(rooms: Rooms, code: str) -> list[list[Accountant]]:
-    """Play all tables in a language, and return the players of each."""
+    """Play in every role of all games in a language, and return the players of each table."""
     tables = []
     for table_template in rooms.room_manager.table_templates.values():
+        if len(table_template.human_seats) > 1 and table_template.game.name not in SOCIAL:
+            continue
         players = await seat_all(rooms, table_template, code)
         tables.append(players)
         await asyncio.gather(*(player.play() for player in players))
@@ -106,8 +117,14 @@ async def test_every_game_is_played_alike_in_each_language(tmp_path: Path) -> No
     for code in ("en", "de"):
         async with visited(euro_study(), tmp_path / code, language=code) as rooms:
             tables[code] = await play_every_game(rooms, code)
-    everyone = [player for code in tables for players in tables[code] for player in players]
-    assert sum(len(player.checked) for player in everyone) > 40
+    for code, tables_in_language in tables.items():
+        checked = {
+            player.room.match.configuration.game.name
+            for players in tables_in_language
+            for player in players
+            if player.checked
+        }
+        assert checked >= {"bargaining", "item_bargaining", "negotiation", "pirate_game"}, code
     names = set()
     with Store.open(tmp_path / "en") as english, Store.open(tmp_path / "de") as german:
         for (first, *others), (second, *_) in zip(tables["en"], tables["de"], strict=True):

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,7 +101,11 @@ class Walker:
 
     @property
     def visitor(self) -> Visitor:
-        return self.rooms.room_manager.visitors[LINKS.visitor(self.token)]
+        return self.rooms.room_manager.visitors[self.name]
+
+    @cached_property
+    def name(self) -> str:
+        return LINKS.visitor(self.token)
 
     @property
     def room(self) -> Room:
@@ -127,10 +132,11 @@ class Walker:
 
     async def until(self, *words: str) -> str:
         for _ in range(PATIENCE):
+            number = self.visitor.notifier.number
             page = await self.page()
             if any(word in page for word in words):
                 return page
-            await asyncio.sleep(0.005)
+            await self.visitor.notifier.wait(number, 0.05)
         raise AssertionError(f"{words} in none of {PATIENCE} pages, the last: {page}")
 
     async def key(self, words: str = ">Your turn<") -> str:

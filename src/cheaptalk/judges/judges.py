@@ -102,10 +102,13 @@ class Judge:
                 return Verdict(answer.model_dump(mode="json"), kind)
         return Verdict(None, kind)
 
+    @cached_property
+    def _form(self) -> AnswerForm:
+        return AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
+
     def call(self, messages: Sequence[ChatMessage]) -> ModelCall:
-        form = AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
         model, settings = self.seat.model, self.seat.settings()
-        return ModelCall(model=model, messages=tuple(messages), settings=settings, form=form)
+        return ModelCall(model=model, messages=tuple(messages), settings=settings, form=self._form)
 
     def messages(self, item: Item) -> list[ChatMessage]:
         """Return the prompt of an item: the rubric, then the item's record."""

@@ -1,17 +1,21 @@
 """A laboratory for tests: its folder and site, and a model that answers on demand."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from threading import Semaphore
-from typing import Any
+from threading import Lock, Semaphore
+from typing import Any, Self
 
 import httpx2
+import pytest
 import yaml
 from aiohttp import web
 
+from cheaptalk.cli.main import app
+from cheaptalk.cli.shared.settings import Defaults
 from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
+from cheaptalk.web.laboratory.commands import Command
 from cheaptalk.web.laboratory.folder import Folder
 from tests.fakes import PATIENCE, Server, spec
 from tests.web.console.office import CSRF, PASSWORD, QUICK
@@ -59,6 +63,32 @@ STUDY = people_study(BOT, instances=5)
 TEXT = yaml.safe_dump(STUDY.model_dump(mode="json", exclude_defaults=True), sort_keys=False)
 
 
+TURN = Lock()
+
+
+class CommandInThread(Command):
+    """A CLI command in a thread of this process, which starts faster than another process."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.status = None
+        self.error = ""
+        self._output = b""
+        self._reading = asyncio.create_task(self._run(arguments))
+
+    @classmethod
+    async def start(cls, *arguments: str) -> Self:
+        return cls(arguments)
+
+    async def _run(self, arguments: Sequence[str]) -> None:
+        self.status = await asyncio.to_thread(run_command, arguments)
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    with TURN:
+        status = app(arguments, prog_name="cheaptalk", standalone_mode=False, obj=Defaults())
+    return status or 0
+
+
 class Site:
     def __init__(self, laboratory: Laboratory, client: httpx2.AsyncClient) -> None:
         self.laboratory = laboratory
@@ -101,7 +131,8 @@ class Site:
 
 @asynccontextmanager
 async def site(folder: Path) -> AsyncIterator[Site]:
-    with LaboratoryDatabase(folder) as database:
+    with LaboratoryDatabase(folder) as database, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cheaptalk.web.console.server.PasswordHasher", lambda: QUICK)
         async with Laboratory(folder, database, LINKS) as laboratory:
             transport = httpx2.ASGITransport(make_laboratory(laboratory))
             async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:

@@ -21,7 +21,7 @@ DRAFTS = {
     "misspelt_policy": POLICY.format(name="misspelt_policy", policy="bargainin"),
     "policies": "games: [{game: bargaining}]\nplayers: {a: {policies: [nowhere]}}\n",
     "no_yaml": "games: [",
-    "deep": "[" * 5_000,
+    "deep": "[" * 500,
     "list": "- 1",
     "other_name": DEFAULT_DESIGN.format(name="somebody"),
     "roster": "games: [{game: bargaining}]\nroster: /etc/hostname.yaml\n",

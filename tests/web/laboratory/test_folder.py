@@ -10,10 +10,11 @@ import yaml
 
 import cheaptalk as ct
 from cheaptalk.rules import CheaptalkError, UnknownName
+from cheaptalk.web.laboratory.commands import Command
 from cheaptalk.web.laboratory.drafts import BadName
 from cheaptalk.web.laboratory.folder import STORE_ENDS, Folder
 from tests.fakes import spec
-from tests.web.laboratory.lab import STUDY, TEXT, Site, laboratory, site
+from tests.web.laboratory.lab import STUDY, TEXT, CommandInThread, Site, laboratory, site
 
 HOSTILE = (
     "pilot", "pilot.sqlite", "pilot.sqlite-v2", "pilot.sqlite-wal", "pilot.sqlite.lock",
@@ -99,7 +100,9 @@ async def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
         assert {path.name for path in outputs.iterdir()} == {"notes.txt"}
 
 
-async def test_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
+async def test_files_are_readable_only_by_their_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tmp_path.chmod(0o755)
     laboratory(tmp_path, "older")
     with ct.Store.open(tmp_path / "older.sqlite", create=True):
@@ -112,6 +115,7 @@ async def test_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
             await lab.laboratory.launch("small", yaml.safe_dump(spec(name="small", instances=1)))
             await lab.laboratory.runs.start("small")
             await lab.laboratory.runs.latest["small"].ended()
+            monkeypatch.setattr(Command, "start", CommandInThread.start)
             await lab.laboratory.outputs.export("small")
             await lab.laboratory.outputs.latest["small"].ended()
             files = [path for path in tmp_path.rglob("*") if path.is_file()]

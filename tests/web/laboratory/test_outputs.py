@@ -12,11 +12,12 @@ import cheaptalk as ct
 from cheaptalk.calls.commands import ControlError
 from cheaptalk.records import StoreError
 from cheaptalk.rules import UnknownName
+from cheaptalk.web.laboratory.commands import Command
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.study_status import StudyStatuses
 from tests.fakes import PATIENCE, spec
-from tests.web.laboratory.lab import laboratory
+from tests.web.laboratory.lab import CommandInThread, laboratory
 
 VARIED: dict[str, Any] = {
     "games": [{"game": "bargaining", "fixed": {"horizon": 2}, "grid": {"money": [10, 99]}}]
@@ -37,6 +38,12 @@ async def finish(outputs: Outputs, name: str) -> str:
     return making.problem
 
 
+@pytest.fixture
+def commands_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Command, "start", CommandInThread.start)
+
+
+@pytest.mark.usefixtures("commands_in_threads")
 async def test_outputs_are_made_one_at_a_time_and_become_stale(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, instances=4)
     laboratory(tmp_path, "other", instances=4)
@@ -79,6 +86,7 @@ async def test_outputs_are_made_one_at_a_time_and_become_stale(tmp_path: Path) -
         assert [item.file for item in await outputs.listed("small")] == ["report.html"]
 
 
+@pytest.mark.usefixtures("commands_in_threads")
 async def test_recipe_makes_the_tables_of_its_paper(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, **VARIED)
     play_study(folder, "small", **VARIED, instances=3)

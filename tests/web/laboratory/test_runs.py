@@ -23,7 +23,7 @@ async def wait_for(runs: Runs, *stages: Stage) -> StudyStatus:
     """Wait until the small study's run is at one of the stages, and return its status."""
     async with asyncio.timeout(PATIENCE):
         while (status := await runs.status("small")).stage not in stages:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
     return status
 
 
@@ -38,28 +38,16 @@ def gate() -> Iterator[Gate]:
 async def wait_for_matches(runs: Runs) -> None:
     async with asyncio.timeout(PATIENCE):
         while (run := (await runs.status("small")).run) is None or not run.live:
-            await asyncio.sleep(0.02)
-
-
-async def test_scripted_study_runs_to_completion(tmp_path: Path) -> None:
-    async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
-        assert await runs.status("small") == StudyStatus("small")
-        await runs.start("small")
-        assert (await runs.status("small")).stage is Stage.RUNNING
-        done = await wait_for(runs, Stage.DONE, Stage.FAILED)
-        assert (done.stage, done.reason, runs.latest["small"].status) == (Stage.DONE, "", 0)
-        assert "8 of 8 matches ended" in runs.latest["small"].output
-        assert done.games == {"bargaining": {Status.FINISHED: 8}}
-        assert done.failures == {}
-    async with Runs(runs.folder) as later:
-        assert (await later.status("small")).stage is Stage.DONE
+            await asyncio.sleep(0.1)
 
 
 async def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
     tmp_path: Path, gate: Gate
 ) -> None:
     async with Runs(laboratory(tmp_path, **with_model(gate.server.url)), workers=1) as runs:
+        assert await runs.status("small") == StudyStatus("small")
         await runs.start("small")
+        assert (await runs.status("small")).stage is Stage.RUNNING
         with pytest.raises(ControlError, match="already in progress"):
             await runs.start("small")
         await wait_for_matches(runs)
@@ -80,11 +68,18 @@ async def test_run_is_paused_stopped_and_resumed_without_duplicate_calls(
         assert stopped.stage is Stage.STOPPED
         assert stopped.reason == "the run was stopped on request"
         assert stopped.done < 6
-        await runs.resume("small")
-        done = await wait_for(runs, Stage.DONE, Stage.FAILED)
-        assert done.counts == {Status.FINISHED: 6}
+    async with Runs(runs.folder, workers=1) as later:
+        assert (await later.status("small")).stage is Stage.STOPPED
+        await later.resume("small")
+        done = await wait_for(later, Stage.DONE, Stage.FAILED)
+        assert (done.stage, done.reason, later.latest["small"].status) == (Stage.DONE, "", 0)
+        assert "6 of 6 matches ended" in later.latest["small"].output
+        assert done.games == {"bargaining": {Status.FINISHED: 6}}
+        assert done.failures == {}
         assert (done.cost.calls, done.cost.unresolved) == (len(gate.server.calls), 0)
     assert len(set(gate.server.calls)) == len(gate.server.calls)
+    async with Runs(runs.folder) as last:
+        assert (await last.status("small")).stage is Stage.DONE
 
 
 async def test_stopped_server_leaves_no_run_behind(
@@ -100,15 +95,11 @@ async def test_stopped_server_leaves_no_run_behind(
         pass
     with pytest.raises(ControlError, match="stopping"):
         await runs.start("small")
-    gate.open = True
     async with Runs(folder) as later:
         status = await later.status("small")
-        assert (status.stage, status.run) == (Stage.STOPPED, None)
-        assert "interrupted" in status.reason
-        await later.resume("small")
-        done = await wait_for(later, Stage.DONE, Stage.FAILED)
-        assert done.counts == {Status.FINISHED: 6}
-        assert done.cost.unresolved > 0
+    assert (status.stage, status.run) == (Stage.STOPPED, None)
+    assert "interrupted" in status.reason
+    assert status.cost.unresolved > 0
 
 
 SERVER = """

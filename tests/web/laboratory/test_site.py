@@ -10,7 +10,7 @@ import yaml
 from cheaptalk.records.people.payouts import balance_of, pay_out
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.bots.pages import Page
-from tests.web.console.office import PASSWORD, QUICK
+from tests.web.console.office import CSRF, PASSWORD, QUICK
 from tests.web.laboratory.lab import STUDY, TEXT, Site, site
 from tests.web.participants.comers import BOT, people_study
 
@@ -139,9 +139,13 @@ async def test_arbitrary_input_causes_no_server_error(lab: Site) -> None:
     deeds = ["/participants/recruit", "/participants/tell", "/pay", "/run", "/budget"]
     actions = [f"{url}/{deed}" for deed in ("move", "tell", "prompt")]
     unknown = ["/studies/nothing/launch", "/studies/nothing/run"]
+    form = CSRF.search((await lab.get("/account")).text)
+    assert form is not None
     for deed in [*(base + deed for deed in deeds), *actions, *unknown]:
         for value in STRANGE:
-            sent = await lab.post(deed, "/account", **dict.fromkeys(fields, value))
+            sent = await lab.client.post(
+                f"/console{deed}", data=dict.fromkeys(fields, value) | {"csrf": form[1]}
+            )
             assert sent.status_code < 500 or sent.status_code == 503, (deed, value, sent.text)
 
 

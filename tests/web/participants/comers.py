@@ -171,7 +171,8 @@ class Comer:
             return page_after
         if form := page.form("done"):
             return await self.press(form, {})
-        await asyncio.sleep(0.01)  # let others and the writing thread run
+        notifier = self.participant.visitor.notifier
+        await notifier.wait(notifier.number, 0.05)  # let others and the writing thread run
         return await self.look()
 
     async def until(self, condition: Callable[[Page], object]) -> Page:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from cheaptalk.players import PersonSeat
@@ -26,7 +26,7 @@ def answer_line(action: Action, language: Language, names: Mapping[str, str]) ->
     """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``."""
     filled = [
         (field, value)
-        for field in fields(type(action).model_json_schema())
+        for field in _action_fields(type(action))
         if (value := getattr(action, field.name)) not in (None, "")
     ]
     if len(filled) == 1:
@@ -39,6 +39,11 @@ def answer_line(action: Action, language: Language, names: Mapping[str, str]) ->
         if not _is_message(field)
     ]
     return "; ".join([*values, *messages])
+
+
+@cache
+def _action_fields(action: type[Action]) -> Sequence[Field]:
+    return fields(action.model_json_schema())
 
 
 def _is_message(field: Field) -> bool:
