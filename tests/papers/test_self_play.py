@@ -270,7 +270,7 @@ def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Fi
 
 
 def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
-    spec = SPEC | {"name": "judged", "instances": 4, "repeats": 1, "games": [{"game": GAME}]}
+    spec = SPEC | {"name": "judged", "instances": 2, "repeats": 1, "games": [{"game": GAME}]}
     parts = ("Judges", "Inconsistent messages")
     with Store.open(play_study(tmp_path, spec)) as store:
         lacking = report(store, "self-play", "Judges").lacking["Judges"]
