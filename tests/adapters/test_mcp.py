@@ -3,10 +3,12 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import cheaptalk as ct
 from cheaptalk.loopback import listening
 from cheaptalk.models.remote_agents import AgentServer
 from tests.adapters.remote_agents import NAME, TOKEN, every_game, make_answer
+from tests.conftest import Command
 from tests.fakes import PATIENCE, study
 
 mcp = pytest.importorskip("mcp")
@@ -181,30 +184,40 @@ def test_invalid_tool_calls_return_error_without_effect(store: ct.Store) -> None
     assert [part in problem for part, problem in zip(reasons, problems, strict=True)] == [True] * 4
 
 
-def test_http_server_requires_token_of_remote_agent() -> None:
+def test_http_server_requires_token_of_remote_agent(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uvicorn: Any = import_module("uvicorn")
     connect = import_module("mcp.client.streamable_http").streamable_http_client
     requests = import_module("mcp.shared._httpx_utils").create_mcp_http_client
+    looks: list[tuple[bool, Any]] = []
+    urls: list[str] = []
 
-    async def connect_and_look(url: str, token: str) -> Any:
+    async def connect_and_look(url: str, token: str) -> None:
         async with (
             requests(headers={"Authorization": f"Bearer {token}"}) as sending,
             connect(url, http_client=sending) as (reading, writing, *_),
             mcp.ClientSession(reading, writing) as session,
         ):
             await session.initialize()
-            return await use_tool(session, "look")
+            looks.append(await use_tool(session, "look"))
 
+    async def serve_clients(server: Any, sockets: list[socket.socket]) -> None:
+        serving = asyncio.create_task(server.serve(sockets))
+        urls.append(f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp")
+        await connect_and_look(urls[0], TOKEN)
+        with pytest.raises(BaseExceptionGroup):
+            await connect_and_look(urls[0], "another token")
+        server.should_exit = True
+        await serving
+
+    monkeypatch.setattr(uvicorn, "Config", partial(uvicorn.Config, log_config=None))
+    monkeypatch.setattr(
+        uvicorn.Server, "run", lambda self, sockets: asyncio.run(serve_clients(self, sockets))
+    )
+    monkeypatch.setenv("CHEAPTALK_AGENT_TOKEN", TOKEN)
     with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as server:
-        command = [*CHEAPTALK, "model", "mcp", server.url_of(NAME), "--port", "0"]
-        variables = {**os.environ, "CHEAPTALK_AGENT_TOKEN": TOKEN}
-        serving = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
-        try:
-            assert serving.stderr is not None
-            url = serving.stderr.readline().split()[4]
-            worked, shown = asyncio.run(connect_and_look(url, TOKEN))
-            assert (worked, shown["state"]) == (True, "waiting")
-            with pytest.raises(BaseExceptionGroup):
-                asyncio.run(connect_and_look(url, "another token"))
-        finally:
-            serving.kill()
-            serving.communicate()
+        done = cheaptalk("model mcp --port 0", server.url_of(NAME))
+    assert (done.status, urls[0] in done.err) == (0, True)
+    ((worked, shown),) = looks
+    assert (worked, shown["state"]) == (True, "waiting")

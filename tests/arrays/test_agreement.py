@@ -13,7 +13,7 @@ from cheaptalk.games.battle_royale.rules import Hits
 from cheaptalk.games.item_bargaining.rules import PRESETS
 from cheaptalk.rules import Chance, Game, Table, get_game
 
-CHECKED_MATCHES = 4
+CHECKED_MATCHES = 2
 """Matches whose actions are all checked for legality."""
 MAX_CHECKED_ACTIONS = 2_000
 """Number of actions up to which legality masks are checked."""

@@ -15,5 +15,5 @@ def compiled(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
     cache = getattr(pytestconfig, "cache", None)
     folder = cache.mkdir("jax") if cache else tmp_path_factory.mktemp("jax")
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

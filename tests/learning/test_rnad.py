@@ -33,11 +33,12 @@ def test_rnad_approaches_an_equilibrium_of_a_small_game() -> None:
         gains.append(tree.gains([np.asarray(table) for table in policy]).max())
 
     start = tree.gains(tree.uniform()).max()
-    training.train(training.begin(), 256 * 3_000, every=1_000, progress=record_gain)
+    training.train(training.begin(), 256 * 2_000, every=1_000, progress=record_gain)
     assert gains[0] < 0.25 * start
     assert gains[-1] < 0.06 * start
 
 
+@pytest.mark.slow
 def test_bargaining_demand_matches_the_subgame_perfect_equilibrium() -> None:
     """Bob can get everything a stage later, discounted, so Alice leaves him exactly that."""
     rules = Bargaining(discounts=(0.9, 0.8), horizon=Horizon(rounds=2), messages=False)

@@ -65,7 +65,7 @@ def test_no_strategy_beats_the_best_response() -> None:
 @pytest.mark.parametrize(
     ("rules", "parts"),
     [
-        (ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2, least_outside=0), None),
+        (ItemBargaining(quantities=(1, 1), highest_value=1, rounds=2, least_outside=0), None),
         (Bargaining(money=10, horizon=Horizon(rounds=2), messages=False), 5),
         (Negotiation(horizon=Horizon(rounds=2), messages=False), 5),
     ],
@@ -88,7 +88,7 @@ def test_cfr_solution_leaves_negligible_gains(rules: Any, parts: int | None) -> 
 
 
 def test_expected_payoffs_match_random_play() -> None:
-    game = array_game(ItemBargaining(quantities=(2, 1), highest_value=2, rounds=2))
+    game = array_game(ItemBargaining(quantities=(2, 1), highest_value=1, rounds=2))
     tree, luck, count = Tree(game), np.random.default_rng(5), 40_000
     state = game.draw_instance(luck.random((count, game.uniforms)))
     for _ in range(game.longest):

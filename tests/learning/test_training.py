@@ -54,11 +54,23 @@ def test_all_algorithms_are_covered_and_their_metrics_documented() -> None:
         assert all(f"| `{metric}` |" in page for metric in algorithms.ALGORITHMS[name].metrics)
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy trained without interruption or evaluation, by NFSP."""
+    file = tmp_path_factory.mktemp("trained") / "whole"
+    training.train("nfsp", RULES, settings("nfsp"), 16 * 350, file)
+    return file
+
+
 @pytest.mark.parametrize("algorithm", list(SMALL))
-def test_interrupted_training_gives_the_same_results(algorithm: str, tmp_path: Path) -> None:
+def test_interrupted_training_gives_the_same_results(
+    algorithm: str, trained: Path, tmp_path: Path
+) -> None:
     """It resumes from the last checkpoint, and its log repeats no line."""
-    complete, resumed = tmp_path / "whole", tmp_path / "part"
-    training.train(algorithm, RULES, settings(algorithm), 16 * 350, complete)
+    complete, resumed = trained, tmp_path / "part"
+    if algorithm != "nfsp":
+        complete = tmp_path / "whole"
+        training.train(algorithm, RULES, settings(algorithm), 16 * 350, complete)
     training.train(algorithm, RULES, settings(algorithm), 16 * 100, resumed)
     log = resumed.with_name("part.log.jsonl")
     log.write_text(log.read_text() + '{"matches": 3200, "seconds": 9}\n{"matches": 48')
@@ -115,29 +127,28 @@ def test_mismatched_and_truncated_checkpoints_are_rejected(tmp_path: Path) -> No
         checkpoints.load(nfsp, file)
 
 
-def test_exploitability_is_evaluated_and_tracked_during_training(tmp_path: Path) -> None:
+def test_exploitability_is_evaluated_and_tracked_during_training(
+    trained: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "p"
     tracked: list[tuple[int, Mapping[str, float]]] = []
-    small = settings("nfsp")
-    for matches in (16 * 300, 16 * 700):
+    for matches in (16 * 150, 16 * 350):
         training.train(
             "nfsp",
             RULES,
-            small,
+            settings("nfsp"),
             matches,
             file,
-            examined_every=4000,
+            examined_every=2000,
             tracks=[lambda *entry: tracked.append(entry)],
         )
     log = rows(file)
     evaluated = [row["matches"] for row in log if "gains" in row]
-    assert evaluated == [4800, 8000, 11200]  # 4800 and 11200 are the ends of runs
+    assert evaluated == [2400, 4000, 5600]  # 2400 and 5600 are the ends of runs
     policy = ct.learning.read_policy(file)
     now = ct.learning.exploitability(policy).gains
     np.testing.assert_allclose(log[-1]["gains"], [[gain.gain, 0] for gain in now], atol=1e-6)
-    plain = tmp_path / "plain"
-    training.train("nfsp", RULES, small, 16 * 700, plain)
-    weights = ct.learning.read_policy(plain).weights
+    weights = ct.learning.read_policy(trained).weights
     assert all(np.array_equal(array, policy.weights[name]) for name, array in weights.items())
     assert [matches for matches, _ in tracked] == [row["matches"] for row in log]
     for (_, numbers), row in zip(tracked, log, strict=True):

@@ -1,5 +1,7 @@
 """A chip-trading study and its outcomes, for tests of the recipe."""
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +25,20 @@ STUDY: dict[str, Any] = {
 }
 
 
+@cache
+def all_records(path: Path) -> Sequence[MatchRecord]:
+    with ct.Store.open(path) as store:
+        return list(store.records("chips", bodies=True))
+
+
 def records(path: Path, colours: int, *labels: str) -> list[MatchRecord]:
     """Return the games with this number of colours and these players, in seat order."""
-    with ct.Store.open(path) as store:
-        return [
-            record
-            for record in store.records("chips", bodies=True)
-            if len(record.parameters["colours"]) == colours
-            and [record.label(seat) for seat in record.seats] == list(labels)
-        ]
+    return [
+        record
+        for record in all_records(path)
+        if len(record.parameters["colours"]) == colours
+        and [record.label(seat) for seat in record.seats] == list(labels)
+    ]
 
 
 def games_by_end(path: Path, colours: int) -> list[MatchRecord]:

@@ -9,7 +9,7 @@ FLASH = "gemini-1.5-flash"
 STUDY: dict[str, Any] = yaml.safe_load("""
 name: small-glee
 seed: 3
-instances: 3
+instances: 2
 games:
   - game: bargaining
     grid:

@@ -58,7 +58,7 @@ def test_final_surplus_is_that_of_the_records(chips_path: Path, chips_results: F
 
 def test_paper_tables_use_paper_names_and_order(chips_path: Path) -> None:
     players = {"players": "zero,bayes", "printed": "beside"}
-    shown = report(chips_path, "chips", options=players)
+    shown = report(chips_path, "chips", "Final surplus", "Proposals", options=players)
     third = shown.tables["table-3"]
     names = third.frame["population"].to_list()
     assert sorted(names[:3]) == sorted(["bayes", "zero", MIXED])  # wild is not selected
@@ -181,7 +181,7 @@ def test_bars_right_of_zero_contain_only_gains(chips_results: Findings) -> None:
 
 def test_figure_5_counts_regret_of_decisions(chips_path: Path) -> None:
     for as_published in (False, True):
-        results = report(chips_path, "chips", as_published=as_published)
+        results = report(chips_path, "chips", "Regret", as_published=as_published)
         kinds = [
             (record.label(decision.player), decision.part, decision.regret)
             for labels in TABLES.values()
@@ -283,10 +283,11 @@ def test_figure_4_shows_game_with_most_regret(chips_path: Path, chips_results: F
 
 
 def test_value_paths_start_and_end_at_chip_values(chips_path: Path) -> None:
+    part = "Counterfactual values in one game"
     with pytest.raises(ct.CheaptalkError, match='match "x" is not a finished game of chip_trading'):
-        report(chips_path, "chips", options={"match": "x"})
+        report(chips_path, "chips", part, options={"match": "x"})
     record = records(chips_path, 3, *TABLES["wild"])[2]
-    results = report(chips_path, "chips", options={"match": record.id})
+    results = report(chips_path, "chips", part, options={"match": record.id})
     assert results.charts["value-paths"].caption.startswith("Selected by the option match.")
     outcome = record.result().outcome
     for panel, (place, gain) in zip(
@@ -371,7 +372,7 @@ def test_games_of_other_versions_are_excluded(tmp_path: Path) -> None:
         with ct.Store.open(path) as store, store.transaction() as connection:
             first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()
             connection.exec_driver_sql(old, (0 if all_games else first,))
-        results = report(path, "chips")
+        results = report(path, "chips", "Final surplus", "Proposals")
         if all_games:
             assert (
                 "all 4 finished games of chip_trading were played with another version"
@@ -385,7 +386,8 @@ def test_games_of_other_versions_are_excluded(tmp_path: Path) -> None:
 def test_many_populations_are_split_into_panels(tmp_path: Path) -> None:
     pairing = [list(seats) for seats in combinations_with_replacement(("bayes", "zero", "wild"), 3)]
     games = [{"game": "chip_trading", "fixed": {"colours": ["green", "red"]}}]
-    results = report(play(tmp_path, STUDY, games=games, pairing=pairing, instances=2), "chips")
+    path = play(tmp_path, STUDY, games=games, pairing=pairing, instances=2)
+    results = report(path, "chips", "Surplus by turn", "Differences between populations")
     panels = results.charts["trajectories"].panels
     assert [panel.title for panel in panels] == ["2 colours (1 of 2)", "2 colours (2 of 2)"]
     assert sum(len(named(panel)) for panel in panels) == 10
@@ -397,7 +399,7 @@ def test_variant_names_show_differing_parameters(tmp_path: Path) -> None:
         {"game": "chip_trading", "grid": {"colours": [["green", "red"], ["green", "blue"]]}},
         {"game": "chip_trading", "fixed": {"rounds": 1}},
     ]
-    results = report(play(tmp_path, STUDY, games=games, instances=1), "chips")
+    results = report(play(tmp_path, STUDY, games=games, instances=1), "chips", "Final surplus")
     assert results.tables["surplus-in-dollars"].frame["variant"].unique().sort().to_list() == [
         "2 colours, colours green, blue, rounds 3",
         "2 colours, colours green, red, rounds 3",

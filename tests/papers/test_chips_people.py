@@ -1,6 +1,7 @@
 """The chip recipe on a study with participants: survey, themes and learning, without a file."""
 
 from pathlib import Path
+from shutil import copy
 from statistics import fmean
 
 import pytest
@@ -10,8 +11,8 @@ from cheaptalk.models import ModelCall
 from cheaptalk.records import Store
 from tests.fakes import Canned
 from tests.judges.judged import verdict_text
-from tests.papers.chip_games import STUDY, games_by_end, ratio
-from tests.papers.studies import play, report, row_of
+from tests.papers.chip_games import games_by_end, ratio
+from tests.papers.studies import report, row_of
 from tests.participants import People
 from tests.reports.marks import boxes
 
@@ -19,12 +20,12 @@ CONSENT, STRATEGY = ("consent", {"ok": "yes"}, None), "I meant to gain."
 
 
 @pytest.fixture(scope="module")
-def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store_path(chips_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve participants in groups of three with two games each, one who left, one who declined.
 
     Each group plays the game that ended first as its second game.
     """
-    path = play(tmp_path_factory.mktemp("chip-people"), STUDY)
+    path = Path(copy(chips_path, tmp_path_factory.mktemp("chip-people")))
     games = games_by_end(path, 2)
     with Store.open(path) as store:
         people = People(store, "chips")
@@ -44,7 +45,7 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_learning_compares_games_in_playing_order(store_path: Path) -> None:
-    results = report(store_path, "chips")
+    results = report(store_path, "chips", "Learning between games", "Survey")
     row = row_of(results, "learning")
     games = games_by_end(store_path, 2)
     assert (row["variant"], row["people"]) == ("2 colours", 12)
@@ -59,7 +60,7 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
     def detect(call: ModelCall, number: str = "") -> str:
         return verdict_text("present" if STRATEGY in call.messages[-1].content else "absent")
 
-    lacking = report(store_path, "chips").lacking["Themes"]
+    lacking = report(store_path, "chips", "Themes").lacking["Themes"]
     assert "cheaptalk judge run chips --rubric theme-profit --model MODEL" in lacking
     with Store.open(store_path) as store:
         for model, answer, sample in (
@@ -68,7 +69,7 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
         ):
             judge = ct.judges.judge_of("theme-profit", {"model": model})
             ct.judge(store, "chips", judge, models=Canned(answer), sample=sample)
-    results = report(store_path, "chips")
+    results = report(store_path, "chips", "Themes", "Survey answers and performance")
     columns = ("variant", "people", "theme.profit people")
     themes = results.tables["themes"].frame.select(columns).rows()
     assert themes == [("all", 12, 8), ("2 colours", 12, 8)]
@@ -77,19 +78,20 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
     assert "Themes" not in results.lacking
 
 
-def test_participants_without_finished_game_are_excluded(tmp_path: Path) -> None:
-    path = play(tmp_path, STUDY)
+def test_participants_without_finished_game_are_excluded(chips_path: Path, tmp_path: Path) -> None:
+    path = copy(chips_path, tmp_path)
     with Store.open(path) as store:
         survey = ("survey", {"satisfaction": 4}, None)
         left_game = {"game": "chip_trading", "state": "left"}
         People(store, "chips").come("end", "complete", [survey], [left_game])
-    lacking = report(path, "chips").lacking
-    for part in ("Learning between games", "Survey", "Themes", "Survey answers and performance"):
+    parts = ("Learning between games", "Survey", "Themes", "Survey answers and performance")
+    lacking = report(path, "chips", *parts).lacking
+    for part in parts:
         assert lacking[part] == "no participant has finished a game of chip_trading"
 
 
 def test_participants_are_counted_by_stage(store_path: Path) -> None:
-    results = report(store_path, "chips")
+    results = report(store_path, "chips", "Participants")
     assert results.answers["Participants"] == "14 participants arrived, and 12 (86 %) completed."
     stages = dict(results.tables["people-by-stage"].frame.select("stage", "people").iter_rows())
     assert stages == {"came": 14, "consented": 13, "began": 12, "finished": 12, "completed": 12}

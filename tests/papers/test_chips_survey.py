@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from scipy import stats
 import cheaptalk as ct
 from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
+from cheaptalk.reports.recipes.findings import Findings
 from tests.conftest import Command
 from tests.papers.chip_games import games_by_end, ratio
 from tests.papers.studies import report, row_of, rows_of
@@ -20,6 +22,8 @@ from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
 Writer: TypeAlias = Callable[..., Path]
+LEARNING, PERFORMANCE = "Learning between games", "Survey answers and performance"
+PARTS = (LEARNING, "Survey", "Themes", PERFORMANCE)
 HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
 
 
@@ -40,21 +44,35 @@ def answers(path: Path) -> list[Row]:
     return rows
 
 
+def write(folder: Path, rows: Sequence[Row], header: Sequence[str] = HEAD) -> Path:
+    """Write a survey file."""
+    path = folder / "survey.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
 @pytest.fixture
 def write_survey(tmp_path: Path) -> Writer:
     """Return a function that writes a survey file."""
-
-    def write(rows: Sequence[Row], header: Sequence[str] = HEAD) -> Path:
-        path = tmp_path / "survey.csv"
-        with path.open("w", newline="") as file:
-            csv.writer(file).writerows([header, *rows])
-        return path
-
-    return write
+    return partial(write, tmp_path)
 
 
-def with_survey(chips_path: Path, path: Path, **options: Any) -> Any:
-    return report(chips_path, "chips", options={"survey": str(path)}, **options)
+def with_survey(chips_path: Path, path: Path, *parts: str) -> Findings:
+    return report(chips_path, "chips", *(parts or PARTS), options={"survey": str(path)})
+
+
+@pytest.fixture(scope="module")
+def rows(chips_path: Path) -> list[Row]:
+    return answers(chips_path)
+
+
+@pytest.fixture(scope="module")
+def results(
+    chips_path: Path, rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> Findings:
+    """The findings with the survey of :func:`answers`."""
+    return with_survey(chips_path, write(tmp_path_factory.mktemp("survey"), rows))
 
 
 def payoff(record: MatchRecord, seat: int) -> float:
@@ -62,8 +80,7 @@ def payoff(record: MatchRecord, seat: int) -> float:
     return record.payoffs[f"player_{seat}"]
 
 
-def test_figure_11_compares_games_by_end_time(chips_path: Path, write_survey: Writer) -> None:
-    results = with_survey(chips_path, write_survey(answers(chips_path)))
+def test_figure_11_compares_games_by_end_time(chips_path: Path, results: Findings) -> None:
     row, _ = rows_of(results, "learning")
     games = games_by_end(chips_path, 2)
     first, second = games[:4], games[4:]
@@ -84,9 +101,7 @@ def test_figure_11_compares_games_by_end_time(chips_path: Path, write_survey: Wr
     ]
 
 
-def test_table_1_has_means_errors_and_test(chips_path: Path, write_survey: Writer) -> None:
-    rows = answers(chips_path)
-    results = with_survey(chips_path, write_survey(rows))
+def test_table_1_has_means_errors_and_test(results: Findings, rows: list[Row]) -> None:
     row = row_of(results, "survey")
     scale = {row[0]: row[3] for row in rows}
     by_game = [[scale[who] for who in scale if who.startswith(f"{colours}-")] for colours in (2, 3)]
@@ -107,9 +122,7 @@ def test_table_1_has_means_errors_and_test(chips_path: Path, write_survey: Write
     )
 
 
-def test_figure_9_counts_participants_by_theme(chips_path: Path, write_survey: Writer) -> None:
-    rows = answers(chips_path)
-    results = with_survey(chips_path, write_survey(rows))
+def test_figure_9_counts_participants_by_theme(results: Findings, rows: list[Row]) -> None:
     frame = results.tables["themes"].frame
     yes = {row[0] for row in rows if row[5] == "yes"}
     assert frame["variant"].to_list() == ["all", "2 colours", "3 colours"]
@@ -124,9 +137,9 @@ def test_figure_9_counts_participants_by_theme(chips_path: Path, write_survey: W
     assert [bar.x for bar in boxes(chart)] == [(0, len(yes))]
 
 
-def test_answers_correlate_with_share_of_bound(chips_path: Path, write_survey: Writer) -> None:
-    rows = answers(chips_path)
-    results = with_survey(chips_path, write_survey(rows))
+def test_answers_correlate_with_share_of_bound(
+    chips_path: Path, results: Findings, rows: list[Row]
+) -> None:
     by_id = {game.id: game for colours in (2, 3) for game in games_by_end(chips_path, colours)}
     bound = SPEC.metrics["bound"].of
     shares: dict[str, list[float]] = {}
@@ -149,11 +162,12 @@ def test_answers_correlate_with_share_of_bound(chips_path: Path, write_survey: W
 
 def test_constant_answers_have_no_statistics(chips_path: Path, write_survey: Writer) -> None:
     rows = [(*row[:3], 5, row[4], "no") for row in answers(chips_path)]
-    results = with_survey(chips_path, write_survey(rows))
+    results = with_survey(chips_path, write_survey(rows), "Survey", PERFORMANCE)
     assert results.tables["survey"].frame["p"].to_list() == [None]
-    assert '"satisfaction" is 5.0 in every row' in results.lacking["Survey answers and performance"]
+    assert '"satisfaction" is 5.0 in every row' in results.lacking[PERFORMANCE]
     same_theme = [(*row[:5], "no") for row in answers(chips_path)]
-    partly = with_survey(chips_path, write_survey(same_theme)).tables["answers-and-success"]
+    shown = with_survey(chips_path, write_survey(same_theme), PERFORMANCE)
+    partly = shown.tables["answers-and-success"]
     assert partly.frame["answer"].to_list() == ["Satisfaction"]
     assert any("Own profit" in note for note in partly.notes)
 
@@ -164,12 +178,10 @@ def test_survey_without_answers_shows_only_learning(chips_path: Path, write_surv
     assert "learning" in results.tables
     assert "no scale: no column contains only numbers" in results.lacking["Survey"]
     assert "has no coded themes; code free-text answers with a judge" in results.lacking["Themes"]
-    assert "no scales or themes" in results.lacking["Survey answers and performance"]
+    assert "no scales or themes" in results.lacking[PERFORMANCE]
     once = [row[:3] for row in answers(chips_path)[::2]]
-    assert (
-        "no participant of the survey has finished two games"
-        in (with_survey(chips_path, write_survey(once, HEAD[:3])).lacking["Learning between games"])
-    )
+    lacking = with_survey(chips_path, write_survey(once, HEAD[:3]), LEARNING).lacking[LEARNING]
+    assert "no participant of the survey has finished two games" in lacking
 
 
 def test_one_participant_and_gaps_are_handled(chips_path: Path, write_survey: Writer) -> None:
@@ -181,7 +193,7 @@ def test_one_participant_and_gaps_are_handled(chips_path: Path, write_survey: Wr
         (*row[:3], "" if number < 2 else row[3], row[4], "")
         for number, row in enumerate(answers(chips_path))
     ]
-    frame = with_survey(chips_path, write_survey(gaps)).tables["survey"].frame
+    frame = with_survey(chips_path, write_survey(gaps), "Survey").tables["survey"].frame
     assert frame["2 colours.n"].to_list() == [11]
 
 
@@ -195,23 +207,23 @@ def test_inconsistent_survey_raises_error(chips_path: Path, write_survey: Writer
     ):
         wrong = tuple(change.get(place, value) for place, value in enumerate(first))
         with pytest.raises(ct.CheaptalkError, match=message):
-            with_survey(chips_path, write_survey([wrong, *rest]))
+            with_survey(chips_path, write_survey([wrong, *rest]), "Survey")
     for again, message in (
         (("other", *first[1:]), r"more than one row has match_id \w+ and seat player_1"),
         ((*first[:2], "player_2", *first[3:]), r"more than one row has participant"),
     ):
         with pytest.raises(ct.CheaptalkError, match=message):
-            with_survey(chips_path, write_survey([first, again]))
+            with_survey(chips_path, write_survey([first, again]), "Survey")
 
 
 def test_invalid_csv_raises_error(chips_path: Path, write_survey: Writer, tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match=r"cannot read .*gone.csv"):
-        with_survey(chips_path, tmp_path / "gone.csv")
+        with_survey(chips_path, tmp_path / "gone.csv", "Survey")
     with pytest.raises(ct.CheaptalkError, match=r"has no column participant, seat"):
-        with_survey(chips_path, write_survey([("x", "y")], ("match_id", "who")))
+        with_survey(chips_path, write_survey([("x", "y")], ("match_id", "who")), "Survey")
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ct.CheaptalkError, match=r"is not a valid CSV file"):
-        with_survey(chips_path, tmp_path / "empty.csv")
+        with_survey(chips_path, tmp_path / "empty.csv", "Survey")
 
 
 def test_command_accepts_survey_and_rejects_unknown_options(

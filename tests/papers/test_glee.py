@@ -1,8 +1,6 @@
 """GLEE's tables and figures against recomputed numbers, and studies with too little data."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import import_matches
 from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import Findings, recipe_of
+from cheaptalk.reports.recipes.findings import Findings
 from cheaptalk.text import capital
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY
@@ -51,6 +49,8 @@ OTHERS = {
 }
 MARKETS = {"bargaining": "yes|no|∞", "negotiation": "yes|1", "persuasion": "binary|no"}
 PLAYERS = dict.fromkeys(ROLES.values(), FLASH)
+GAINS = "Players' gains"
+EFFECTS = ("Effect of the market", GAINS, "Effects of pairs", "Effect of every parameter")
 
 
 Effects = dict[tuple[str, str], tuple[dict[str, Any], ...]]
@@ -196,8 +196,7 @@ def test_parallel_workers_give_identical_results(
     glee_store: Store, glee_results: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    shown = [part.title for part in recipe_of("glee").parts[:3]]
-    parallel = report(glee_store, "glee", *shown, workers=2)
+    parallel = report(glee_store, "glee", "Collected data", workers=2)
     for name, table in parallel.tables.items():
         pl.testing.assert_frame_equal(table.frame, glee_results.tables[name].frame)
     for game, frame in glee_results.evidence.frames.items():
@@ -297,7 +296,7 @@ def test_reference_levels_follow_paper_if_available(glee_results: Findings) -> N
         ("Bargaining", "T", "paper", "∞"),
         ("Bargaining", "M", "reference", "one level only"),
         ("Negotiation", "F_A", "reference", "1"),
-        ("Persuasion", "MT", "levels", "binary (162); text (162)"),
+        ("Persuasion", "MT", "levels", "binary (108); text (108)"),
         ("Persuasion", "Bob", "reference", FLASH),
     ):
         row = row_of(glee_results, "references", family=family, parameter=parameter)
@@ -313,7 +312,8 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
         }
     ]
     players = {name: of for name, of in STUDY["players"].items() if name != FLASH}
-    results = report(play(tmp_path, STUDY, games=games, players=players), "glee")
+    parts = ("Reference levels", "Effect of the market", "Players' gains")
+    results = report(play(tmp_path, STUDY, games=games, players=players), "glee", *parts)
     rows = {row["parameter"]: row for row in results.tables["references"].rows}
     assert rows["M"]["reference"] == "100"
     assert rows["Alice"]["reference"] == "fair"
@@ -324,14 +324,14 @@ def test_reference_levels_default_to_most_frequent(tmp_path: Path) -> None:
 
 
 def test_reference_option_changes_reference_player(glee_store: Store) -> None:
-    part, options = "Players' gains", {"reference": "tough"}
-    table = report(glee_store, "glee", part, options=options).tables["self-gain"]
+    options = {"reference": "tough"}
+    table = report(glee_store, "glee", GAINS, options=options).tables["self-gain"]
     assert table.frame.filter(player="tough")["bargaining alice"].item() == 0
     assert "Effects are relative to tough." in table.caption
     with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
-        report(glee_store, "glee", part, options={"reference": "tuff"})
+        report(glee_store, "glee", GAINS, options={"reference": "tuff"})
     with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
-        report(glee_store, "glee", part, options={"composite": "discount"})
+        report(glee_store, "glee", GAINS, options={"composite": "discount"})
 
 
 def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,17 +363,12 @@ def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def analyse(
-    folder: Path,
-    game: dict[str, Any],
-    players: list[str],
-    *,
-    options: Mapping[str, str] = MappingProxyType({}),
-    **changed: Any,
+    folder: Path, game: dict[str, Any], players: list[str], *parts: str, **changed: Any
 ) -> Findings:
-    """Play one game between some players and return the findings."""
+    """Play one game between some players and return the findings, or those of some parts."""
     chosen = {name: STUDY["players"][name] for name in players}
     path = play(folder, STUDY, games=[game], players=chosen, instances=1, **changed)
-    return report(path, "glee", options=options)
+    return report(path, "glee", *parts)
 
 
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
@@ -397,7 +392,8 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
 
 
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
-    results = analyse(tmp_path, {"game": "negotiation"}, [FLASH, "fair", "tough"], repeats=4)
+    players = [FLASH, "fair", "tough"]
+    results = analyse(tmp_path, {"game": "negotiation"}, players, GAINS, repeats=4)
     frame = results.tables["self-gain"].frame
     assert frame["negotiation alice.low"].drop_nulls().len() == 2
     assert frame["negotiation alice clustered.low"].is_null().all()
@@ -408,7 +404,8 @@ def test_constant_outcomes_have_zero_effects_and_no_correlation(tmp_path: Path) 
     game = {"game": "bargaining", "grid": {"complete_information": [True, False]}}
     even = {"one": "equal_split", "two": {"strategy": "fixed_demand", "share": 0.5}}
     players = {name: {"strategies": {"bargaining": of}} for name, of in even.items()}
-    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee")
+    parts = ("Effect of the market", "Anchoring", "Choice of players")
+    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee", *parts)
     assert set(results.tables["market-bargaining"].frame["fairness"]) == {0}
     assert results.tables["anchoring"].frame["r"].is_null().all()
     assert results.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
@@ -419,7 +416,8 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
         "game": "bargaining",
         "grid": {"discounts": [[0.9, 0.9], [0.8, 1]], "messages": [True, False]},
     }
-    results = analyse(tmp_path, game, [FLASH, "fair", "tough"], repeats=3)
+    players = [FLASH, "fair", "tough"]
+    results = analyse(tmp_path, game, players, *EFFECTS, repeats=3)
     impact = results.tables["impact"].frame
     assert set(impact["parameter"]) == {"MA", "Alice", "Bob"}
     assert impact["effect"].null_count() == 0
@@ -429,9 +427,8 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
         assert "the effects of δ_A and δ_B cannot be separated" in " ".join(
             results.tables[name].notes
         )
-    joined = analyse(
-        tmp_path, game, [FLASH, "fair", "tough"], repeats=3, options={"composite": "discounts"}
-    )
+    composite = {"composite": "discounts"}
+    joined = report(tmp_path / "store.sqlite", "glee", *EFFECTS, options=composite)
     both = joined.tables["impact"].frame
     assert set(both["parameter"]) == {"δ_A and δ_B", "MA", "Alice", "Bob"}
     assert set(both.filter(parameter="δ_A and δ_B")["level"]) == {"0.8, 1"}
@@ -445,7 +442,8 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
 
 def test_market_confounded_with_parameter_is_reported(tmp_path: Path) -> None:
     cases = [{"discounts": [0.9, 0.9]}, {"discounts": [0.8, 0.9], "messages": False}]
-    results = analyse(tmp_path, {"game": "bargaining", "cases": cases}, [FLASH, "fair"], repeats=3)
+    game = {"game": "bargaining", "cases": cases}
+    results = analyse(tmp_path, game, [FLASH, "fair"], "Effect of the market", GAINS, repeats=3)
     assert "market and δ_A cannot be separated" in results.lacking["Effect of the market"]
     assert results.tables["self-gain"].frame.height == 2
 
@@ -454,12 +452,13 @@ def test_choice_requires_players_who_met_the_same_others(tmp_path: Path) -> None
     players = [FLASH, "fair", "tough"]
     pairs = [[FLASH, "fair"], ["fair", FLASH], ["fair", "fair"], [FLASH, FLASH], ["tough", "fair"]]
     game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
-    results = analyse(tmp_path / "one", game, players, pairing=pairs, repeats=3)
+    parts = ("Effects of pairs", "Choice of players", "Copies of a player")
+    results = analyse(tmp_path / "one", game, players, *parts, pairing=pairs, repeats=3)
     assert results.tables["pairs-negotiation"].frame.height == 5
     notes = " ".join(results.tables["player-choice"].notes)
     assert "excluded, because they did not meet all others: tough as Alice" in notes
     pairs = [[FLASH, "fair"], ["fair", "tough"]]
-    results = analyse(tmp_path / "two", game, players, pairing=pairs, repeats=3)
+    results = analyse(tmp_path / "two", game, players, *parts, pairing=pairs, repeats=3)
     assert "no two players met the same others" in results.lacking["Choice of players"]
     assert "use pairing: all" in results.lacking["Copies of a player"]
 
@@ -487,7 +486,8 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
             ("wary", "bob", "sceptical"),
         )
     }
-    results = report(play(tmp_path, STUDY, games=[game], players=players), "glee")
+    path = play(tmp_path, STUDY, games=[game], players=players)
+    results = report(path, "glee", GAINS, "Copies of a player")
     caption = results.tables["self-gain"].caption
     assert "players differ: honest in persuasion alice, trusting in persuasion bob" in caption
     frame = results.tables["self-gain"].frame
@@ -497,7 +497,7 @@ def test_players_without_shared_roles_have_separate_references(tmp_path: Path) -
 
 def test_matches_with_people_have_no_pair_effects(tmp_path: Path) -> None:
     import_matches(read_glee(write_all(tmp_path / "games")), tmp_path / "people.sqlite", "people")
-    results = report(tmp_path / "people.sqlite", "glee")
+    results = report(tmp_path / "people.sqlite", "glee", "Effects of pairs")
     assert "every match has a person" in results.lacking["Effects of pairs"]
 
 
@@ -506,7 +506,7 @@ def test_unidentified_family_is_noted_in_tables(tmp_path: Path) -> None:
         {"game": "bargaining", "pairing": [["fair", "tough"]], "instances": 1},
         {"game": "negotiation", "grid": {"complete_information": [True, False]}},
     ]
-    results = report(play(tmp_path, STUDY, games=games), "glee")
+    results = report(play(tmp_path, STUDY, games=games), "glee", *EFFECTS)
     for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
         notes = " ".join(results.tables[name].notes)
         assert "1 match cannot identify 1 effect; play more" in notes

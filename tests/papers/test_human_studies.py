@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import cheaptalk as ct
 from cheaptalk.calls.dispatcher import Models
 from cheaptalk.frames.people import funnel, survey_answers
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
@@ -22,6 +21,7 @@ from cheaptalk.web.posted import Limit
 from cheaptalk.web.rooms import pages
 from tests.fakes import Canned
 from tests.papers.people import PRESCREENED, UNDERSTOOD, Person, of_preset, scripted
+from tests.papers.studies import report
 from tests.web.participants.comers import Open, opened
 
 HOUR = 3600.0
@@ -352,7 +352,7 @@ def test_three_participants_trade_twice_and_one_game_is_paid(tmp_path: Path) -> 
     with Store.open(tmp_path / "s.sqlite") as store:
         games = list(store.records("chip-trading-human"))
         answers = survey_answers(store, "chip-trading-human")
-        survey = ct.reports.findings(store, "chip-trading-human", "chips").tables["survey"]
+        survey = report(store, "chips", "Survey").tables["survey"]
     assert len(games) == 2
     assert len({record.rules.model_dump_json() for record in games}) == 1
     assert len(set(query(tmp_path, "select instance from matches"))) == 2

@@ -18,6 +18,7 @@ from cheaptalk.reports.recipes.tables import ReportTable
 from tests.fakes import Canned
 from tests.papers.studies import play, report, row_of
 
+LANDSCAPE = "Strategic landscape"
 STRATEGIES = ("tough", "soft", "walk", "aspire")
 STUDY: dict[str, Any] = {
     "name": "table",
@@ -107,7 +108,8 @@ def test_paper_tables_show_games_with_best_in_bold(results: Findings) -> None:
 
 
 def test_selected_players_form_separate_game(store_path: Path) -> None:
-    shown = report(store_path, "metagame", study="table", options={"players": "soft,tough"})
+    options = {"players": "soft,tough"}
+    shown = report(store_path, "metagame", LANDSCAPE, study="table", options=options)
     table = shown.tables["table-5"].frame
     assert table["agent"].to_list() == ["soft", "tough"]
     assert table["BG4 regret"].min() == 0  # although neither is in the equilibrium of all four
@@ -116,11 +118,13 @@ def test_selected_players_form_separate_game(store_path: Path) -> None:
 
 def test_language_models_form_separate_game_without_baselines(tmp_path: Path) -> None:
     models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
-    study = STUDY | {"name": "both", "players": STUDY["players"] | models, "instances": 2}
-    results = report(play(tmp_path, study, Canned(lambda *_: '{"action": "WALK"}')), "metagame")
+    players = models | {name: STUDY["players"][name] for name in ("soft", "tough")}
+    study = STUDY | {"name": "both", "players": players, "instances": 2}
+    path = play(tmp_path, study, Canned(lambda *_: '{"action": "WALK"}'))
+    results = report(path, "metagame", LANDSCAPE, "Providers")
     assert results.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
     assert results.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
-    agents = ["4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"]
+    agents = ["4o-c-4", "o3-mini-c-0", "soft", "tough"]
     assert results.tables["table-5"].frame["agent"].to_list() == agents
     assert "equilibrium-BG4-only-language-models" in results.charts
     assert results.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
@@ -136,7 +140,8 @@ def test_table_1_counts_instances_of_pairs(results: Findings) -> None:
 
 def test_printed_values_are_added_to_paper_tables(store_path: Path) -> None:
     """Walking has a printed UW of 75.0 and NW of 68.0; the paper's agents follow the study's."""
-    shown = report(store_path, "metagame", study="table", options={"printed": "beside"})
+    options = {"printed": "beside"}
+    shown = report(store_path, "metagame", LANDSCAPE, study="table", options=options)
     table = shown.tables["table-5"]
     assert "BG4 regret.printed" in [column.key for column in table.columns]
     walk = table.frame.row(by_predicate=pl.col("agent") == "walk", named=True)

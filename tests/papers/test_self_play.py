@@ -29,6 +29,8 @@ from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
 STUDY = "steps"
+INSTANCES = 6
+"""Each pairing meets twice on each instance."""
 Records = list[MatchRecord]
 SPEC: dict[str, Any] = {
     "name": STUDY,
@@ -46,7 +48,7 @@ SPEC: dict[str, Any] = {
         ["gpt-iteration-0", "gpt-iteration-10"],
         ["rival", "rival"],
     ],
-    "instances": 12,
+    "instances": INSTANCES,
     "repeats": 2,
 }
 WEIGHTS = {"semi-competitive": 0, "cooperative": 1, "strictly competitive": -1}
@@ -105,8 +107,8 @@ def test_scores_are_mean_payoffs_by_partner(results: Findings, records: Records)
     for row in rows:
         other = row["player"] if row["partner"] == "itself" else "rival"
         games = matches_of(records, row, other)
-        assert row["own.n"] == len(games) == 24
-        assert row["own.clusters"] == 12
+        assert row["own.n"] == len(games) == 2 * INSTANCES
+        assert row["own.clusters"] == INSTANCES
         payoffs = [payoff(game, row["player"]) for game in games]
         assert row["own"] == pytest.approx(np.mean(payoffs))
         if row["partner"] == "itself":
@@ -154,7 +156,7 @@ def test_table_2_shows_ends_of_training_with_change(results: Findings, records: 
             by_instance.setdefault(game.instance_key, []).append(sign * 100.0 * agreed(game))
     moved = np.array(list(map(sum, by_instance.values()))) / 2  # two matches of each iteration
     varied = moved.std(ddof=1) > 0
-    error = pytest.approx(moved.std(ddof=1) / np.sqrt(12)) if varied else None
+    error = pytest.approx(moved.std(ddof=1) / np.sqrt(INSTANCES)) if varied else None
     assert change["change.error"] == error
 
 
@@ -173,7 +175,7 @@ def test_correlations_include_and_exclude_disagreements(
         reached = np.array(kept)
         pair = np.array(iterations)[reached], np.array(scores)[reached]
         assert row["agreed"] == pytest.approx(np.corrcoef(*pair)[0, 1])
-        assert (row["all.n"], row["agreed.n"]) == (72, reached.sum())
+        assert (row["all.n"], row["agreed.n"]) == (6 * INSTANCES, reached.sum())
         assert row["all.low"] < row["all"] < row["all.high"]
     (flat,) = rows_of(results, "correlations", objective="strictly competitive", partner="itself")
     assert flat["all"] is None
@@ -200,7 +202,7 @@ def test_language_metrics_pool_all_dialogues(results: Findings, records: Records
         assert row["vocabulary"] == vocabulary(messages)
         for n in (1, 2, 3):
             assert row[f"entropy_{n}"] == pytest.approx(ngram_entropy(messages, n))
-        assert row["matches"] == 24
+        assert row["matches"] == 2 * INSTANCES
     for row in rows_of(results, "lengths"):
         turns = [game.result().outcome.turns for game in matches_of(records, row, row["player"])]
         assert row["length"] == pytest.approx(np.mean(turns))
@@ -232,12 +234,12 @@ def test_cross_play_is_separate_from_other_players(results: Findings, records: R
     assert len(rows) == 3 * (3 + 2)
     for row in rows:
         games = matches_of(records, row, row["opponent"])
-        assert row["own.n"] == len(games) == 24
+        assert row["own.n"] == len(games) == 2 * INSTANCES
         assert row["own"] == pytest.approx(np.mean([payoff(game, row["player"]) for game in games]))
         share = 100 * np.mean([agreed(game) for game in games])
         assert row["agreement"] == pytest.approx(share)
     others = rows_of(results, "scores", series="with other players")
-    assert {row["own.n"] for row in others} == {24}
+    assert {row["own.n"] for row in others} == {2 * INSTANCES}
 
 
 def test_score_chart_has_line_per_series_and_reference(results: Findings) -> None:
@@ -256,11 +258,11 @@ def test_rows_link_to_their_matches(results: Findings, store: Store) -> None:
     for name in ("scores", "agreements", "lengths", "inconsistency", "competition"):
         table = results.tables[name]
         for row in table.rows:
-            assert count_linked(store, table.leads(row)) == 24
+            assert count_linked(store, table.leads(row)) == 2 * INSTANCES
 
 
 def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Findings) -> None:
-    published = report(store, "self-play", as_published=True)
+    published = report(store, "self-play", "Agreements", as_published=True)
     where = {"player": "gpt-iteration-10", "partner": "itself", "objective": "semi-competitive"}
     computed, released = (row_of(shown, "agreements", **where) for shown in (results, published))
     assert released["agreement"] == computed["agreement"]
@@ -268,19 +270,20 @@ def test_published_code_counts_fewer_optimal_divisions(store: Store, results: Fi
 
 
 def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
-    spec = SPEC | {"name": "judged", "instances": 4, "repeats": 1, "games": [{"game": GAME}]}
+    spec = SPEC | {"name": "judged", "instances": 2, "repeats": 1, "games": [{"game": GAME}]}
+    parts = ("Judges", "Inconsistent messages")
     with Store.open(play_study(tmp_path, spec)) as store:
-        lacking = report(store, "self-play").lacking["Judges"]
+        lacking = report(store, "self-play", "Judges").lacking["Judges"]
         assert "no judge has used the rubric hallucination" in lacking
         ct.judge(store, "judged", judge_of(), models=always("false value"))
-        results = report(store, "self-play")
+        results = report(store, "self-play", *parts)
         agreement = ct.judges.agreements(store, "judged")[0]
         sheet = tmp_path / "sheet.csv"
         ct.judges.write_sheet(store, "judged", judge_of().rubric, sheet, sample=20)
         filled = sheet.read_text(encoding="utf-8").replace(",,\n", ",consistent,\n")
         sheet.write_text(filled.replace(",,\r\n", ",consistent,\r\n"), encoding="utf-8")
         ct.judges.import_labels(store, "judged", judge_of().rubric, sheet, by="hand")
-        by_hand = report(store, "self-play")
+        by_hand = report(store, "self-play", *parts)
     (row,) = rows_of(results, "judges")
     assert row["judge"] == "hallucination by vllm/judge"
     assert row["alike"] == pytest.approx(100 * agreement.precision.part / agreement.items)
@@ -311,7 +314,7 @@ def with_people(number: int) -> Iterator[ForeignGame]:
 def test_people_have_separate_series(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
         import_matches(Collection("mine", "here", with_people(24)), store, "people")
-        results = report(store, "self-play")
+        results = report(store, "self-play", "Scores", "Before and after", "Length")
         records = list(store.records("people", bodies=True))
     rows = rows_of(results, "scores")
     assert [(row["player"], row["series"]) for row in rows] == [
@@ -336,7 +339,7 @@ def test_people_have_separate_series(tmp_path: Path) -> None:
 def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
     games = (game._replace(seats=dict.fromkeys(PLAYERS, PERSON)) for game in with_people(4))
     import_matches(Collection("mine", "here", games), tmp_path / "people.sqlite", "people")
-    results = report(tmp_path / "people.sqlite", "self-play")
+    results = report(tmp_path / "people.sqlite", "self-play", "Scores", "Vocabulary and entropy")
     (row,) = rows_of(results, "scores")
     assert (row["player"], row["partner"], row["own.n"]) == ("human", "itself", 4)
     assert rows_of(results, "diversity")[0]["matches"] == 4
@@ -361,7 +364,8 @@ def test_errors_and_tokens_are_counted_for_models(tmp_path: Path) -> None:
         "pairing": [["m", "m"], ["n", "n"]],
         "instances": 3,
     }
-    results = report(play_study(tmp_path, spec, Canned(answer)), "self-play")
+    path = play_study(tmp_path, spec, Canned(answer))
+    results = report(path, "self-play", "Errors and aborts", "Length")
     model, scripted = rows_of(results, "errors-aborts")
     assert model["erred"] == pytest.approx(100 * 2 / 3)
     assert (scripted["erred"], scripted["aborted"]) == (0, 0)
@@ -379,9 +383,10 @@ def test_unreadable_and_silent_dialogues_are_explained(tmp_path: Path) -> None:
     }
     idle = play_study(tmp_path, spec, Canned(lambda *_: json.dumps({"message": "Well..."})))
     ct.judge(idle, "idle", judge_of(), models=always("consistent"))
-    lacking = report(idle, "self-play").lacking["Judges"]
+    lacking = report(idle, "self-play", "Judges").lacking["Judges"]
     assert lacking.startswith("the exact check has no verdicts on the judged moves")
-    silent = report(play_study(tmp_path / "mute", spec, Canned(lambda *_: REFUSAL)), "self-play")
+    mute = play_study(tmp_path / "mute", spec, Canned(lambda *_: REFUSAL))
+    silent = report(mute, "self-play", "Vocabulary and entropy", "Errors and aborts")
     assert silent.lacking["Vocabulary and entropy"] == "the self-play dialogues contain no messages"
     assert [row["aborted"] for row in rows_of(silent, "errors-aborts")] == [100]
 
@@ -390,7 +395,7 @@ def test_row_with_several_opponents_has_no_link(tmp_path: Path) -> None:
     players = {name: name for name in ("honest", "fair", "greedy")}
     games = [{"game": GAME, "fixed": {"objective": "comp"}}]
     spec = {"name": "three", "games": games, "players": players}
-    table = report(play_study(tmp_path, spec), "self-play").tables["scores"]
+    table = report(play_study(tmp_path, spec), "self-play", "Scores").tables["scores"]
     leads = {row["partner"]: table.leads(row) for row in table.rows}
     assert leads["others"] is None
     assert leads["itself"] is not None

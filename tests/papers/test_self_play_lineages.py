@@ -32,7 +32,8 @@ def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             ),
         ],
     }
-    return report(play(tmp_path_factory.mktemp("lineages"), spec), "self-play")
+    path = play(tmp_path_factory.mktemp("lineages"), spec)
+    return report(path, "self-play", "Scores", "Strict competition", "Cross-play")
 
 
 def test_strict_competition_has_chart_per_opponent(lineages: Findings) -> None:
@@ -65,7 +66,8 @@ def test_lineages_have_separate_lines_and_uneven_counts_are_noted(tmp_path: Path
         {"game": GAME, "pairing": [["a-iteration-0"] * 2], "fixed": {"turns": 40}},
     ]
     spec = {"name": "two", "games": games, "players": players, "instances": 3}
-    results = report(play(tmp_path, spec), "self-play")
+    parts = ("Scores", "Before and after", "Vocabulary and entropy")
+    results = report(play(tmp_path, spec), "self-play", *parts)
     drawn = named(results.charts["scores-figure"].panels[0])
     assert list(drawn) == ["a, self-play", "b, self-play"]
     assert [row["lineage"] for row in results.tables["before-after"].rows] == ["a", "b"] * 2

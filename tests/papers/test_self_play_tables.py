@@ -39,12 +39,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-def compute_tables(store: Store, **options: str) -> dict[str, ReportTable]:
-    return report(store, "self-play", options=options).tables
+def compute_tables(store: Store, part: str, **options: str) -> dict[str, ReportTable]:
+    return report(store, "self-play", part, options=options).tables
 
 
 def test_table_2_has_paper_columns_and_computed_values(store: Store) -> None:
-    tables = compute_tables(store, printed="beside", players="llms")
+    tables = compute_tables(store, "Before and after", printed="beside", players="llms")
     table, computed = tables["table-2"], tables["before-after"].frame
     shown = [column for column in table.columns if not column.key.endswith(".printed")]
     assert [(column.group, column.title) for column in shown] == [
@@ -73,8 +73,9 @@ def test_table_2_has_paper_columns_and_computed_values(store: Store) -> None:
 
 
 def test_table_2_excludes_unselected_lineages(store: Store) -> None:
-    assert "table-2" in compute_tables(store, players="gpt-iteration-0,gpt-iteration-10")
-    assert "table-2" not in compute_tables(store, players="gpt-iteration-0")
+    for players, shown in (("gpt-iteration-0,gpt-iteration-10", True), ("gpt-iteration-0", False)):
+        tables = compute_tables(store, "Before and after", players=players)
+        assert ("table-2" in tables) is shown
 
 
 def test_dialogue_length_counts_tokens_of_turns(store: Store, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_dialogue_length_counts_tokens_of_turns(store: Store, tmp_path: Path) ->
         ({}, None, "GPT-2 pieces"),
         ({"merges": str(merges)}, rules, "GPT-2 tokens"),
     ):
-        table = compute_tables(store, **options)["lengths"]
+        table = compute_tables(store, "Length", **options)["lengths"]
         counts = token_counts(texts, known)
         rows = table.frame.filter(player="gpt-iteration-0")
         mean = np.average(rows["gpt2"], weights=rows["gpt2.n"])
@@ -129,9 +130,9 @@ def test_invalid_merges_file_raises_error(store: Store, tmp_path: Path) -> None:
         file = tmp_path / "file.txt"
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ct.CheaptalkError, match=r"is not GPT-2's merges\.txt"):
-            compute_tables(store, merges=str(file))
-        with pytest.raises(ct.CheaptalkError, match="cannot read"):
-            compute_tables(store, merges=str(tmp_path / "nowhere"))
+            compute_tables(store, "Length", merges=str(file))
+    with pytest.raises(ct.CheaptalkError, match="cannot read"):
+        compute_tables(store, "Length", merges=str(tmp_path / "nowhere"))
 
 
 def test_stage_is_parsed_from_label() -> None:
