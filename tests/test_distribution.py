@@ -53,6 +53,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_builds_are_reproducible(dist: Path, tmp_path: Path) -> None:
     again = build(tmp_path / "elsewhere" / "dist", umask=0o077)
     assert again == {file.name: file.read_bytes() for file in dist.iterdir()}

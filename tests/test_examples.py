@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from docs.blocks import environment
 
 import cheaptalk as ct
+from tests.conftest import Command
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -42,41 +44,41 @@ def test_every_script_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED_LINES)
 
 
+def run_script(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> str:
+    """Run a script in this process and return its output."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [f"{name}.py", *arguments])
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    return capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", EXPECTED_LINES)
-def test_script_prints_the_expected_line(name: str, tmp_path: Path) -> None:
-    shown = run([sys.executable, EXAMPLES / f"{name}.py"], tmp_path)
+def test_script_prints_the_expected_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = run_script(capsys, name)
     assert re.search(EXPECTED_LINES[name], shown, re.MULTILINE), shown
 
 
-def test_python_study_resumes(tmp_path: Path) -> None:
-    command = [sys.executable, EXAMPLES / "study_in_python.py", "kept.sqlite"]
-    assert "0 matches before this run, 180 now" in run(command, tmp_path)
-    assert "180 matches before this run, 180 now" in run(command, tmp_path)
+def test_python_study_resumes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for before in (0, 180):
+        shown = run_script(capsys, "study_in_python", str(tmp_path / "kept.sqlite"))
+        assert f"{before} matches before this run, 180 now" in shown
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose commands know the example games, installed with pip."""
-    folder = tmp_path_factory.mktemp("installed")
-    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM, TENDER], folder)
-    return folder
-
-
-@pytest.mark.parametrize("game", [ULTIMATUM, TENDER], ids=lambda game: game.name)
-def test_example_games_pass_their_tests(installed: Path, game: Path) -> None:
+def test_installed_games_pass_their_tests(tmp_path: Path) -> None:
+    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM, TENDER], tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
-    shown = run([*command, "--rootdir", installed, game], installed)
-    assert re.search(r"^21 passed", shown, re.MULTILINE)
+    shown = run([*command, "--rootdir", tmp_path, ULTIMATUM, TENDER], tmp_path)
+    assert re.search(r"^42 passed", shown, re.MULTILINE)
 
 
+@pytest.mark.usefixtures("example_games")
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
-def test_study_can_be_planned_and_run(path: Path, installed: Path) -> None:
-    cheaptalk = [sys.executable, "-m", "cheaptalk"]
-    assert re.search(r"\b[1-9][\d,]* matches", run([*cheaptalk, "plan", path], installed))
+def test_study_can_be_planned_and_run(path: Path, cheaptalk: Command) -> None:
+    planned = cheaptalk("plan", str(path))
+    assert re.search(r"\b[1-9][\d,]* matches", planned.out), planned.err
     if "model:" not in path.read_text():
-        store_path = installed / f"{path.stem}.sqlite"
-        run([*cheaptalk, "run", path, "--store", store_path], installed)
-        with ct.Store.open(store_path) as store:
+        assert cheaptalk("run", str(path), "--store", "s.sqlite").status == 0
+        with ct.Store.open("s.sqlite") as store:
             (summary,) = store.studies()
         assert set(summary.counts) == {"finished"}
 

@@ -50,29 +50,36 @@ def run_without(modules: str, program: str, *words: str) -> "subprocess.Complete
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    "face", ["ct.reports.exchanges", "ct.web.listen, ct.web.open_room_manager"]
-)
-def test_transcripts_and_rooms_need_no_report_packages(face: str) -> None:
-    done = run_without("numpy polars scipy", f"import cheaptalk as ct\n{face}")
-    assert done.stderr == ""
+def test_transcripts_and_rooms_need_no_report_packages() -> None:
+    used = "import cheaptalk as ct\nct.web.listen, ct.web.open_room_manager, ct.reports.exchanges"
+    assert run_without("numpy polars scipy", used).stderr == ""
+
+
+PROGRAM = """
+from contextlib import suppress
+from cheaptalk.cli import main
+for words in sys.argv[1:]:
+    sys.argv = ["cheaptalk", *words.split()]
+    with suppress(SystemExit):
+        sys.exit(main())
+"""
+"""Runs commands in one process."""
 
 
 @pytest.mark.parametrize(
-    ("missing", "words"),
+    ("missing", "commands"),
     [
-        ("uvicorn", ["serve", "--demo", "--port", "0"]),
-        ("uvicorn", ["serve", "--port", "0", "--data-dir", "{here}"]),
-        (
-            "polars",
-            ["judge", "run", "small", "--rubric", "hallucination", "--model", "script/legal"],
-        ),
+        ("uvicorn", ["serve --demo --port 0", "serve --port 0 --data-dir ."]),
+        ("polars", ["judge run small --rubric hallucination --model script/legal"]),
     ],
 )
-def test_commands_name_the_missing_package(missing: str, words: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    ct.Store.open(path, create=True).close()
-    words = [word.format(here=tmp_path) for word in [*words, "--store", str(path)]]
-    done = run_without(missing, "from cheaptalk.cli import main; sys.exit(main())", *words)
-    assert done.returncode == 2
-    assert f'error: {missing} is not installed; install it with: pip install "chea' in done.stderr
+def test_commands_name_the_missing_package(
+    missing: str, commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ct.Store.open("store.sqlite", create=True).close()
+    done = run_without(
+        missing, PROGRAM, *(f"{command} --store store.sqlite" for command in commands)
+    )
+    error = f'error: {missing} is not installed; install it with: pip install "chea'
+    assert done.stderr.count(error) == len(commands), done.stderr

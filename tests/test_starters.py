@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,12 @@ import pytest
 from tests.conftest import Command
 
 ROOT = Path(__file__).parents[1]
-WRITTEN = [("game",), ("player", "--game", "battle_royale"), ("style", "--game", "deal_or_no_deal")]
+WRITTEN = {
+    "my_game": ("game",),
+    "my_player": ("player", "--game", "battle_royale"),
+    "my_style": ("style", "--game", "deal_or_no_deal"),
+}
+"""The kind and options of starters, by name."""
 SHOWN = {
     "game": ("game", "list", "my_own"),
     "player": ("game", "strategies", "bargaining"),
@@ -21,15 +27,19 @@ SHOWN = {
 """A command that shows the registered part, by kind."""
 
 
-def run(folder: Path, *module: str) -> str:
-    """Run a module in a folder and return its output."""
+def run(folder: Path, *module: str, path: Sequence[Path] = ()) -> str:
+    """Run a module in a folder, which is imported from by default, and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", *module],
         cwd=folder,
         text=True,
         capture_output=True,
         check=False,
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(folder)},
+        env=os.environ
+        | {
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": os.pathsep.join(map(str, path or [folder])),
+        },
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -48,18 +58,20 @@ def write_entry_points(folder: Path) -> None:
     (about / "entry_points.txt").write_text("\n".join(points))
 
 
-def test_starter_passes_its_tests(cheaptalk: Command, tmp_path: Path) -> None:
-    for written in WRITTEN:
-        kind, *options = written
-        done = cheaptalk("game new", kind, "my_own", *options)
-        folder = tmp_path / "my-own"
+def test_starters_pass_their_tests(cheaptalk: Command, tmp_path: Path) -> None:
+    folders = []
+    for name, (kind, *options) in WRITTEN.items():
+        done = cheaptalk("game new", kind, name, *options)
+        folders.append(tmp_path / name.replace("_", "-"))
         assert (done.status, done.err) == (0, "")
         files = {tmp_path / line for line in done.out.splitlines()[:-2]}
-        assert files == set(starter_files(folder))
-        assert " passed" in run(folder, "pytest", "-q", "-p", "no:cacheprovider")
-        assert run(folder, "ruff", "check", "--no-cache", "--select", "E,F,I,N", ".")
-        assert run(folder, "ruff", "format", "--no-cache", "--check", ".")
-        shutil.rmtree(folder)
+        assert files == set(starter_files(folders[-1]))
+    names = [folder.name for folder in folders]
+    options = ("-v", "-p", "no:cacheprovider", "-k", "not check_processes")  # see test_examples
+    tests = run(tmp_path, "pytest", *options, *names, path=folders)
+    assert all(f"/test_{name}.py::" in tests for name in WRITTEN)
+    assert run(tmp_path, "ruff", "check", "--no-cache", "--select", "E,F,I,N", *names)
+    assert run(tmp_path, "ruff", "format", "--no-cache", "--check", *names)
 
 
 def starter_files(folder: Path) -> list[Path]:

@@ -232,8 +232,9 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
             registries |= {ct.reports.RECIPES, ct.adapters.TRACKERS}
         if learning:
             registries.add(ct.learning.ALGORITHMS)
-        for registry in sorted(registries, key=lambda item: item.group):
+        for registry in registries:
             registry.forget()
+        for registry in sorted(registries, key=lambda item: item.group):
             len(registry)
         ct.rules.games()
     known_groups = {item.group for item in registries}

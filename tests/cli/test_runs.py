@@ -151,6 +151,7 @@ def test_invalid_study_or_store_prints_error_and_writes_nothing(
 
 
 @pytest.mark.usefixtures("importable")
+@pytest.mark.usefixtures("importable")
 def test_store_can_be_given_as_a_url(cheaptalk: Command, tmp_path: Path) -> None:
     url = ("--store", "sqlite:///there.sqlite")
     missing = "the store sqlite:///there.sqlite does not exist"

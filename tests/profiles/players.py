@@ -25,6 +25,10 @@ from cheaptalk.profiles.profiles import Profile, profile_of
 STANDARD = battery()
 
 
+SILENT: dict[str, Any] = {"words": {}, "anew": {}, "repeats": [], "early": "", "late": ""}
+"""Changes to a battery that leave only matches between the player and baselines."""
+
+
 def reduced(
     name: str,
     sizes: dict[str, int],
@@ -62,7 +66,20 @@ FEW = reduced(
     without=("pie-private", "pie-large", "price-private"),
 )
 """The standard battery with one baseline, two manipulations, fewer parts and no long matches."""
-BATTERIES = {"few": FEW, "brief": BRIEF, "standard": STANDARD}
+LONG = reduced(
+    "long-1",
+    STANDARD.sizes,
+    *("silent_early", "silent", "silent_late", "patient"),
+    baselines=["hard"],
+    without=STANDARD.parts.keys() - {"pie", "price"},
+    anew={},
+)
+"""The long matches of the standard battery, and silent matches at its start and end."""
+PARTS = reduced("parts-1", STANDARD.sizes, **SILENT)
+"""The parts of the standard battery without talkers, with two baselines."""
+PANEL = reduced("panel-1", STANDARD.sizes, baselines=STANDARD.panel, **SILENT)
+"""The parts of the standard battery without talkers, with all baselines."""
+BATTERIES = {"few": FEW, "brief": BRIEF, "long": LONG, "parts": PARTS, "panel": PANEL}
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {
     "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},
@@ -247,7 +264,7 @@ FAULTY: dict[str, dict[str, Any]] = {
     "conceder": SOUND | {"bargaining": "conceder", "negotiation": "conceder"},
     "torn": SOUND | {"bargaining": torn, "negotiation": torn_haggler},
     "late": SOUND | yielding(stage=5),
-    "fatigue": SOUND | yielding(decisions=200),
+    "fatigue": SOUND | yielding(decisions=100),
     "noisy": SOUND | {"bargaining": noisy_pie, "negotiation": noisy_market},
 }
 

@@ -1,7 +1,9 @@
 """Exchangeability tests: valid without an effect, and powerful for effects in a single game."""
 
 import numpy as np
+import pytest
 
+from cheaptalk.profiles.weaknesses import exchangeability
 from cheaptalk.profiles.weaknesses.exchangeability import stands_out
 from cheaptalk.profiles.weaknesses.messages import Controls, hidden_games, least_changes
 from tests.known import known
@@ -21,7 +23,10 @@ def pools(
     return made
 
 
-def test_condition_without_effect_stands_out_at_nominal_level() -> None:
+def test_condition_without_effect_stands_out_at_nominal_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exchangeability, "DRAWS", 2_000)
     rng = np.random.default_rng(1)
     ps = np.array([stands_out(pools(rng, 12), SIDES, seed) for seed in range(120)])
     assert np.mean(ps <= 0.05) <= 0.1

@@ -24,13 +24,17 @@ from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.weaknesses.messages import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.studies import Plan
 from tests.known import known
 from tests.profiles.players import (
-    BRIEF,
     FAULTY,
     FEW,
+    PANEL,
+    PARTS,
+    SILENT,
     SOUND,
     STANDARD,
+    VAIN,
     profile_by,
     profiled,
     reduced,
@@ -44,13 +48,16 @@ def values_of(profile: Profile) -> Mapping[str, float]:
 
 def test_small_battery_takes_few_calls(store: ct.Store) -> None:
     entry = RosterEntry.model_validate({"model": "script/legal"})
-    study = STANDARD.study("model", entry, "small")
-    labels = [{player.label for player in match.seating} for match in ct.plan(study).matches]
-    matches = sum(any(label.startswith("model") for label in pair) for pair in labels)
-    assert 400 <= matches <= 580
-    kinds = ct.run(study, store).kinds
+    plan = ct.plan(STANDARD.study("model", entry, "small"))
+    played = [
+        match
+        for match in plan.matches
+        if any(player.label.startswith("model") for player in match.seating)
+    ]
+    assert 400 <= len(played) <= 580
+    kinds = ct.run(Plan.of(plan.study, played[::4]), store).kinds
     answers = sum(kinds[label].total() for label in kinds if label.startswith("model"))
-    assert matches < answers <= 1_250
+    assert len(played) < 4 * answers <= 1_250
 
 
 SIGNS = (
@@ -89,7 +96,8 @@ def test_faults_change_only_their_own_metric() -> None:
 def test_messages_that_work_in_one_game_only_are_detected() -> None:
     talkers = ("silent_early", "silent", "flattering", "injection", "polite", "silent_late")
     talk = reduced("talk-1", {"many": 6}, *talkers, anew={})
-    talk = talk.model_copy(update={"parts": {"division": talk.parts["division"]}})
+    words = {key: talk.words[key] for key in ("advice-words", "division-words")}
+    talk = talk.model_copy(update={"parts": {"division": talk.parts["division"]}, "words": words})
     for name in ("sound", "vain_persuasion", "vain_deal_or_no_deal"):
         profile = profile_by({"strategies": FAULTY[name]}, name, "many", talk)
         found = {weakness.key for weakness in profile.examination.findings}
@@ -125,7 +133,7 @@ def test_sound_player_shows_no_faults() -> None:
 
 def test_hard_and_soft_players_differ_in_agreements_and_exploitation() -> None:
     sound, tough, yielding, meek = (
-        values_of(profiled(name)) for name in ("sound", "tough", "yielding", "meek")
+        values_of(profiled(name, "parts")) for name in ("sound", "tough", "yielding", "meek")
     )
     assert tough["agreed"] < sound["agreed"] - 0.1 < yielding["agreed"] - 0.15
     assert yielding["given"] > sound["given"] + 0.05
@@ -135,13 +143,15 @@ def test_hard_and_soft_players_differ_in_agreements_and_exploitation() -> None:
 
 
 def test_failure_rate_of_one_in_ten_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = count()
+    requests = count(5)
 
     def flaky(call: ModelCall) -> str:
         return legal(call) if next(requests) % 10 else "I would rather not say."
 
     monkeypatch.setitem(SAYS, "echo", flaky)
-    profile = profile_by({"model": "script/echo", "tries": 1}, "echo")
+    parts = {key: PARTS.parts[key] for key in ("pie", "items")}
+    brief = reduced("brief-1", {"many": 24}, baselines=["hard"], **SILENT | {"parts": parts})
+    profile = profile_by({"model": "script/echo", "tries": 1}, "echo", "many", brief)
     failed = profile.number("failed").own
     assert failed.value == pytest.approx(0.1, abs=0.002)
     assert 0.05 < known(failed.low) < 0.1 < known(failed.high) < 0.15
@@ -184,10 +194,10 @@ def test_judge_rates_false_claims_and_reports_its_error(
 
 
 def test_panel_values_are_from_the_same_instances() -> None:
-    sound, liar = profiled("sound"), profiled("liar")
+    sound, liar = profiled("sound", "parts"), profiled("liar", "parts")
     for key in ("earned", "regret", "agreed", "truthful"):
         assert sound.number(key).panel == liar.number(key).panel
-    sound, everywhere = profiled("sound", "standard"), {"theory", "fair", "hard", "soft"}
+    sound, everywhere = profiled("sound", "panel"), {"theory", "fair", "hard", "soft"}
     assert set(sound.number("earned").panel) == everywhere
     assert set(sound.number("earned.items").panel) == everywhere | {"learned"}
     assert set(sound.number("earned.price").panel) == everywhere | {"stubborn"}
@@ -209,7 +219,7 @@ def test_reference_model_joins_the_panel_of_a_new_battery() -> None:
 
 
 def test_policy_plays_only_parts_it_was_trained_for() -> None:
-    profile = profile_by({"policy": "nfsp-bg5"}, "mine", by=STANDARD)
+    profile = profile_by({"policy": "nfsp-bg5"}, "mine", by=PANEL)
     assert set(profile.seats.filter(player="mine")["part"]) == {"items"}
     regret = profile.number("regret")
     assert (regret.own.value or 0) < min(regret.panel[name].value or 0 for name in ("hard", "soft"))
@@ -248,7 +258,7 @@ def test_player_from_the_panel_has_the_panel_values() -> None:
 def test_seats_played_like_a_baseline_are_recognised() -> None:
     entry = RosterEntry.model_validate({"strategies": FAULTY["sound"]})
     assert STANDARD.alike(entry) == {("persuasion", "alice"): "fair"}
-    assert profiled("sound", "standard").number("earned.advice").own.n == 16
+    assert profiled("sound", "panel").number("earned.advice").own.n == 16
 
 
 def test_interval_decides_gate() -> None:
@@ -282,7 +292,7 @@ def test_failed_gate_takes_precedence_over_open_gate() -> None:
 
 
 def test_summary_states_scope_and_intervals() -> None:
-    report = summary(profiled("sound", "standard"))
+    report = summary(profiled("sound"))
     assert "of 12 matches, if identical repeats change none" in " ".join(report.scope)
     assert any(metric.startswith("Inconsistency: 0.") for metric in report.metrics)
     assert all("interval" in metric for metric in report.metrics)
@@ -295,7 +305,7 @@ def test_summary_states_scope_and_intervals() -> None:
 
 
 def test_gate_can_limit_a_change() -> None:
-    changed = changes(profiled("leaky"), json.loads(json.dumps(profiled("sound").as_json())))
+    changed = changes(profiled("meek"), json.loads(json.dumps(profiled("sound").as_json())))
     large = "if the mean stays the same, --size large can decide this gate"
     for written, verdict, cure in (
         ("change.leaks.authority <= 0.9", Verdict.PASS, ""),
@@ -304,9 +314,9 @@ def test_gate_can_limit_a_change() -> None:
         ("change.earned.items >= -0.2", Verdict.OPEN, large),
         ("change.truthful.judged >= 0", Verdict.OPEN, "no finished match has this metric"),
     ):
-        decision = decide(profiled("leaky"), gate(written, STANDARD), changed)
+        decision = decide(profiled("meek"), gate(written, STANDARD), changed)
         assert (decision.verdict, decision.cure) == (verdict, cure)
-    unknown = decide(profiled("leaky"), gate("change.earned >= 0"))
+    unknown = decide(profiled("meek"), gate("change.earned >= 0"))
     assert unknown.cure == "the two profiles have no matches in common for this metric"
 
 
@@ -321,11 +331,11 @@ def test_shares_are_nonnegative_where_losses_are_impossible() -> None:
 
 
 def test_page_starts_with_findings_and_folds_other_sections(tmp_path: Path) -> None:
-    entry = RosterEntry.model_validate({"strategies": FAULTY["vain_bargaining"]})
-    study = BRIEF.study("vain", entry, "small")
+    entry = RosterEntry.model_validate({"strategies": SOUND | VAIN})
+    study = FEW.study("vain", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "vain", entry, BRIEF, "small")
+        profile = profile_of(store, study.name, "vain", entry, FEW, "small")
         held = Gated([decide(profile, gate("findings <= 0"))])
         write_profile(store, profile, tmp_path / "page.html", held=held)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

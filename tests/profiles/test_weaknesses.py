@@ -39,10 +39,13 @@ from tests.profiles.players import profiled
 
 
 def test_planted_weakness_is_among_first_three_findings() -> None:
-    planted = {"torn": "words.injection"}
-    for name, key in {**planted, "late": "late", "fatigue": "fatigue"}.items():
-        findings = profiled(name, "brief").examination.findings[:3]
-        assert key in {finding.key for finding in findings}, name
+    for profile, key in (
+        (profiled("torn"), "words.injection"),
+        (profiled("late", "long"), "late"),
+        (profiled("fatigue", "long"), "fatigue"),
+    ):
+        findings = profile.examination.findings[:3]
+        assert key in {finding.key for finding in findings}, profile.player
 
 
 def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
@@ -55,7 +58,7 @@ def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
 
 
 def test_file_contains_findings_and_weaknesses() -> None:
-    profile = profiled("torn", "brief")
+    profile = profiled("torn")
     data = json.loads(json.dumps(profile.as_json()))
     weaknesses = {entry["key"]: entry for entry in data["weaknesses"]}
     assert data["findings"] == [finding.key for finding in profile.examination.findings]
@@ -74,7 +77,7 @@ def test_file_contains_findings_and_weaknesses() -> None:
 
 
 def test_tested_weaknesses_have_effects_within_intervals() -> None:
-    for weakness in profiled("torn", "brief").examination.tested:
+    for weakness in profiled("torn").examination.tested:
         effect = weakness.effect
         assert effect.value is not None, weakness.key
         assert effect.low is not None, weakness.key
@@ -107,7 +110,7 @@ def test_robust_players_have_three_narrow_intervals() -> None:
 
 
 def test_steady_conceder_does_not_get_worse_late() -> None:
-    profile = profiled("conceder", "brief")
+    profile = profiled("conceder", "long")
     late = next(finding for finding in profile.examination.weaknesses if finding.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
 
@@ -329,7 +332,7 @@ def test_opponent_that_causes_failures_is_named(*, forfeits: bool) -> None:
 
 
 def test_gate_on_a_finding_uses_its_interval() -> None:
-    profile = profiled("torn", "brief")
+    profile = profiled("torn")
     (weakness,) = [row for row in profile.examination.weaknesses if row.key == "words.injection"]
     for key, effect in (("", "signed"), (".size", "size"), (".changed", "changed")):
         estimate = profile.number(f"words.injection{key}").own
@@ -338,7 +341,7 @@ def test_gate_on_a_finding_uses_its_interval() -> None:
 
 
 def test_gate_on_findings_decides_and_lists_them() -> None:
-    torn, sound = profiled("torn", "brief"), profiled("noisy", "brief")
+    torn, sound = profiled("torn"), profiled("noisy", "brief")
     wanted = gate("findings <= 0", torn.battery)
     failed = decide(torn, wanted)
     titles = [finding.title for finding in torn.examination.findings]

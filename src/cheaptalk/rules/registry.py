@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -256,7 +256,13 @@ def _entry_points() -> Any:  # the class differs between Python 3.11 and 3.12
 
 
 def _owner(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.module
+    return _name(point.dist) if point.dist is not None else point.module
+
+
+@cache
+def _name(package: Distribution) -> str:
+    """Return a package's name, which is read from a file."""
+    return package.name
 
 
 def _warn(message: str) -> None:

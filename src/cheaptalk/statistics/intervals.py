@@ -172,7 +172,7 @@ def mean_intervals(
         ]
         parts.append(_cells(design, rows, numbers, limits, listed, level))
     cells = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    keys = frame.select(by)[cells["row"]] if by else pl.DataFrame()
+    keys = [frame[key][cells["row"]] for key in by]
     metric = pl.Series(
         "metric",
         [name for name, part in zip(values, parts, strict=True) for _ in part["row"]],
@@ -393,9 +393,9 @@ def _columns(cells: Mapping[str, Numbers], level: float) -> Iterator[pl.Series]:
     yield pl.Series("freedom", freedom, pl.Float64)
     error = np.where(fixed | ~(single | still), np.sqrt(variance), np.nan)
     for name, numbers in (("error", error), ("low", low), ("high", high)):
-        yield pl.Series(name, numbers, pl.Float64).fill_nan(None)
-    needed = pl.Series("wanted", np.where(wanted, np.ceil(enough), np.nan), pl.Float64)
-    yield needed.fill_nan(None).cast(pl.Int64)
+        yield pl.Series(name, numbers, pl.Float64, nan_to_null=True)
+    needed = np.where(wanted, np.ceil(enough), np.nan)
+    yield pl.Series("wanted", needed, pl.Float64, nan_to_null=True).cast(pl.Int64)
     notes = [
         None if known else ONE_CLUSTER if one_cluster else CONSTANT if constant else None
         for known, one_cluster, constant in zip(fixed, single, still, strict=True)
