@@ -24,7 +24,7 @@ def records_of(path: Path) -> list[ct.MatchRecord]:
 
 @pytest.mark.parametrize("as_published", [False, True])
 def test_rows_agree_with_records_and_metrics_of_the_game(well: Path, as_published: bool) -> None:
-    frames = match_frames(well, "well", as_published=as_published)
+    frames = match_frames(well, "well", as_published=as_published, moves=True)
     rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
     records = records_of(well)
     assert len(rows) == len(records) == 8 * 4 * 8
@@ -37,6 +37,15 @@ def test_rows_agree_with_records_and_metrics_of_the_game(well: Path, as_publishe
             assert row[f"payoff_{role}"] == record.payoffs[role]  # type: ignore[index]
             assert row[f"answers_{role}_ok"] == record.kinds[role]["ok"]
             assert row[f"answers_{role}_refused"] == 0
+            own = [
+                answer.action for answer in record.answers if record.seat_of(answer.actor) == role
+            ]
+            texts = [action["message"] for action in own if action and action.get("message")]
+            assert row[f"moves_{role}"] == len(own)
+            assert row[f"messages_{role}"] == len(texts)
+            assert row[f"words_{role}"] == sum(len(text.split()) for text in texts)
+            assert row[f"decisions_{role}"] == sum("decision" in (action or ()) for action in own)
+        assert json.loads(row["first_move"]) == record.answers[0].action
         result = Result(record.rules, record.table().instance, record.replay().outcome)
         for metric in ct.get_game(record.game).metrics.values():
             assert row[metric.name] == metric.variant(as_published)(result)

@@ -196,7 +196,7 @@ def test_parallel_workers_give_identical_results(
     glee_store: Store, glee_results: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
-    parallel = report(glee_store, "glee", "Collected data", workers=2)
+    parallel = report(glee_store, "glee", "Overview", "Collected data", workers=2)
     for name, table in parallel.tables.items():
         pl.testing.assert_frame_equal(table.frame, glee_results.tables[name].frame)
     for game, frame in glee_results.evidence.frames.items():

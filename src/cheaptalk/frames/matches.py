@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
+from cheaptalk.frames.moves import AT_ONCE, with_moves
 from cheaptalk.frames.reader import Frames, check_bounds, check_free, chosen, failed
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Standing, Status, Store, StoreError, line_up
@@ -51,8 +52,6 @@ HIDDEN: dict[str, Any] = {
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 """Whether a match is scored, as an expression on a frame of matches."""
 PAYOFFS = msgspec.json.Decoder(dict[str, float] | None)
-AT_ONCE = 1_000
-"""Number of records with bodies per read."""
 
 
 class StoredRows:
@@ -278,6 +277,7 @@ def match_frames(
     only: Collection[str] | None = None,
     games: Collection[str] | None = None,
     as_published: bool = False,
+    moves: bool = False,
     workers: int = 1,
 ) -> Frames:
     """Return the matches of a study as data frames, one per game.
@@ -305,6 +305,11 @@ def match_frames(
         only: names of the metrics to compute, which saves time; None for all.
         games: names of the games to read, which saves time; None for all.
         as_published: use the published variants of metrics if they differ.
+        moves: also count the moves in finished matches, which reads all records. Columns:
+            ``moves_SEAT``, the number of requested moves that were made; ``messages_SEAT``, the
+            moves with a nonempty message; ``words_SEAT`` in messages, separated by whitespace;
+            ``decisions_SEAT``, the moves that accept or reject, buy or pass; and ``first_move``,
+            the first move of the match as JSON, null if it was not made.
         workers: parallel processes, used if there is much to read and this program registered
             nothing itself. More than one requires a store in a file, and an importable script
             (``if __name__ == "__main__":``).
@@ -322,7 +327,7 @@ def match_frames(
     seats = {game: roles for game, roles in seats.items() if games is None or game in games}
     metrics = chosen(seats, "metric", lambda game_spec: game_spec.metrics, only)
     metric_names = {game: [item.name for item in metrics[game]] for game in seats}
-    parts = over_parts(store, study, workers, _read_part, seats, metric_names, as_published)
+    parts = over_parts(store, study, workers, _read_part, seats, metric_names, as_published, moves)
     for read in parts:
         for game_part in read.values():
             write_back(store, game_part.measured)
@@ -364,6 +369,7 @@ def _read_part(
     seats: Mapping[str, Mapping[str, str]],
     metric_names: Mapping[str, Sequence[str]],
     as_published: bool,
+    moves: bool,
 ) -> dict[str, _Part]:
     """Read a part of a study; return its rows by game."""
     standing, games = Standing(store, study), {}
@@ -375,7 +381,10 @@ def _read_part(
             own = rows.of_game(game, list(game_seats), standing)
             if own.height:
                 parameters = rows.parameters(game)
-                frame = measuring.add(own).drop(*HIDDEN, "imported")
+                frame = measuring.add(own)
+                if moves:
+                    frame = with_moves(store, study, frame, list(game_seats), rows.configurations)
+                frame = frame.drop(*HIDDEN, "imported")
                 games[game] = _Part(frame, parameters, measuring.measured)
     return games
 

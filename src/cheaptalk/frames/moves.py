@@ -1,7 +1,7 @@
 """Counts of the moves, messages and words of each seat in a study's matches."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,17 +13,14 @@ from cheaptalk.records import Status, Store
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.parts import Part, over_parts
-from cheaptalk.records.store.reader import load_configurations, members_of
+from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import UnknownName
+from cheaptalk.statistics.columns import with_matching
 
 matches = schema.matches
 COUNTS = ("moves", "messages", "words", "decisions")
-COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("match_id", "seat"), pl.String),
-    **dict.fromkeys(COUNTS, pl.Int64),
-    "first": pl.String,
-}
+AT_ONCE = 1_000
+"""Number of records per read."""
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -38,43 +35,39 @@ class _Answers(msgspec.Struct, gc=False):
 DECODER = msgspec.json.Decoder(_Answers)
 
 
-def move_counts(store: Store, study: str, *, workers: int = 1) -> pl.DataFrame:
-    """Return how much each seat moved and wrote in the finished matches of a study.
-
-    Returns:
-        One row per match and seat that made a move: ``match_id``; ``seat``; ``moves``, the number
-            of requested moves that were made; ``messages``, the moves with a nonempty message;
-            ``words`` in messages, separated by whitespace; ``decisions``, the moves that accept or
-            reject, buy or pass; and ``first``, the first move of the match as JSON, null in the
-            rows of other seats.
+def with_moves(
+    store: Store,
+    study: str,
+    frame: pl.DataFrame,
+    seats: Sequence[str],
+    configurations: Mapping[int, Configuration],
+) -> pl.DataFrame:
+    """Add the columns of ``moves`` of :func:`.match_frames` to a frame with the matches' numbers.
 
     Raises:
         DamagedStore: a record is damaged.
     """
-    return pl.concat(over_parts(store, study, workers, _count_part))
-
-
-def _count_part(store: Store, study: str, part: Part) -> pl.DataFrame:
-    query = (
-        sa.select(matches.c.number, matches.c.id, matches.c.configuration_id, matches.c.body)
-        .where(matches.c.status == Status.FINISHED.value)
-        .where(matches.c.number.in_(members_of(study, part)))
-        .order_by(matches.c.number)
-    )
-    rows: list[tuple[Any, ...]] = []
-    known: dict[int, Configuration] = {}
-    seats: dict[int, dict[str, str]] = {}
-    with store.backend.explaining(), store.reading() as connection:
-        for chunk in connection.execute(query.execution_options(yield_per=1000)).partitions():
-            load_configurations(known, {row.configuration_id for row in chunk}, connection)
-            seats |= {id_: _seats(item) for id_, item in known.items() if id_ not in seats}
-            for number, id_, configuration, body in chunk:
+    actors = {id_: _seat_of_actors(item) for id_, item in configurations.items()}
+    query = sa.select(matches.c.number, matches.c.configuration_id, matches.c.body)
+    rows: list[list[Any]] = []
+    with store.reading() as connection:
+        for numbers in chunks(frame.filter(status=Status.FINISHED)["number"].to_list(), AT_ONCE):
+            chosen = query.where(matches.c.number.in_(numbers)).order_by(matches.c.number)
+            for number, configuration, body in connection.execute(chosen):
                 answers = _answers(store, study, number, body)
-                rows += ((id_, *counts) for counts in _counted(answers, seats[configuration]))
-    return pl.DataFrame(rows, COLUMNS, orient="row")
+                rows.append([number, *_counted(answers, actors[configuration], seats)])
+    columns = {seat: [f"{count}_{seat}" for count in COUNTS] for seat in seats}
+    types = {name: pl.Int32 for names in columns.values() for name in names}
+    counted = pl.DataFrame(
+        rows, {"number": pl.Int64, **types, "first_move": pl.String}, orient="row"
+    )
+    return with_matching(frame, counted, "number").with_columns(
+        pl.when(pl.col(f"player_{seat}").is_not_null()).then(pl.col(names)).name.keep()
+        for seat, names in columns.items()
+    )
 
 
-def _seats(configuration: Configuration) -> dict[str, str]:
+def _seat_of_actors(configuration: Configuration) -> dict[str, str]:
     """Return the seat of each actor; empty if the installed rules can't replay the matches."""
     try:
         return {actor.name: actor.seat for actor in configuration.rules.actors}
@@ -92,20 +85,20 @@ def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_An
         return [_Answer(answer["actor"], answer["action"]) for answer in answers]
 
 
-def _counted(answers: Sequence[_Answer], seats: dict[str, str]) -> Iterator[tuple[Any, ...]]:
-    counts: dict[str, list[int]] = {}
+def _counted(
+    answers: Sequence[_Answer], seat_of: Mapping[str, str], seats: Iterable[str]
+) -> list[int | str | None]:
+    """Return the counts of each seat, and the first move as JSON."""
+    tallies = {seat: [0, 0, 0, 0] for seat in seats}
     for answer in answers:
-        if (action := answer.action) is not None:
-            seat = seats.get(answer.actor, answer.actor)
-            if (tally := counts.get(seat)) is None:
-                tally = counts[seat] = [0, 0, 0, 0]
+        tally = tallies.get(seat_of.get(answer.actor, answer.actor))
+        if (action := answer.action) is not None and tally is not None:
             tally[0] += 1
             if (message := action.get("message")) and (words := len(message.split())):
                 tally[1] += 1
                 tally[2] += words
             if "decision" in action:
                 tally[3] += 1
-    first = answers[0] if answers else None
-    for seat, tally in counts.items():
-        own = first and first.action and seats.get(first.actor, first.actor) == seat
-        yield seat, *tally, text_of(first.action) if first and own else None
+    counts: list[int | str | None] = [count for tally in tallies.values() for count in tally]
+    first = answers[0].action if answers else None
+    return [*counts, None if first is None else text_of(first)]

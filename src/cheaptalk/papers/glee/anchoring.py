@@ -20,7 +20,7 @@ from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import t_limits
 from cheaptalk.text import capital
 
-FIRST = pl.col("first")
+FIRST = pl.col("first_move")
 OFFERS = {
     "bargaining": ("alice_gain", FIRST / pl.col("game.money")),
     "negotiation": ("price", FIRST / pl.col("game.scale") - pl.col("game.seller_factor")),
@@ -74,7 +74,7 @@ def anchoring(evidence: Evidence) -> Iterator[Shown]:
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
     """Return one row per match: the players' kinds, Alice's first ``offer`` and her ``gain``."""
-    moves = evidence.moves.drop_nulls("first").select("match_id", "first")
+    moves = evidence.moves.select("match_id", "first_move").unique().drop_nulls()
     parts, labels = [], evidence.once(kinds)
     for family in evidence.once(families):
         if family.game in OFFERS:
@@ -82,7 +82,7 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
             first = FIRST.str.json_path_match(f"$.{field}").cast(pl.Float64)
             offered = with_matching(family.frame, moves, "match_id").with_columns(first)
             parts.append(
-                offered.drop_nulls("first").select(
+                offered.drop_nulls("first_move").select(
                     pl.lit(family.game).alias("game"),
                     "match_id",
                     *CLUSTER,

@@ -1,15 +1,16 @@
 """The data that recipes read: a study's matches, read once and cached as frames."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import polars as pl
 
 from cheaptalk.frames.matches import match_frames, scored
-from cheaptalk.frames.moves import move_counts
+from cheaptalk.frames.moves import COUNTS
 from cheaptalk.frames.people import with_people
+from cheaptalk.frames.reader import places_in
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.queries import overview, seats_of
@@ -79,6 +80,7 @@ class Evidence:
         draws, seed: number of draws, and seed, of every bootstrap and permutation test.
         workers: processes that read matches; see :func:`.match_frames`.
         options: options of the recipe, by name; see :class:`.Recipe`.
+        count_moves: whether the frames also count moves.
     """
 
     store: Store
@@ -89,6 +91,7 @@ class Evidence:
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
+    count_moves: bool = False
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
@@ -110,32 +113,34 @@ class Evidence:
             self.study,
             only=only,
             as_published=self.as_published,
+            moves=self.count_moves,
             workers=self.workers,
         )
         return with_people(self.store, self.study, frames)
 
     @cached_property
     def moves(self) -> pl.DataFrame:
-        """Return the moves of each seat in the scored matches; see :func:`.move_counts`.
+        """Return the moves of each seat in the scored matches, one row per match and seat.
 
-        A seat that never had a move has a row too. The columns ``game`` and ``player`` are added.
+        Columns: ``match_id``, ``game``, ``player``, those of ``moves`` in :func:`.match_frames`
+        without the seat's name, and ``first_move``.
         """
-        scored = [
-            self.scored(game)
-            .select("match_id", pl.lit(game).alias("game"), pl.col("^player_.*$"))
-            .unpivot(index=["match_id", "game"], variable_name="seat", value_name="player")
+        if not self.count_moves:
+            return replace(self, count_moves=True).moves
+        seats = [
+            frame.select(
+                "match_id",
+                "first_move",
+                pl.lit(game).alias("game"),
+                pl.col(f"player_{seat}").alias("player"),
+                *(pl.col(f"{count}_{seat}").cast(pl.Int64).alias(count) for count in COUNTS),
+            )
             for game in self.frames
+            for frame in [self.scored(game)]
+            for seat in places_in(frame)
         ]
-        if not scored:
-            return pl.DataFrame(schema=dict.fromkeys(("match_id", "game", "player"), pl.String))
-        seats = pl.concat(scored).drop_nulls("player")
-        return seats.with_columns(pl.col("seat").str.strip_prefix("player_")).join(
-            move_counts(self.store, self.study, workers=self.workers),
-            on=["match_id", "seat"],
-            how="left",
-            maintain_order="left",
-            validate="1:1",
-        )
+        columns = dict.fromkeys(("match_id", "game", "player"), pl.String)
+        return pl.concat(seats).drop_nulls("player") if seats else pl.DataFrame(schema=columns)
 
     @cached_property
     def _spec(self) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from cheaptalk.reports.recipes.parts import (
     Recipe,
     RecipePart,
 )
+from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
@@ -133,9 +134,16 @@ def findings(
             suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
             raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
     evidence = Evidence(
-        store, study, as_published, chosen.metrics, draws, seed, options or {}, workers
+        store,
+        study,
+        as_published,
+        chosen.metrics,
+        draws,
+        seed,
+        options or {},
+        workers,
+        count_moves=PLAYED in chosen.parts,
     )
-
     tones = tones_of([*evidence.labels, *chosen.players])
 
     def parts() -> Iterator[MadePart]:

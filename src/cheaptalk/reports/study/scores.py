@@ -148,7 +148,7 @@ class GameScores:
         kinds = [Kind.OK.value, Kind.REPAIRED.value]
         columns = [[f"answers_{role}_{kind}" for role in self.roles] for kind in KINDS]
         for kind, names in zip(KINDS, columns, strict=True):
-            if kind not in kinds and self.frame.select(pl.sum_horizontal(names)).sum().item():
+            if kind not in kinds and self.frame.select((pl.sum_horizontal(names) > 0).any()).item():
                 kinds.append(kind)
         return kinds
 
@@ -194,6 +194,7 @@ class GameScores:
         counts = [(pl.col("status") == status.value).sum().alias(status.value) for status in Status]
         kinds = [
             pl.sum_horizontal([f"answers_{role}_{kind}" for role in roles])
+            .cast(pl.Int64)
             .sum()
             .alias(f"answers_{kind}")
             for kind in KINDS
