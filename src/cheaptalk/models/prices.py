@@ -4,6 +4,7 @@ import os
 import re
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -127,6 +128,12 @@ def own_prices() -> Traversable:
     return files("cheaptalk.models") / "prices.yaml"
 
 
+@cache
+def package_prices() -> tuple[Price, ...]:
+    """Return the prices in the built-in price file."""
+    return read_prices(own_prices())
+
+
 def load_prices(file: Path | str | None = None) -> Prices:
     """Load the built-in prices, overridden by a user's file.
 
@@ -140,7 +147,7 @@ def load_prices(file: Path | str | None = None) -> Prices:
     named = os.environ.get(VARIABLE)
     user_file = Path(file) if file else (Path(named) if named else FILE if FILE.exists() else None)
     lists = {} if user_file is None else {str(user_file): read_prices(user_file)}
-    return Prices(lists | {PACKAGE: read_prices(own_prices())})
+    return Prices(lists | {PACKAGE: package_prices()})
 
 
 def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
