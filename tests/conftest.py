@@ -1,4 +1,4 @@
-"""Shared fixtures: a store, toy games, and the command line."""
+"""Shared fixtures: stores, toy games, and the command line."""
 
 import importlib
 import json
@@ -19,6 +19,7 @@ from cheaptalk.records import Store
 from cheaptalk.rules.registry import GAMES
 from tests import crowds, postgres
 from tests import toys as toys_module
+from tests.played import BADLY, WELL, play
 from tests.reports.browser import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
@@ -82,6 +83,18 @@ def store(tmp_path: Path, databases: Callable[[], str] | None) -> Iterator[Store
     where = databases() if databases else tmp_path / "store.sqlite"
     with Store.open(where, create=True) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a study without failures; tests must not change it."""
+    return play(tmp_path_factory.mktemp("well"), WELL)
+
+
+@pytest.fixture(scope="session")
+def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a study with failures of every kind; tests must not change it."""
+    return play(tmp_path_factory.mktemp("badly"), BADLY)
 
 
 @pytest.fixture

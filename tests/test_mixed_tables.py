@@ -14,35 +14,27 @@ SEED = "mixed"
 @pytest.mark.parametrize("name", games())
 def test_players_of_every_kind_play_the_same_match(name: str) -> None:
     """The first seat has a scripted player, a recorded player and a model in turn."""
-    for number, style in enumerate(get_game(name).styles):
-        check_match(name, style, number)
-
-
-def check_match(name: str, style: str, first: int) -> None:
-    """Play a match with players of three kinds, of which ``first`` takes the first seat."""
     game_spec = get_game(name)
-    game = game_spec.rules()
+    game, strategy = game_spec.rules(), game_spec.strategies["random"]
     instance = game.draw_instance(Chance(SEED).apart("deal"))
-    original = play(
-        game, instance, SEED, dict.fromkeys(game_spec.rules.roles, game_spec.strategies["random"])
-    )
-    table = Table(game, instance, SEED)
+    original = play(game, instance, SEED, dict.fromkeys(game.roles, strategy))
     places = list(game.seats)
-    seats = {seat.name: (places.index(seat.seat) + first) % 3 for seat in game.actors}
-    words = style_in(game_spec, style)
-    made: tuple[Player, ...] = (
-        Scripted(game_spec.strategies["random"]),
-        Recorded(original.given),
-        LanguageModel(game, words, "vllm/tiny", ModelSettings(), tries=1),
-    )
-    while not table.over:
-        for ask in table.pending.values():
-            request = table.request(ask.actor)
-            action = decided(request, game_spec.strategies["random"])
-            answer = answer_of(made[seats[ask.actor]], request, words.codec.write(action))
-            assert answer.kind is Kind.OK
-            table.answer(ask.actor, answer.action)
-    assert table.outcome == original.outcome
+    for first, style in enumerate(style_in(game_spec, style) for style in game_spec.styles):
+        table = Table(game, instance, SEED)
+        players: tuple[Player, ...] = (
+            Scripted(strategy),
+            Recorded(original.given),
+            LanguageModel(game, style, "vllm/tiny", ModelSettings(), tries=1),
+        )
+        seats = {actor.name: (places.index(actor.seat) + first) % 3 for actor in game.actors}
+        while not table.over:
+            for ask in table.pending.values():
+                request = table.request(ask.actor)
+                text = style.codec.write(decided(request, strategy))
+                answer = answer_of(players[seats[ask.actor]], request, text)
+                assert answer.kind is Kind.OK
+                table.answer(ask.actor, answer.action)
+        assert table.outcome == original.outcome
 
 
 def answer_of(player: Player, request: DecisionRequest, text: str) -> Answer:

@@ -77,7 +77,7 @@ def test_intervals_cover_the_mean_over_studies() -> None:
         return pl.DataFrame(rows, SCHEMA, orient="row")
 
     draw = np.random.default_rng(5)
-    estimates = [corpus_metrics(study(draw), ngrams=[1]).row(1, named=True) for _ in range(200)]
+    estimates = [corpus_metrics(study(draw), ngrams=[1]).row(1, named=True) for _ in range(100)]
     mean = np.mean([row["value"] for row in estimates])
     covered = np.mean([row["low"] <= mean <= row["high"] for row in estimates])
     assert 0.9 <= covered <= 0.99

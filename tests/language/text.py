@@ -13,6 +13,7 @@ import markdown  # type: ignore[import-untyped]
 import typer
 
 from cheaptalk.cli.main import app
+from cheaptalk.gc_tuning import COMMAND, collecting
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "cheaptalk"
@@ -76,6 +77,7 @@ def _messages(path: Path) -> Iterator[str]:
 
 
 @cache
+@collecting(COMMAND)
 def docstrings_and_names() -> tuple[list[str], list[str]]:
     """Return the docstrings in the source, and every variable name that it binds.
 

@@ -16,7 +16,7 @@ from cheaptalk.records.exports.exporter import export
 def test_chats_contain_prompts_and_final_answers(tmp_path: Path) -> None:
     talking: dict[str, Any] = {
         "name": "talking", "instances": 1, "pairing": "all",
-        "games": [{"game": name} for name in ("deal_or_no_deal", "persuasion")],
+        "games": [{"game": "deal_or_no_deal"}, {"game": "persuasion", "fixed": {"horizon": 5}}],
         "players": {
             "model": {"model": "script/legal", "persona": "selfish"},
             "forgetful": {"model": "script/legal", "history": {"last": 1}},

@@ -26,6 +26,7 @@ TEXT = st.text(st.characters(codec=None) | st.sampled_from("\x00\ue000\ud800=0ae
 STORABLE = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | TEXT,
     lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+    max_leaves=10,
 )
 
 

@@ -19,6 +19,7 @@ from cheaptalk.rules import (
     replay,
 )
 from tests.conftest import Command
+from tests.games.tables import small
 from tests.records.stored import SEED, record_of
 
 REVEALED = {"persuasion"}
@@ -44,7 +45,7 @@ def change_secret(table: Table, secret: Secret) -> MatchRecord | None:
 
 def test_views_do_not_depend_on_secrets_of_other_seats() -> None:
     for game_spec in games().values():
-        game = game_spec.rules()
+        game = small(game_spec.rules())
         table = finished(game_spec, new_table(game, SEED))
         record, compared = record_of(table), 0
         secrets = list(islice(game.secrets(table.instance), 4))
@@ -59,16 +60,17 @@ def test_views_do_not_depend_on_secrets_of_other_seats() -> None:
 
 
 def test_seat_view_reveals_no_other_player(cheaptalk: Command, tmp_path: Path) -> None:
-    for name in ("persuasion", "divide_the_dollar"):
-        check_seat_view(cheaptalk, tmp_path / "cheaptalk.sqlite", name)
+    for name, parameters in {"persuasion": {"horizon": 3}, "divide_the_dollar": {}}.items():
+        check_seat_view(cheaptalk, tmp_path / "cheaptalk.sqlite", name, parameters)
 
 
-def check_seat_view(cheaptalk: Command, path: Path, name: str) -> None:
+def check_seat_view(cheaptalk: Command, path: Path, name: str, parameters: dict[str, int]) -> None:
     seeds = {seat: 770_000 + n for n, seat in enumerate(ct.get_game(name).rules().seats)}
     players = {
         f"label of {seat}": {"model": "script/legal", "seed": seed} for seat, seed in seeds.items()
     }
-    made = {"name": name, "games": [{"game": name}], "players": players, "pairing": [[*players]]}
+    games = [{"game": name, "fixed": parameters}]
+    made = {"name": name, "games": games, "players": players, "pairing": [[*players]]}
     with Store.open(path, create=True) as store:
         ct.run(ct.studies.parse_study(made, name), store)
         (record,) = store.records(name, bodies=True)

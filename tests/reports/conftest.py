@@ -11,7 +11,7 @@ from cheaptalk.equilibrium import PayoffTable
 from cheaptalk.reports import Played
 from tests.fakes import install_game
 from tests.pages import Page
-from tests.played import BADLY, WELL, play
+from tests.played import play
 from tests.reports.browser import Tab, browser
 from tests.toys import SPEC
 
@@ -31,18 +31,6 @@ HEURISTICS = {
         label: {"strategies": {"item_bargaining": label}} for label in ("soft", "tough", "walk")
     },
 }
-
-
-@pytest.fixture(scope="package")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a study without failures."""
-    return play(tmp_path_factory.mktemp("well"), WELL)
-
-
-@pytest.fixture(scope="package")
-def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a study with failures of every kind."""
-    return play(tmp_path_factory.mktemp("badly"), BADLY)
 
 
 @pytest.fixture(scope="package")

@@ -35,6 +35,13 @@ def games(tmp_path: Path) -> Path:
     return folder
 
 
+def imported_page(games: Path, store: Store, folder: Path) -> Page:
+    """Import the games of a folder as the study ``pub``, and return its report."""
+    import_matches(read_glee(games), store, "pub")
+    ct.reports.report(store, "pub", folder / "page.html")
+    return Page((folder / "page.html").read_text())
+
+
 def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
 
@@ -89,9 +96,7 @@ def test_report_cautions_about_unidentified_participants(
         players = {} if number < people else models()
         discounts = {} if number < people else {"delta_1": None, "delta_2": None}
         write(games, f"G{number}", bargaining(**discounts) | players, OFFERS, AGREED)
-    import_matches(read_glee(games), store, "pub")
-    ct.reports.report(store, "pub", tmp_path / "page.html")
-    text = " ".join((tmp_path / "page.html").read_text().split())
+    text = " ".join(imported_page(games, store, tmp_path).source.split())
     caution = f"does not identify the participants of {count} with people"
     assert ("does not identify the participants of" in text) == bool(count)
     assert caution in text or not count
@@ -103,11 +108,9 @@ def test_imported_answers_have_an_unknown_number_of_tries(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write_agreed(games)
-    import_matches(read_glee(games), store, "pub")
+    page = imported_page(games, store, tmp_path)
     frame = ct.frames.match_frames(store, "pub")["bargaining"]
     assert frame.select("answers_alice_ok", "answers_alice_repaired").row(0) == (2, None)
-    ct.reports.report(store, "pub", tmp_path / "page.html")
-    page = Page((tmp_path / "page.html").read_text())
     rows = page.rows("bargaining-answers")
     shown = [[row[name].text for name in ("Answers", "Ok", "Repaired")] for row in rows]
     assert shown == [["2", "none", "none"]] * 2
@@ -123,14 +126,10 @@ def test_report_notes_differences_in_the_meaning_of_parameters(
     games: Path, store: Store, tmp_path: Path
 ) -> None:
     write_agreed(games)
-    import_matches(read_glee(games), store, "pub")
-    ct.reports.report(store, "pub", tmp_path / "page.html")
-    text = Page((tmp_path / "page.html").read_text()).text
+    text = imported_page(games, store, tmp_path).text
     assert "reminders yes (in GLEE only for responders, never for proposers)" in text
     write(games, "OTHER", bargaining(complete_information=False), OFFERS, AGREED)
-    import_matches(read_glee(games), store, "pub")
-    ct.reports.report(store, "pub", tmp_path / "page.html")
-    text = Page((tmp_path / "page.html").read_text()).text
+    text = imported_page(games, store, tmp_path).text
     assert "even if no, GLEE's reminders tell responders the rival's discount" in text
 
 
@@ -143,9 +142,7 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
         rows += [row.format(2, "yes" if number > 1 else "no") for row in few]
         price = 10 * 10**number
         write(games, f"G{number}", persuasion(product_price=price), PITCHES, rows)
-    import_matches(read_glee(games), store, "pub")
-    ct.reports.report(store, "pub", tmp_path / "page.html")
-    page = Page((tmp_path / "page.html").read_text())
+    page = imported_page(games, store, tmp_path)
     table, headings = page.tables["persuasion-players"], page.headings("persuasion-players")
     for title, bounds in {
         "Sales": (0, 2),
@@ -164,11 +161,9 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
 
 def test_payoffs_have_the_unit_of_their_role(games: Path, store: Store, tmp_path: Path) -> None:
     write(games, "PITCHED", persuasion(), PITCHES, PITCHED)
-    import_matches(read_glee(games), store, "pub")
+    page = imported_page(games, store, tmp_path)
     ct.export(store, "pub", tmp_path / "out")
     codebook = {row["column"]: row["range"] for row in rows_of(tmp_path / "out" / "codebook.csv")}
     assert (codebook["payoff_alice"], codebook["payoff_bob"]) == ("sales", "dollars")
-    ct.reports.report(store, "pub", tmp_path / "page.html")
-    page = Page((tmp_path / "page.html").read_text())
     shown = {cell.text for cell in page.tables["persuasion-players"][0]}
     assert {"Payoff Alice?sales", "Payoff Bob?dollars"} <= shown

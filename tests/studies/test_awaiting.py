@@ -71,9 +71,12 @@ def test_cancelled_run_records_calls_in_flight_and_can_be_resumed(tmp_path: Path
         assert len(set(server.calls)) == len(server.calls) > bought, "an answer was bought twice"
 
 
-def test_stop_event_ends_scripted_run_after_current_chunk(tmp_path: Path) -> None:
+def test_stop_event_ends_scripted_run_after_current_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 4)
     stop = Event()
-    spec = study(instances=600, seed=5)
+    spec = study(instances=10, seed=5)
 
     def tell(progress: ct.Progress) -> None:
         if progress.done:
@@ -82,7 +85,7 @@ def test_stop_event_ends_scripted_run_after_current_chunk(tmp_path: Path) -> Non
     with ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
         first = ct.run(spec, store, progress=tell, stop=stop)
         assert first.halted == "called off"
-        assert 0 < first.done < first.planned
+        assert first.done == 4 < first.planned
         assert ct.run(spec, store).before == first.done
 
 

@@ -26,6 +26,8 @@ from tests.postgres import LACKING, Databases, serving
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 CHUNK = "cheaptalk.studies.runs.run.CHUNK"
+NODE: dict[str, Any] = {"num_cpus": 1, "include_log_monitor": False}
+"""Options of a simulated machine."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def machines() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_worker_niceness", "0")  # niced workers would wait for other tests
         made: Any = import_module("ray.cluster_utils").Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+            initialize_head=True, head_node_args=NODE | {"include_dashboard": False}
         )
         patch.setenv("RAY_ADDRESS", made.address)
         yield made
@@ -82,7 +84,7 @@ def test_losing_a_machine_does_not_change_results(
 
     monkeypatch.setattr(RemoteModels, "_lose", losing)
     monkeypatch.setattr(CHUNK, 4)
-    door, node = CallGate(4), machines.add_node(num_cpus=1)
+    door, node = CallGate(4), machines.add_node(**NODE)
     with Server(handler=door) as server, ThreadPoolExecutor(1) as pool, door:
         changes = with_model(server.url) | {"instances": 8, "budget": {"calls": 200}}
         changes["players"]["firm"] = {"strategy": "fixed_demand"}
@@ -217,7 +219,7 @@ def test_run_survives_lost_machine_and_database_restart(
         live = study(**with_model(server.url) | {"instances": 40, "name": "live"})
         url = Databases(database).new()
         for target, scripted in ((made, True), (live, False)):
-            node = machines.add_node(num_cpus=1)
+            node = machines.add_node(**NODE)
 
             def disturb(progress: ct.Progress, scripted: bool = scripted, node: Any = node) -> None:
                 if progress.done > progress.planned / 3 and not disturbed.is_set():

@@ -36,6 +36,11 @@ def matches_by_configuration(planned: Plan) -> Counter[str]:
     return counts
 
 
+@pytest.fixture(scope="module")
+def glee() -> Plan:
+    return plan(preset_study("glee"))
+
+
 def test_presets_are_found_by_name() -> None:
     assert preset_names() == [
         "chip-trading",
@@ -68,23 +73,21 @@ def test_presets_round_trip_as_text_and_data() -> None:
         assert ct.studies.parse_study(preset.written(), name) == preset
 
 
-def test_glee_covers_every_configuration_with_80100_matches() -> None:
-    study = preset_study("glee")
-    configurations = [game for grid in study.games for game in grid.configurations()]
+def test_glee_covers_every_configuration_with_80100_matches(glee: Plan) -> None:
+    configurations = [game for grid in preset_study("glee").games for game in grid.configurations()]
     keys = {(game.name, digest_key(game.model_dump(mode="json"))) for game in configurations}
     assert Counter(game.name for game in configurations) == GLEE
     assert len(keys) == len(configurations) == 1_320
-    planned = plan(study)
-    assert len(planned.matches) == len({*planned.matches.ids()}) == 80_100
-    assert planned.configurations() == GLEE
-    counts = matches_by_configuration(planned).values()
+    assert len(glee.matches) == len({*glee.matches.ids()}) == 80_100
+    assert glee.configurations() == GLEE
+    counts = matches_by_configuration(glee).values()
     assert max(counts) - min(counts) <= 1
 
 
-def test_glee_small_plays_each_configuration_three_times() -> None:
+def test_glee_small_plays_each_configuration_three_times(glee: Plan) -> None:
     counts = matches_by_configuration(plan(preset_study("glee-small")))
     assert set(counts.values()) == {3}
-    assert counts.keys() == matches_by_configuration(plan(preset_study("glee"))).keys()
+    assert counts.keys() == matches_by_configuration(glee).keys()
 
 
 GAMA = {

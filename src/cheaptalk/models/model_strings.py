@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from cheaptalk.models.prices import own_prices, read_prices
+from cheaptalk.models.prices import package_prices
 from cheaptalk.models.providers import (
     PROVIDERS,
     SCHEME,
@@ -245,7 +245,7 @@ def _makers_hint(name: str) -> str:
 @cache
 def _provider_by_model() -> dict[str, str]:
     """Return the provider of each model that has a known price."""
-    patterns = (pattern for price in read_prices(own_prices()) for pattern in price.models)
+    patterns = (pattern for price in package_prices() for pattern in price.models)
     parts = [pattern.partition("/") for pattern in patterns if "*" not in pattern]
     makers = {provider for provider, entry in PROVIDERS.items() if entry.maker}
     return {name: provider for provider, _, name in parts if provider in makers}

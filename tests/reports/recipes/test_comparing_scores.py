@@ -1,6 +1,8 @@
 """Coverage of comparisons: scores, payoffs, and matches without a result."""
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,20 +70,25 @@ def test_score_shared_by_all_seats_is_one_difference(tmp_path: Path) -> None:
     assert "in 3 differences" in findings.answers["Guessing"]
 
 
-def stores(folder: Path, *refused: int) -> list[Path]:
-    """Create stores of a study whose model refuses in these numbers of its six matches."""
-    paths = [folder / f"{at}.sqlite" for at in range(len(refused))]
-    for path, matches in zip(paths, refused, strict=True):
+@pytest.fixture(scope="module")
+def store_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Returns a store of a study whose model refuses in the given number of its six matches."""
+    folder = tmp_path_factory.mktemp("refused")
+
+    @cache
+    def play(refused: int) -> Path:
+        path = folder / f"{refused}.sqlite"
         with ct.Store.open(path, create=True) as store:
-            ct.run(study(**with_model()), store, models=Refusing(matches))
-    return paths
+            ct.run(study(**with_model()), store, models=Refusing(refused))
+        return path
+
+    return play
 
 
 def test_matches_without_a_result_are_not_counted_as_unchanged(
-    cheaptalk: Command, tmp_path: Path
+    cheaptalk: Command, store_of: Callable[[int], Path]
 ) -> None:
-    first, second = stores(tmp_path, 0, 2)
-    options = ("small", "small", "--store", str(first), "--other-store", str(second))
+    options = ("small", "small", "--store", str(store_of(0)), "--other-store", str(store_of(2)))
     done = cheaptalk("compare", *options, "--json")
     answer = json.loads(done.out)["answers"]["Bargaining"]
     assert answer == (
@@ -91,9 +98,10 @@ def test_matches_without_a_result_are_not_counted_as_unchanged(
     assert "2 of 6 matches were forfeited" in " ".join(cheaptalk("compare", *options).out.split())
 
 
-def test_same_missing_results_in_both_studies_are_unchanged(tmp_path: Path) -> None:
-    [first] = stores(tmp_path, 2)
-    with ct.Store.open(first) as store:
+def test_same_missing_results_in_both_studies_are_unchanged(
+    store_of: Callable[[int], Path], tmp_path: Path
+) -> None:
+    with ct.Store.open(store_of(2)) as store:
         refused = {record.id for record in store.records("small") if not record.payoffs}
 
         def answered(call: ModelCall, number: str) -> Reply | str:
@@ -107,28 +115,27 @@ def test_same_missing_results_in_both_studies_are_unchanged(tmp_path: Path) -> N
     assert answer.count("2 of 6 matches were forfeited") == 2
 
 
-def test_unpaired_studies_missing_different_shares_get_a_caution(tmp_path: Path) -> None:
-    [first] = stores(tmp_path, 2)
+def test_unpaired_studies_missing_different_shares_get_a_caution(
+    store_of: Callable[[int], Path], tmp_path: Path
+) -> None:
     with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
         ct.run(study(**with_model(), seed=9), other, models=Refusing(0))
-        with ct.Store.open(first) as store:
+        with ct.Store.open(store_of(2)) as store:
             findings = ct.reports.compare(store, "small", "small", other_store=other)
     assert "differences may reflect which matches finished" in findings.answers["Bargaining"]
 
 
-def test_unfinished_matches_are_reported(tmp_path: Path) -> None:
-    first, second = stores(tmp_path, 0, 6)
-    with ct.Store.open(first) as store:
-        findings = ct.reports.compare(store, "small", "small", other_store=second)
+def test_unfinished_matches_are_reported(store_of: Callable[[int], Path], tmp_path: Path) -> None:
+    with ct.Store.open(store_of(0)) as store:
+        findings = ct.reports.compare(store, "small", "small", other_store=store_of(6))
     assert findings.lacking["Bargaining"] == (
         "no match of bargaining in small has finished: 6 of 6 matches were forfeited"
     )
 
-    [first] = stores(tmp_path, 0)
     with ct.Store.open(tmp_path / "halted.sqlite", create=True) as halted:
         short = study(**with_model(), budget={"calls": 3})
         ct.run(short, halted, models=Refusing(0), concurrency=1)
-        with ct.Store.open(first) as store:
+        with ct.Store.open(store_of(0)) as store:
             findings = ct.reports.compare(store, "small", "small", other_store=halted)
     answer = findings.answers["Bargaining"]
     assert "planned matches of “small” have not started." in answer

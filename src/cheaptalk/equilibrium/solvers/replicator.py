@@ -166,15 +166,11 @@ def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
 
 def _rest_points(matrix: Floats, ends: Floats, resting: Flags) -> tuple[RestPoint, ...]:
     """Group the populations that came to rest at almost the same point."""
-    groups: list[list[Floats]] = []
-    for end in ends[resting]:
-        near = (group for group in groups if np.abs(end - group[0]).max() < SAME)
-        if group := next(near, None):
-            group.append(end)
-        else:
-            groups.append([end])
-    points = [
-        RestPoint(members[0], len(members) / len(ends), regret(matrix, members[0]))
-        for members in groups
-    ]
+    remaining, points = ends[resting], list[RestPoint]()
+    while len(remaining):
+        first = remaining[0]
+        near = np.abs(remaining - first).max(axis=1) < SAME
+        share = int(near.sum()) / len(ends)
+        points.append(RestPoint(first, share, regret(matrix, first)))
+        remaining = remaining[~near]
     return tuple(sorted(points, key=lambda point: -point.share))
