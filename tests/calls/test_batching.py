@@ -76,8 +76,8 @@ def test_batched_records_match_unbatched_records_at_half_price(
     tmp_path: Path, store: Store
 ) -> None:
     with BatchServer() as server, Store.open(tmp_path / "single.sqlite", create=True) as single:
-        plan = study(server, *MODELS)
-        assert ct.run(plan, store, batching=QUICK).counts == {Status.FINISHED: 16}
+        plan = study(server, *MODELS, instances=1)
+        assert ct.run(plan, store, batching=QUICK).counts == {Status.FINISHED: 8}
         assert server.singles == 0
         ct.run(plan, single)
         batched, direct = records(store), records(single)
@@ -124,8 +124,8 @@ def test_transient_failures_are_retried_in_the_next_batch(
         return fate if times == 1 and call < "8" else "answered"
 
     with BatchServer(fate=first_time) as server:
-        progress = ct.run(study(server, model), store, batching=QUICK)
-    assert progress.counts == {Status.FINISHED: 8}
+        progress = ct.run(study(server, model, games=GAMES[1:3]), store, batching=QUICK)
+    assert progress.counts == {Status.FINISHED: 4}
     lost = [call for id_ in records(store) for call in store.open_calls(id_)]
     assert len(lost) == sum(server.sizes) - len(calls(store)) > 0
     assert {call["state"] for call in lost} == {"unresolved" if fate == "missing" else "failed"}
