@@ -86,8 +86,9 @@ class TruncatingServer(BatchServer):
         return web.Response(body=body[: len(body) // 2])
 
 
-def six_matches(server: BatchServer, model: str, **changes: Any) -> ct.Study:
-    return study(server, model, games=GAMES[1:3], instances=3, **changes)
+def six_matches(server: BatchServer, *models: str, **changes: Any) -> ct.Study:
+    """Return a study of six matches of each model."""
+    return study(server, *models, games=GAMES[1:3], instances=3, **changes)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +119,10 @@ def mixed_fate(call: str, times: int) -> str:
     return "answered" if times > 3 else fates[(int(call[:8], 16) + times) % len(fates)]
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_every_billed_call_is_recorded_or_unresolved(store: Store, model: str) -> None:
+def test_every_billed_call_is_recorded_or_unresolved(store: Store) -> None:
     with BatchServer(fate=mixed_fate) as server:
-        progress = ct.run(six_matches(server, model), store, batching=QUICK)
-    assert sum(progress.counts.values()) == 6
+        progress = ct.run(six_matches(server, *MODELS), store, batching=QUICK)
+    assert sum(progress.counts.values()) == 12
     assert {row["state"] for row in ledger_rows(store)} <= {"failed", "unresolved"}
     assert store.unresolved()
     assert server.billed.total() == len(calls(store)) + len(store.unresolved())
