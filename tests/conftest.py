@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -77,9 +78,21 @@ def databases() -> Iterator[Callable[[], str] | None]:
         yield postgres.Databases(server).new
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a new store, which is copied faster than a store is created."""
+    folder = tmp_path_factory.mktemp("empty")
+    with Store.open(folder / "store.sqlite", create=True):
+        return folder
+
+
 @pytest.fixture
-def store(tmp_path: Path, databases: Callable[[], str] | None) -> Iterator[Store]:
+def store(
+    tmp_path: Path, databases: Callable[[], str] | None, empty_store: Path
+) -> Iterator[Store]:
     """A new store."""
+    if not databases:
+        shutil.copytree(empty_store, tmp_path, dirs_exist_ok=True)
     where = databases() if databases else tmp_path / "store.sqlite"
     with Store.open(where, create=True) as opened:
         yield opened

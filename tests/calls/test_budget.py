@@ -3,7 +3,6 @@
 import asyncio
 import re
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,11 +56,11 @@ def run(store: Store, models: Canned, cap: Cap | None = None, **budget: object) 
     return ct.run(small_study, store, models=models, prices=PRICES, cap=cap or Cap())
 
 
-@pytest.fixture
-def uncapped(tmp_path: Path) -> Canned:
+@pytest.fixture(scope="module")
+def uncapped(tmp_path_factory: pytest.TempPathFactory) -> Canned:
     """Return the models of a run without a budget."""
     models = Canned(counting, pause=0.001)
-    with Store.open(tmp_path / "whole.sqlite", create=True) as other:
+    with Store.open(tmp_path_factory.mktemp("whole") / "s.sqlite", create=True) as other:
         assert run(other, models).left == 0
     return models
 

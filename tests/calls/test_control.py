@@ -46,7 +46,7 @@ class Gated(Canned):
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         self.arrived.release()
         while not self.open.is_set():
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.005)
         return await super().call(call, number, deadline)
 
 
@@ -54,10 +54,10 @@ class Gated(Canned):
 def background_run(
     store: Store, gate: Gated, concurrency: int = 2, **changes: Any
 ) -> Iterator[Future[ct.Progress]]:
-    """Run 40 matches in another thread, stopped at the latest when the test ends."""
-    forty_matches = study(**with_model() | {"instances": 20} | changes)
+    """Run 20 matches in another thread, stopped at the latest when the test ends."""
+    twenty_matches = study(**with_model() | {"instances": 10} | changes)
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(ct.run, forty_matches, store, models=gate, concurrency=concurrency)
+        run = pool.submit(ct.run, twenty_matches, store, models=gate, concurrency=concurrency)
         try:
             gate.arrived.acquire()
             wait_for(store, lambda state: state.live and state.limiters)
@@ -84,7 +84,7 @@ def wait_for(store: Store, condition: Callable[[RunState], object]) -> RunState:
             state = None
         if state is not None and condition(state):
             return state
-        time.sleep(0.005)
+        time.sleep(0.02)
     raise AssertionError("it never came true")
 
 
@@ -103,8 +103,8 @@ def test_running_study_reports_its_state_until_it_ends(
     gate = Gated()
     with background_run(store, gate, budget={"calls": 900}) as run:
         state = wait_for(store, lambda state: state.limiters and state.limiters[0].in_flight == 2)
-        assert (state.study, state.state, state.planned, state.live) == ("small", "running", 40, 2)
-        assert (state.done, state.failed, state.left, state.concurrency) == (0, 0, 40, 2)
+        assert (state.study, state.state, state.planned, state.live) == ("small", "running", 20, 2)
+        assert (state.done, state.failed, state.left, state.concurrency) == (0, 0, 20, 2)
         assert (state.budget["calls"], state.eta) == (900, None)
         (limiter,) = state.limiters
         assert (limiter.model, limiter.waiting) == ("vllm/tiny", 0)
@@ -115,10 +115,10 @@ def test_running_study_reports_its_state_until_it_ends(
             control_run(store.backend.address, "other", "pause")
         assert str(caught.value) == f'"other" is not running on {store.name}; "small" is'
         gate.open.set()
-        assert run.result(TIMEOUT).done == 40
+        assert run.result(TIMEOUT).done == 20
     assert control_files(store) == set()
     assert store.backend.mailbox.read_state() is None
-    with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches ended\); report'):
+    with pytest.raises(ControlError, match=r'"small" has ended \(20 of 20 matches ended\); report'):
         watch(store.backend.address, "small")
 
 
@@ -133,7 +133,7 @@ def test_pause_sends_no_calls_and_collects_those_in_flight(store: Store) -> None
         assert state.notice == "paused"
         assert not run.done()
         assert order(store, "resume").state == "running"
-        assert run.result(TIMEOUT).done == 40
+        assert run.result(TIMEOUT).done == 20
 
 
 def test_stopped_run_resumes_without_duplicate_calls(store: Store) -> None:
@@ -143,10 +143,10 @@ def test_stopped_run_resumes_without_duplicate_calls(store: Store) -> None:
         gate.open.set()
         progress = run.result(TIMEOUT)
     assert progress.halted == control.STOPPED
-    assert progress.left > 30
+    assert progress.left > 12
     assert not store.unresolved()
     again = Canned()
-    assert ct.run(study(**with_model() | {"instances": 20}), store, models=again).done == 40
+    assert ct.run(study(**with_model() | {"instances": 10}), store, models=again).done == 20
     assert len({*gate.numbers, *again.numbers}) == len(gate.numbers) + len(again.numbers)
 
 
@@ -163,7 +163,7 @@ def test_stop_does_not_wait_for_calls_in_backoff(store: Store) -> None:
 def test_concurrency_and_limits_can_be_set_during_a_run(store: Store) -> None:
     model = "vllm/tiny@http://gpu:81/v1"
     players = with_model("http://gpu:81/v1")["players"]
-    with background_run(store, Gated(), concurrency=1, players=players):
+    with background_run(store, Gated(), concurrency=1, instances=20, players=players):
         for limit, name in enumerate(["tiny", "vllm/tiny@gpu:81", model], 3):
             state = order(store, "set", concurrency=30, limits={name: limit})
             (limiter,) = state.limiters

@@ -147,13 +147,16 @@ def test_bootstrap_intervals_of_instances(store: Store) -> None:
     assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
 
-def test_scores_have_weighted_kappa_and_no_precision(store: Store) -> None:
+def test_scores_have_weighted_kappa_alphas_and_no_precision(store: Store) -> None:
     play(store, instances=3)
     rate_warmth(store)
     (pair,) = ct.judges.agreements(store, STUDY)
     assert pair.finds == ()
     assert pair.table[1][2] == pair.items == 6
     assert ct.reports.agreement_lines(pair)[0].startswith("quadratically weighted Cohen's kappa ")
+    reliabilities = ct.judges.reliabilities(store, STUDY)
+    assert [result.metric for result in reliabilities] == ["interval", "ordinal"]
+    assert [(result.items, result.ratings) for result in reliabilities] == [(6, 12)] * 2
     first, second = ct.reports.judge_sections(store, STUDY)
     assert first.alone == "compared with this judge below: warmth by vllm/b"
     assert second.alone == ""

@@ -39,7 +39,9 @@ def label_by_check(store: Store, folder: Path, sample: int = 60) -> Path:
     return write_rows(folder / "labels.csv", rows)
 
 
-def test_sheet_is_blind_shuffled_and_reproducible(store: Store, tmp_path: Path) -> None:
+def test_sheet_is_blind_shuffled_reproducible_and_prefers_judged_items(
+    store: Store, tmp_path: Path
+) -> None:
     play(store)
     sheets = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
     for sheet, seed in zip(sheets, (0, 0, 1), strict=True):
@@ -50,9 +52,6 @@ def test_sheet_is_blind_shuffled_and_reproducible(store: Store, tmp_path: Path) 
     assert all("one" not in row["judged"] and row["verdict"] == "" for row in first)
     assert all("Player" in row["record"] for row in first)
 
-
-def test_sheet_contains_items_judged_by_models(store: Store, tmp_path: Path) -> None:
-    play(store)
     ct.judge(store, STUDY, judge_of(), sample=2, models=always("consistent"))
     number = write_sheet(store, STUDY, RUBRIC, tmp_path / "sheet.csv", sample=1_000)
     judged = ct.judges.verdict_frame(store, STUDY)

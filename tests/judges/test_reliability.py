@@ -9,7 +9,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.judges.agreement import Metric, coincidences_by_instance, krippendorff_alpha
 from cheaptalk.records import Store
-from tests.judges.judged import STUDY, always, judge_of, play, rate_warmth
+from tests.judges.judged import STUDY, always, judge_of, play
 from tests.judges.test_agreement import imitate_check
 
 Ratings = list[list[int | None]]
@@ -122,11 +122,3 @@ def test_alpha_needs_judges_and_instances(store: Store) -> None:
     assert reliability.alpha.value is not None
     assert reliability.alpha.value < 0
     assert "too few instances" in ct.reports.reliability_line(reliability)
-
-
-def test_scores_have_interval_and_ordinal_alpha(store: Store) -> None:
-    play(store, instances=3)
-    rate_warmth(store)
-    reliabilities = ct.judges.reliabilities(store, STUDY)
-    assert [result.metric for result in reliabilities] == ["interval", "ordinal"]
-    assert [(result.items, result.ratings) for result in reliabilities] == [(6, 12)] * 2

@@ -36,8 +36,9 @@ def collect_kinds(store: Store, name: str) -> set[tuple[str, str]]:
 def test_mock_model_plays_every_game_legally(store: Store) -> None:
     for game, game_spec in ct.rules.games().items():
         fixed = {"rounds": 3} if "rounds" in game_spec.rules.model_fields else {}
-        spec = {"name": game, "games": [{"game": game, "fixed": fixed}], "pairing": "self"}
-        spec["players"] = {"pretended": {"model": "vllm/tiny"}}
+        games = [{"game": game, "fixed": fixed}]
+        players = {"pretended": {"model": "vllm/tiny"}}
+        spec = {"name": game, "games": games, "players": players, "pairing": "self"}
         ct.run(ct.studies.parse_study(spec, game), store, models=Canned())
         assert collect_kinds(store, game) == {("finished", "ok")}
 

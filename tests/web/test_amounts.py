@@ -10,7 +10,7 @@ import pytest
 
 from cheaptalk.records import Store
 from cheaptalk.records.people.payouts import balance_of
-from cheaptalk.rules import Action, games
+from cheaptalk.rules import Action, games, get_game
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.study import Study
 from cheaptalk.styles import style
@@ -73,14 +73,12 @@ class Accountant(Walker):
 
 def euro_study() -> Study:
     """Return a study of all games, with two rounds at most, that pays participants in euros."""
-    study = demo()
-    grids = [
-        grid.model_copy(update={"fixed": {**grid.fixed, "rounds": 2}})
-        if "rounds" in grid.fixed
-        else grid
-        for grid in study.games
-    ]
-    return study.model_copy(update={"people": Protocol.model_validate(EUROS), "games": grids})
+    study, grids = demo(), []
+    for grid in study.games:
+        short = {"rounds": 2} if "rounds" in get_game(grid.game).rules.model_fields else {}
+        grids.append(grid.model_copy(update={"fixed": grid.fixed | short}))
+    people = Protocol.model_validate(EUROS)
+    return study.model_copy(update={"people": people, "games": grids})
 
 
 async def seat_all(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:

@@ -20,6 +20,7 @@ from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Page
 from tests.conftest import Command
 from tests.web.served import served
+from tests.web.test_rooms import bargaining
 
 
 async def hurry(_seconds: float) -> None:
@@ -34,7 +35,7 @@ def seats(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
 
 async def run_crowd(folder: Path, **crowd: Any) -> Tally:
     folder.mkdir(exist_ok=True)
-    async with served(folder) as rooms:
+    async with served(folder, study=bargaining()) as rooms:
         return await Crowd(rooms.url, rest=hurry, **crowd).play()
 
 

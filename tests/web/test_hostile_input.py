@@ -202,13 +202,9 @@ async def test_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None
         assert "too late" not in str(walker.table.given)
 
 
-async def test_expired_link_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        token = LINKS.token("somebody")
-        monkeypatch.setattr(LINKS, "lifetime", -1)
-        for response in (
-            await rooms.client.get(f"/p/{token}"),
-            await rooms.client.post(f"/p/{token}/answer", data={"a": "b"}),
-            await rooms.client.get(f"/p/{token}/events"),
-        ):
-            assert (response.status_code, "has expired" in response.text) == (410, True)
+def test_expired_link_is_reported(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/p/{LINKS.token('somebody')}"
+    monkeypatch.setattr(LINKS, "lifetime", -1)
+    for method, deed in (("GET", ""), ("POST", "/answer"), ("GET", "/events")):
+        response = hall.request(method, path + deed, b"a=b")
+        assert (response.status, "has expired" in response.text) == (410, True)

@@ -141,17 +141,6 @@ async def test_pages_are_in_the_reader_s_language(rooms: Rooms) -> None:
     assert "Diese Seite gibt es nicht" in late.text
 
 
-async def test_chosen_language_survives_a_restart(tmp_path: Path) -> None:
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        walker = await rooms.sit("", 3)
-        assert "waiting for other players" in await walker.page()
-        chosen = await rooms.client.get(f"{walker.path}?lang=de")
-        assert (chosen.status_code, chosen.headers["location"]) == (303, walker.path)
-        assert "Warten auf andere Spieler" in await walker.page()
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        assert "Warten auf andere Spieler" in await Walker(rooms, walker.path).page()
-
-
 ENGLISH = re.compile(
     r"\b(the|you|your|and|of|with|each|rounds|players|are|have|has|will|dollars|points|is|to|for|from"
     r"|this|that|it|not|if|at|by|gets?|answer|offer)\b",
@@ -187,14 +176,20 @@ async def test_prompt_style_of_the_study_is_kept(tmp_path: Path) -> None:
         assert walker.room.match.id == walker.room.table_template.match(0, 0).id
 
 
-async def test_players_at_a_table_keep_their_own_languages(tmp_path: Path) -> None:
+async def test_players_keep_their_own_languages_after_a_restart(tmp_path: Path) -> None:
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
+        waiting = await rooms.sit("", 3)
+        assert "waiting for other players" in await waiting.page()
+        chosen = await rooms.client.get(f"{waiting.path}?lang=de")
+        assert (chosen.status_code, chosen.headers["location"]) == (303, waiting.path)
+        assert "Warten auf andere Spieler" in await waiting.page()
         first = await rooms.sit("negotiation", 2)
         rooms.client.headers["Accept-Language"] = "de"
         second = await rooms.join(first.room.code)
         await first.until("Your turn")
         match = first.room.match.id
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
+        assert "Warten auf andere Spieler" in await Walker(rooms, waiting.path).page()
         first, second = Walker(rooms, first.path), Walker(rooms, second.path)
         assert "You are Alice, and you are the seller" in await first.until("Your turn")
         assert "Sie sind Bob und kaufen ein Produkt" in await second.until("Warten auf Alice")

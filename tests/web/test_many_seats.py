@@ -1,7 +1,6 @@
 """The viewer with games of many seats."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,12 @@ Keep = Callable[[ct.MatchRecord], bool]
 
 
 @pytest.fixture
-def crowd(toys: None, tmp_path: Path) -> Iterator[Viewer]:
-    with ct.Store.open(play(tmp_path, CROWD)) as store:
+def crowd(toys: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A viewer of matches of many seats, which are played once."""
+    path = tmp_path_factory.getbasetemp() / "crowd.sqlite"
+    if not path.exists():
+        play(path.parent, CROWD)
+    with ct.Store.open(path) as store:
         yield Viewer(store)
 
 

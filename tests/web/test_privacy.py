@@ -50,7 +50,7 @@ def base(name: str, settings: Mapping[str, bool]) -> Table:
         small["rounds"] = 1  # a round has nine answers
     if "horizon" in fields:
         small["horizon"] = SHORT
-    game = game_spec.rules.model_validate(small | settings)
+    game = game_spec.rules.model_validate({**small, **settings})
     return played(game_spec, game, "privacy/1")
 
 

@@ -90,20 +90,6 @@ async def test_restart_keeps_seats_and_answers(tmp_path: Path) -> None:
         assert "cannot continue" in await Walker(rooms, walker.path).page()
 
 
-async def test_page_from_before_a_restart_can_be_answered(tmp_path: Path) -> None:
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        walker = await rooms.sit("guess_the_average")
-        await walker.until(">Your turn<")
-        for _ in range(2):
-            await walker.post({"question": walker.question.key, "chosen_number": "1000"})
-        key = await walker.key("Your answer is not valid")
-
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        walker = Walker(rooms, walker.path)
-        await walker.post({"question": key, "chosen_number": "7"})
-        assert chosen_numbers(walker) == [7]
-
-
 async def test_page_of_an_earlier_match_cannot_answer_in_the_next(rooms: Rooms) -> None:
     walker = await rooms.sit("battle_royale")
     earlier = await walker.key()
@@ -114,37 +100,40 @@ async def test_page_of_an_earlier_match_cannot_answer_in_the_next(rooms: Rooms) 
     assert {*QUESTION.findall(await again.page())} == {key}
 
 
-async def test_restart_returns_players_to_their_current_room(tmp_path: Path) -> None:
+async def test_restart_restores_requests_rooms_and_ended_matches(tmp_path: Path) -> None:
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        walker = await rooms.sit("battle_royale")
-        await walker.play()
-        before = walker.room
-        await walker.end()
-        again = await rooms.sit(before.table_template, me=walker.token)
+        asked = await rooms.sit("guess_the_average")
+        await asked.until(">Your turn<")
+        for _ in range(2):
+            await asked.post({"question": asked.question.key, "chosen_number": "1000"})
+        key = await asked.key("Your answer is not valid")
+
+        ended = await rooms.sit("battle_royale")
+        await ended.play()
+        before = ended.room
+        await ended.end()
+        again = await rooms.sit(before.table_template, me=ended.token)
         host = rooms.room_manager.host
         await host.dispatcher.ledger.write(keep_room(host.rows.id, before.code, before.to_record()))
         code = again.room.code
 
+        killed = await rooms.sit("bargaining")
+        await killed.play()
+        await killed.end()
+        kept = killed.room.to_record() | {"stage": Stage.PLAYING.value}
+        await host.dispatcher.ledger.write(keep_room(host.rows.id, killed.room.code, kept))
+        id_ = killed.room.match.id
+    with Store.open(tmp_path / "s.sqlite") as store:
+        record = store.find(id_).as_json()
+
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
+        asked = Walker(rooms, asked.path)
+        await asked.post({"question": key, "chosen_number": "7"})
+        assert chosen_numbers(asked) == [7]
         assert Walker(rooms, again.path).room.code == code
-
-
-async def test_match_that_ended_before_a_kill_is_not_replayed(tmp_path: Path) -> None:
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        walker = await rooms.sit("bargaining")
-        await walker.play()
-        await walker.end()
-        host = rooms.room_manager.host
-        kept = walker.room.to_record() | {"stage": Stage.PLAYING.value}
-        await host.dispatcher.ledger.write(keep_room(host.rows.id, walker.room.code, kept))
-        id_ = walker.room.match.id
+        await Walker(rooms, killed.path).until(">The game is over<")
     with Store.open(tmp_path / "s.sqlite") as store:
-        before = store.find(id_).as_json()
-
-    async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        await Walker(rooms, walker.path).until(">The game is over<")
-    with Store.open(tmp_path / "s.sqlite") as store:
-        assert store.find(id_).as_json() == before
+        assert store.find(id_).as_json() == record
 
 
 async def test_finished_match_is_unloaded_and_shown_again(rooms: Rooms) -> None:
@@ -196,25 +185,18 @@ async def test_absent_player_is_replaced_until_they_return(tmp_path: Path) -> No
     assert record.status is Status.FINISHED
 
 
-async def test_invalid_answer_does_not_extend_the_deadline(tmp_path: Path) -> None:
+async def test_invalid_and_unknown_answers_do_not_extend_the_deadline(tmp_path: Path) -> None:
     async with visited(bargaining(deadline=60), tmp_path / "s.sqlite") as rooms:
         walker = await rooms.sit("bargaining")
         await walker.until(">Your turn<")
-        due = walker.question.due
+        due, key = walker.question.due, walker.question.key
         assert due is not None
-        await walker.post({"question": walker.question.key, "alice_gain": "abc", "bob_gain": "1"})
-        await walker.until("“Alice” must be a number")
-        assert walker.question.due == due
-
-
-async def test_answer_to_an_unknown_question_returns_at_once(tmp_path: Path) -> None:
-    async with visited(bargaining(), tmp_path / "s.sqlite") as rooms:
-        walker = await rooms.sit("bargaining")
-        await walker.until(">Your turn<")
-        key = walker.question.key
         forged = await asyncio.wait_for(walker.post({"question": f"9{key}"}), timeout=5)
         assert forged.status_code == 303
         assert walker.question.key == key
+        await walker.post({"question": key, "alice_gain": "abc", "bob_gain": "1"})
+        await walker.until("“Alice” must be a number")
+        assert walker.question.due == due
 
 
 async def test_players_are_notified_when_a_bot_replaces_a_player(rooms: Rooms) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from enum import Enum
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from cheaptalk.web.console.designs.rows import STEP_TEMPLATES
 from cheaptalk.web.console.designs.study_forecast import CostEstimator, size_of
 from cheaptalk.web.console.designs.study_form import (
     STUDY,
+    CheckedForm,
     NotExpressible,
     StudyForm,
     check_form,
@@ -75,7 +77,10 @@ def study_from(texts: Texts, *without: str) -> Study:
 
 
 def built(posted: StudyForm) -> Study:
-    checked = check_form(posted)
+    return study_in(check_form(posted))
+
+
+def study_in(checked: CheckedForm) -> Study:
     assert checked.problems == {}
     assert checked.study is not None
     return checked.study
@@ -85,10 +90,15 @@ def reposted(sent: StudyForm) -> StudyForm:
     return StudyForm.read([(name, text.replace("\n", "\r\n")) for name, text in sent.pairs()])
 
 
+@cache
+def preset_form(name: str) -> CheckedForm:
+    return check_form(reposted(filled_form(parse_yaml(preset_text(name)))))
+
+
 def test_presets_round_trip_through_the_form() -> None:
     for name in preset_names():
         study = study_of(name)
-        rebuilt = built(reposted(filled_form(parse_yaml(preset_text(name)))))
+        rebuilt = study_in(preset_form(name))
         assert rebuilt == study
         order = [[*grid.grid] for grid in rebuilt.games]
         assert order == [[*grid.grid] for grid in study.games], "a sample depends on their order"
@@ -511,7 +521,7 @@ def test_rows_can_be_added_and_removed_without_a_script(client: TestClient) -> N
 
 def test_counts_of_glee_match_the_plan_command(client: TestClient, cheaptalk: Command) -> None:
     printed = json.loads(cheaptalk("plan", "glee", "--no-estimate", "--json").out)
-    planned = check_form(filled_form(parse_yaml(preset_text("glee")))).plan
+    planned = preset_form("glee").plan
     assert planned is not None
     size = size_of(planned)
     assert {game.game: game.configurations for game in size.games} == printed["configurations"]

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from cheaptalk.cli.main import app
 from cheaptalk.cli.shared.settings import Defaults
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
 from cheaptalk.web.laboratory.commands import Command
 from cheaptalk.web.laboratory.folder import Folder
@@ -80,7 +81,10 @@ class CommandInThread(Command):
         return cls(arguments)
 
     async def _run(self, arguments: Sequence[str]) -> None:
-        self.status = await asyncio.to_thread(run_command, arguments)
+        try:
+            self.status = await asyncio.to_thread(run_command, arguments)
+        except CheaptalkError as error:
+            self.error, self.status = str(error), 2
 
 
 def run_command(arguments: Sequence[str]) -> int:

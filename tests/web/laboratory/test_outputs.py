@@ -100,6 +100,7 @@ async def test_recipe_makes_the_tables_of_its_paper(tmp_path: Path) -> None:
         assert "Effect of every level" in path.read_text()
 
 
+@pytest.mark.usefixtures("commands_in_threads")
 async def test_failed_output_explains_why_and_leaves_no_file(tmp_path: Path) -> None:
     folder = laboratory(tmp_path)
     laboratory(tmp_path, "idle")

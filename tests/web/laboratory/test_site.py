@@ -57,11 +57,12 @@ async def test_console_shows_a_participant_at_every_stop(lab: Site) -> None:
     await lab.log_in()
     ann, stops = await lab.comer("ann"), set[str]()
     while not ann.page.ending:
-        stop = ann.participant.journey.stop
+        stop = ann.participant.journey.stop.name
         for page in ("participants", f"participants/{ann.code}", "overview", "matches"):
-            response = await lab.get(f"/studies/people/{page}")
-            assert response.status_code == 200, (stop, page)
-        stops.add(stop.name)
+            if stop not in stops:
+                response = await lab.get(f"/studies/people/{page}")
+                assert response.status_code == 200, (stop, page)
+        stops.add(stop)
         await ann.step()
     assert stops >= {"consent", "instructions", "games", "survey", "go_on"}
 

@@ -286,12 +286,17 @@ async def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: P
     assert json.loads(answer) == {"feedback": "a long text"}
 
 
-async def test_prompt_that_expired_during_downtime_is_shown_again(tmp_path: Path) -> None:
+async def test_prompts_survive_restarts_before_and_after_they_are_due(tmp_path: Path) -> None:
     games = {"games": {"attention": {"after": [99, 99], "seconds": 300}}}
     study = people_study(BOT, path=[CONSENT, games, SURVEY])
 
     async with opened(tmp_path, study) as site:
         ada = await site.enter("Ada")
+        await ada.to("answer")
+        assert ada.participant.prompt_due is not None
+    async with opened(tmp_path, study) as site:
+        ada = site.comer("Ada", ada.path)
+        await ada.look()
         await ada.to("answer")
         prompt = ada.participant.prompt_due
         assert prompt is not None
@@ -310,19 +315,6 @@ async def test_prompt_that_expired_during_downtime_is_shown_again(tmp_path: Path
         assert ada.participant.prompt_due is None  # it has been shown
         await site.supervisor.check(notice.due)
         assert (await ada.look()).ending == "failed_attention"
-
-
-async def test_scheduled_prompt_survives_a_restart(tmp_path: Path) -> None:
-    study = people_study(BOT, path=[CONSENT, {"games": {"attention": {"after": [99, 99]}}}])
-    async with opened(tmp_path, study) as site:
-        ada = await site.enter("Ada")
-        await ada.to("answer")
-        assert ada.participant.prompt_due is not None
-    async with opened(tmp_path, study) as site:
-        ada = site.comer("Ada", ada.path)
-        await ada.look()
-        await ada.to("answer")
-        assert ada.participant.prompt_due is not None
 
 
 def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
