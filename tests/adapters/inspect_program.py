@@ -58,7 +58,7 @@ def evaluate(folder: Path, tasks: Any, model_reply: Model, arguments: dict[str, 
         inspect_model.get_model("mockllm/model", custom_outputs=reply, memoize=False),
         task_args=arguments,
         log_dir=str(folder),
-        display="none",
+        display="log",
     )
     (folder / "heard.txt").write_text(json.dumps(requests))
 
