@@ -79,7 +79,7 @@ def test_leaderboard_contains_only_default_runs(results: Findings) -> None:
 def test_imported_models_are_language_models(games: Path, store: ct.Store) -> None:
     write(games, "divide_dollar_v1_1", scored_game(60))
     import_matches(read_gama(games), store, "gama")
-    shown = report(store, "gama", options={"players": "llms"})
+    shown = report(store, "gama", "Leaderboard", options={"players": "llms"})
     assert shown.tables["table-1"].titles == ["Game", MODEL]
 
 
@@ -115,5 +115,5 @@ def test_experiments_are_ranked_without_default_runs(games: Path, store: ct.Stor
     for tag in ("t0", "t1"):
         write(games, f"divide_dollar_v1_{tag}", scored_game(SCORES[tag]))
     import_matches(read_gama(games), store, "gama")
-    board = report(store, "gama").tables["leaderboard"].frame
+    board = report(store, "gama", "Leaderboard").tables["leaderboard"].frame
     assert board["player"].to_list() == [f"{MODEL} (temperature {value})" for value in (0.2, 0.0)]
