@@ -19,7 +19,7 @@ from cheaptalk.statistics.columns import (
     demand_columns,
     demand_level,
     demand_numbers,
-    with_numbers,
+    present_numbers,
 )
 from cheaptalk.statistics.limits import (
     ROUNDING,
@@ -162,8 +162,7 @@ def mean_intervals(
     listed = frame[people].to_numpy() if people in frame.columns else None
     parts = []
     for name in values:
-        rows = frame[name].is_not_null().to_numpy()
-        numbers = with_numbers(frame.select(name), [name], "average")[name].to_numpy()
+        rows, numbers = present_numbers(frame, name, "average")
         natural = SHARE if frame.schema[name] == pl.Boolean else UNBOUNDED
         pair: tuple[float | str, float | str] = all_bounds.get(name, natural)
         limits: list[Numbers | float] = [
@@ -393,9 +392,9 @@ def _columns(cells: Mapping[str, Numbers], level: float) -> Iterator[pl.Series]:
     yield pl.Series("freedom", freedom, pl.Float64)
     error = np.where(fixed | ~(single | still), np.sqrt(variance), np.nan)
     for name, numbers in (("error", error), ("low", low), ("high", high)):
-        yield pl.Series(name, numbers, pl.Float64).fill_nan(None)
-    needed = pl.Series("wanted", np.where(wanted, np.ceil(enough), np.nan), pl.Float64)
-    yield needed.fill_nan(None).cast(pl.Int64)
+        yield pl.Series(name, numbers, pl.Float64, nan_to_null=True)
+    needed = np.where(wanted, np.ceil(enough), np.nan)
+    yield pl.Series("wanted", needed, pl.Float64, nan_to_null=True).cast(pl.Int64)
     notes = [
         None if known else ONE_CLUSTER if one_cluster else CONSTANT if constant else None
         for known, one_cluster, constant in zip(fixed, single, still, strict=True)
