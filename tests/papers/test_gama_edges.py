@@ -35,7 +35,7 @@ SPECIALISTS = {
 SMALL: dict[str, dict[str, Any]] = {
     "one match": {"games": [small("guess_the_average")], "players": {"a": EQUAL}},
     "one match a game": EACH,
-    "every seating": EACH | {"pairing": "all"},
+    "every seating": {"games": [*map(small, [*GAMES][::2])], "players": BOTH, "pairing": "all"},
     "repeats of one instance": EACH | {"repeats": 3},
     "tables of two sizes": {"games": [SIZES], "players": BOTH, "pairing": "all", "instances": 2},
     "nobody plays all games": {
