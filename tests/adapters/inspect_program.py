@@ -6,7 +6,6 @@ python -m tests.adapters.inspect_program FOLDER runs the evaluations of EVALS.
 import json
 import sys
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -59,14 +58,14 @@ def evaluate(folder: Path, tasks: Any, model_reply: Model, arguments: dict[str, 
         inspect_model.get_model("mockllm/model", custom_outputs=reply, memoize=False),
         task_args=arguments,
         log_dir=str(folder),
-        display="none",
+        display="log",
     )
     (folder / "heard.txt").write_text(json.dumps(requests))
 
 
 if __name__ == "__main__":
-    # Inspect lists the files of all installed packages for each task
-    metadata.packages_distributions = cache(metadata.packages_distributions)
+    # for each task, Inspect lists the files of all installed packages, which takes a second
+    metadata.packages_distributions = lambda: {"cheaptalk": ["cheaptalk"]}
     import_module("inspect_ai.model").ModelAPI.count_tokens = counted
     for name, evaluation in EVALS.items():
         evaluate(Path(sys.argv[1]) / name, *evaluation)

@@ -1,5 +1,6 @@
 """Array games agree with the rules on moves, endings and observations."""
 
+from functools import partial
 from math import perm
 from typing import Any
 
@@ -128,8 +129,8 @@ def play_both(game: ArrayGame[Any, Any], state: Any, rng: np.random.Generator) -
 
 def arrays_and_rules_agree(game: ArrayGame[Any, Any]) -> None:
     rng = np.random.default_rng(1)
-    play_both(game, game.draw_instance(rng.random((40, game.uniforms))), rng)  # draws by arrays
-    draws = [game.rules.draw_instance(Chance("agreement", n)) for n in range(15)]
+    play_both(game, game.draw_instance(rng.random((25, game.uniforms))), rng)  # draws by arrays
+    draws = [game.rules.draw_instance(Chance("agreement", n)) for n in range(10)]
     state = game.from_instances(draws)
     assert game.instances_of(state) == draws
     play_both(game, state, rng)  # draws by the rules
@@ -192,23 +193,36 @@ def test_arrays_and_rules_agree(kind: str) -> None:
                 legal_actions_are_drawn_uniformly(game)
 
 
+def begin(game: ArrayGame[Any, Any], uniforms: Any) -> tuple[Any, ...]:
+    """Return drawn instances and their legal actions."""
+    state = game.draw_instance(uniforms)
+    return state, game.legal(state)
+
+
+def advance(game: ArrayGame[Any, Any], state: Any, actions: Any) -> tuple[Any, ...]:
+    """Return the states after actions, and their legal actions, observations and returns."""
+    state = game.step(state, actions)
+    return state, game.legal(state), game.observe(state, 1), game.returns(state)
+
+
 def test_jax_agrees_with_numpy() -> None:
     jax = pytest.importorskip("jax")
     for name in (f"{game}, {min(2, len(settings))}" for game, settings in SETTINGS.items()):
         game, rng = array_game(GAMES[name]), np.random.default_rng(4)
         first = rng.random((50, game.uniforms)).astype(np.float32)
-        state, compiled = game.draw_instance(first), jax.jit(game.draw_instance)(first)
-        step, observe = jax.jit(game.step), jax.jit(game.observe)
+        state = game.draw_instance(first)
+        compiled, legal = jax.jit(partial(begin, game))(first)
+        step: Any = jax.jit(partial(advance, game))
+        returns: Any = None
         for _ in range(game.longest):
+            np.testing.assert_array_equal(game.legal(state), np.asarray(legal))
             actions = game.random_action(state, rng.random(50))
-            np.testing.assert_array_equal(game.legal(state), np.asarray(game.legal(compiled)))
-            state, compiled = game.step(state, actions), step(compiled, actions)
+            state = game.step(state, actions)
+            compiled, legal, seen, returns = step(compiled, actions)
             for array, from_rules in zip(state, compiled, strict=True):
                 np.testing.assert_array_equal(array, np.asarray(from_rules))
-            np.testing.assert_allclose(
-                game.observe(state, 1), np.asarray(observe(compiled, 1)), atol=1e-6
-            )
-        np.testing.assert_allclose(game.returns(state), jax.jit(game.returns)(compiled), rtol=1e-5)
+            np.testing.assert_allclose(game.observe(state, 1), np.asarray(seen), atol=1e-6)
+        np.testing.assert_allclose(game.returns(state), returns, rtol=1e-5)
 
 
 def test_unsupported_parameters_are_rejected() -> None:

@@ -235,7 +235,7 @@ def test_walk_row_and_mean_maxima() -> None:
     best_fit = PRESETS["BGS"] | {"least_outside": 0, "below_total": True}
     cases = [
         (PRESETS["BGS"], 20_000, 75.03, 67.97),
-        (PRESETS["BGL"], 10_000, 72.1, 66.2),
+        (PRESETS["BGL"], 5_000, 72.1, 66.2),
         (best_fit, 20_000, 75.03, 67.97),
     ]
     for number, (parameters, size, utilitarian, nash) in enumerate(cases):

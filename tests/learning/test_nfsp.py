@@ -78,7 +78,7 @@ def test_first_price_bids_are_shaded_by_the_number_of_bidders() -> None:
     rules = SealedBidAuction(players=players, rounds=1, high=10, step=1, distinct=False)
     game, values = array_game(rules), np.arange(11)
     training = nfsp.NFSP(game, nfsp.NFSPSettings(hidden=64))
-    learned = training.train(training.begin(), 256 * 400, every=400)
+    learned = training.train(training.begin(), 256 * 700, every=700)
     begun = game.from_instances([Valuations(valuations=((value,) * players,)) for value in values])
     seen, legal = game.observe(begun, 0), game.legal(begun)
     bids = np.asarray(training.probabilities(learned, seen, legal)) @ values

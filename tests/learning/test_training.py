@@ -54,37 +54,52 @@ def test_all_algorithms_are_covered_and_their_metrics_documented() -> None:
         assert all(f"| `{metric}` |" in page for metric in algorithms.ALGORITHMS[name].metrics)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A policy trained without interruption or evaluation, by NFSP."""
-    file = tmp_path_factory.mktemp("trained") / "whole"
-    training.train("nfsp", RULES, settings("nfsp"), 16 * 350, file)
-    return file
-
-
 @pytest.mark.parametrize("algorithm", list(SMALL))
-def test_interrupted_training_gives_the_same_results(
-    algorithm: str, trained: Path, tmp_path: Path
+def test_interrupted_and_evaluated_training_gives_the_same_results(
+    algorithm: str, tmp_path: Path
 ) -> None:
     """It resumes from the last checkpoint, and its log repeats no line."""
-    complete, resumed = trained, tmp_path / "part"
-    if algorithm != "nfsp":
-        complete = tmp_path / "whole"
-        training.train(algorithm, RULES, settings(algorithm), 16 * 350, complete)
-    training.train(algorithm, RULES, settings(algorithm), 16 * 100, resumed)
+    complete, resumed = tmp_path / "whole", tmp_path / "part"
+    tracked: list[tuple[int, Mapping[str, float]]] = []
+
+    def resume(matches: int) -> Any:
+        return training.train(
+            algorithm,
+            RULES,
+            settings(algorithm),
+            matches,
+            resumed,
+            examined_every=4000,
+            tracks=[lambda *entry: tracked.append(entry)],
+        )
+
+    training.train(algorithm, RULES, settings(algorithm), 16 * 350, complete)
+    resume(16 * 100)
     log = resumed.with_name("part.log.jsonl")
     log.write_text(log.read_text() + '{"matches": 3200, "seconds": 9}\n{"matches": 48')
-    training.train(algorithm, RULES, settings(algorithm), 16 * 350, resumed)
+    resume(16 * 350)
     policies = [ct.learning.read_policy(file) for file in (complete, resumed)]
     for name, array in policies[0].weights.items():
         np.testing.assert_array_equal(array, policies[1].weights[name])
     assert policies[0].rounding == policies[1].rounding
     expected, again = rows(complete), rows(resumed)
     assert [row["matches"] for row in expected] == [1600, 3200, 4800, 5600]
-    assert [{**row, "seconds": 0} for row in expected] == [{**row, "seconds": 0} for row in again]
+    changed = {"seconds": 0, "gains": None}
+    assert [row | changed for row in expected] == [row | changed for row in again]
     assert [row["seconds"] for row in again] == sorted(row["seconds"] for row in again)
-    assert set(algorithms.ALGORITHMS[algorithm].metrics) < set(expected[0])
-    assert training.train(algorithm, RULES, settings(algorithm), 16 * 350, resumed) is None
+    metrics = set(algorithms.ALGORITHMS[algorithm].metrics)
+    assert metrics < set(expected[0])
+    assert resume(16 * 350) is None
+
+    evaluated = [row["matches"] for row in again if "gains" in row]
+    assert evaluated == [1600, 4800, 5600]  # 1600 and 5600 are the ends of runs
+    now = ct.learning.exploitability(policies[1]).gains
+    np.testing.assert_allclose(again[-1]["gains"], [[gain.gain, 0] for gain in now], atol=1e-6)
+    assert [matches for matches, _ in tracked] == [row["matches"] for row in again]
+    for (_, numbers), row in zip(tracked, again, strict=True):
+        assert all(numbers[name] == row[name] for name in metrics)
+        assert numbers["returns/player_1"] == row["returns"][0]
+        assert numbers.get("gains/player_2") == (row["gains"][1][0] if "gains" in row else None)
 
 
 def test_non_finite_weights_stop_training_and_keep_the_checkpoint(
@@ -125,36 +140,6 @@ def test_mismatched_and_truncated_checkpoints_are_rejected(tmp_path: Path) -> No
     file.write_bytes(file.read_bytes()[:500])
     with pytest.raises(checkpoints.CheckpointError, match="truncated"):
         checkpoints.load(nfsp, file)
-
-
-def test_exploitability_is_evaluated_and_tracked_during_training(
-    trained: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "p"
-    tracked: list[tuple[int, Mapping[str, float]]] = []
-    for matches in (16 * 150, 16 * 350):
-        training.train(
-            "nfsp",
-            RULES,
-            settings("nfsp"),
-            matches,
-            file,
-            examined_every=2000,
-            tracks=[lambda *entry: tracked.append(entry)],
-        )
-    log = rows(file)
-    evaluated = [row["matches"] for row in log if "gains" in row]
-    assert evaluated == [2400, 4000, 5600]  # 2400 and 5600 are the ends of runs
-    policy = ct.learning.read_policy(file)
-    now = ct.learning.exploitability(policy).gains
-    np.testing.assert_allclose(log[-1]["gains"], [[gain.gain, 0] for gain in now], atol=1e-6)
-    weights = ct.learning.read_policy(trained).weights
-    assert all(np.array_equal(array, policy.weights[name]) for name, array in weights.items())
-    assert [matches for matches, _ in tracked] == [row["matches"] for row in log]
-    for (_, numbers), row in zip(tracked, log, strict=True):
-        assert numbers["q_loss"] == row["q_loss"]
-        assert numbers["returns/player_1"] == row["returns"][0]
-        assert numbers.get("gains/player_2") == (row["gains"][1][0] if "gains" in row else None)
 
 
 def test_presets_are_valid() -> None:

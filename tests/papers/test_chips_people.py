@@ -79,7 +79,7 @@ def test_themes_are_judge_verdicts_on_free_answers(store_path: Path) -> None:
 
 
 def test_participants_without_finished_game_are_excluded(chips_path: Path, tmp_path: Path) -> None:
-    path = copy(chips_path, tmp_path)
+    path = Path(copy(chips_path, tmp_path))
     with Store.open(path) as store:
         survey = ("survey", {"satisfaction": 4}, None)
         left_game = {"game": "chip_trading", "state": "left"}

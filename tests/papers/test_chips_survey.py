@@ -2,8 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
@@ -21,7 +20,6 @@ from tests.papers.studies import report, row_of, rows_of
 from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
-Writer: TypeAlias = Callable[..., Path]
 LEARNING, PERFORMANCE = "Learning between games", "Survey answers and performance"
 PARTS = (LEARNING, "Survey", "Themes", PERFORMANCE)
 HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
@@ -50,12 +48,6 @@ def write(folder: Path, rows: Sequence[Row], header: Sequence[str] = HEAD) -> Pa
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([header, *rows])
     return path
-
-
-@pytest.fixture
-def write_survey(tmp_path: Path) -> Writer:
-    """Return a function that writes a survey file."""
-    return partial(write, tmp_path)
 
 
 def with_survey(chips_path: Path, path: Path, *parts: str) -> Findings:
@@ -160,44 +152,44 @@ def test_answers_correlate_with_share_of_bound(
     assert theme["correlation.n"] == 24
 
 
-def test_constant_answers_have_no_statistics(chips_path: Path, write_survey: Writer) -> None:
+def test_constant_answers_have_no_statistics(chips_path: Path, tmp_path: Path) -> None:
     rows = [(*row[:3], 5, row[4], "no") for row in answers(chips_path)]
-    results = with_survey(chips_path, write_survey(rows), "Survey", PERFORMANCE)
+    results = with_survey(chips_path, write(tmp_path, rows), "Survey", PERFORMANCE)
     assert results.tables["survey"].frame["p"].to_list() == [None]
     assert '"satisfaction" is 5.0 in every row' in results.lacking[PERFORMANCE]
     same_theme = [(*row[:5], "no") for row in answers(chips_path)]
-    shown = with_survey(chips_path, write_survey(same_theme), PERFORMANCE)
+    shown = with_survey(chips_path, write(tmp_path, same_theme), PERFORMANCE)
     partly = shown.tables["answers-and-success"]
     assert partly.frame["answer"].to_list() == ["Satisfaction"]
     assert any("Own profit" in note for note in partly.notes)
 
 
-def test_survey_without_answers_shows_only_learning(chips_path: Path, write_survey: Writer) -> None:
+def test_survey_without_answers_shows_only_learning(chips_path: Path, tmp_path: Path) -> None:
     rows = [row[:3] for row in answers(chips_path)]
-    results = with_survey(chips_path, write_survey(rows, HEAD[:3]))
+    results = with_survey(chips_path, write(tmp_path, rows, HEAD[:3]))
     assert "learning" in results.tables
     assert "no scale: no column contains only numbers" in results.lacking["Survey"]
     assert "has no coded themes; code free-text answers with a judge" in results.lacking["Themes"]
     assert "no scales or themes" in results.lacking[PERFORMANCE]
     once = [row[:3] for row in answers(chips_path)[::2]]
-    lacking = with_survey(chips_path, write_survey(once, HEAD[:3]), LEARNING).lacking[LEARNING]
+    lacking = with_survey(chips_path, write(tmp_path, once, HEAD[:3]), LEARNING).lacking[LEARNING]
     assert "no participant of the survey has finished two games" in lacking
 
 
-def test_one_participant_and_gaps_are_handled(chips_path: Path, write_survey: Writer) -> None:
+def test_one_participant_and_gaps_are_handled(chips_path: Path, tmp_path: Path) -> None:
     rows = answers(chips_path)[:2]
-    results = with_survey(chips_path, write_survey(rows))
+    results = with_survey(chips_path, write(tmp_path, rows))
     assert results.tables["learning"].frame["p"].to_list() == [1.0]
     assert results.tables["survey"].frame["2 colours.error"].to_list() == [None]
     gaps = [
         (*row[:3], "" if number < 2 else row[3], row[4], "")
         for number, row in enumerate(answers(chips_path))
     ]
-    frame = with_survey(chips_path, write_survey(gaps), "Survey").tables["survey"].frame
+    frame = with_survey(chips_path, write(tmp_path, gaps), "Survey").tables["survey"].frame
     assert frame["2 colours.n"].to_list() == [11]
 
 
-def test_inconsistent_survey_raises_error(chips_path: Path, write_survey: Writer) -> None:
+def test_inconsistent_survey_raises_error(chips_path: Path, tmp_path: Path) -> None:
     first, *rest = answers(chips_path)
     for change, message in (
         ({1: "nowhere"}, r'line 2: "nowhere" is not a finished game of chip_trading'),
@@ -207,29 +199,29 @@ def test_inconsistent_survey_raises_error(chips_path: Path, write_survey: Writer
     ):
         wrong = tuple(change.get(place, value) for place, value in enumerate(first))
         with pytest.raises(ct.CheaptalkError, match=message):
-            with_survey(chips_path, write_survey([wrong, *rest]), "Survey")
+            with_survey(chips_path, write(tmp_path, [wrong, *rest]), "Survey")
     for again, message in (
         (("other", *first[1:]), r"more than one row has match_id \w+ and seat player_1"),
         ((*first[:2], "player_2", *first[3:]), r"more than one row has participant"),
     ):
         with pytest.raises(ct.CheaptalkError, match=message):
-            with_survey(chips_path, write_survey([first, again]), "Survey")
+            with_survey(chips_path, write(tmp_path, [first, again]), "Survey")
 
 
-def test_invalid_csv_raises_error(chips_path: Path, write_survey: Writer, tmp_path: Path) -> None:
+def test_invalid_csv_raises_error(chips_path: Path, tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match=r"cannot read .*gone.csv"):
         with_survey(chips_path, tmp_path / "gone.csv", "Survey")
     with pytest.raises(ct.CheaptalkError, match=r"has no column participant, seat"):
-        with_survey(chips_path, write_survey([("x", "y")], ("match_id", "who")), "Survey")
+        with_survey(chips_path, write(tmp_path, [("x", "y")], ("match_id", "who")), "Survey")
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ct.CheaptalkError, match=r"is not a valid CSV file"):
         with_survey(chips_path, tmp_path / "empty.csv", "Survey")
 
 
 def test_command_accepts_survey_and_rejects_unknown_options(
-    cheaptalk: Command, chips_path: Path, write_survey: Writer
+    cheaptalk: Command, chips_path: Path, tmp_path: Path
 ) -> None:
-    path = write_survey(answers(chips_path))
+    path = write(tmp_path, answers(chips_path))
     command = ["report", "chips", "--store", str(chips_path), "--recipe", "chips", "--json"]
     done = cheaptalk(*command, "--recipe-option", f"survey={path}", "--draws", "100")
     assert (done.status, json.loads(done.out)["lacking"]) == (0, {})

@@ -35,7 +35,7 @@ SPECIALISTS = {
 SMALL: dict[str, dict[str, Any]] = {
     "one match": {"games": [small("guess_the_average")], "players": {"a": EQUAL}},
     "one match a game": EACH,
-    "every seating": EACH | {"pairing": "all"},
+    "every seating": {"games": [*map(small, [*GAMES][::2])], "players": BOTH, "pairing": "all"},
     "repeats of one instance": EACH | {"repeats": 3},
     "tables of two sizes": {"games": [SIZES], "players": BOTH, "pairing": "all", "instances": 2},
     "nobody plays all games": {
@@ -129,7 +129,7 @@ def test_single_run_has_no_tests(tmp_path: Path) -> None:
         for p in (0.2, 0.8)
     }
     study = TINY | {"games": [small("el_farol_bar")], "players": players}
-    tables = report(play(tmp_path, study), "gama").tables
+    tables = report(play(tmp_path, study), "gama", "Other player settings").tables
     assert "strategies.el_farol_bar.probability-random" in tables
     assert "strategies.el_farol_bar.probability-random-tests" not in tables
 
@@ -144,7 +144,7 @@ def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
     path = play(tmp_path, study)
     with ct.Store.open(path) as store:
         every = list(store.records("small", bodies=True))
-    results = report(path, "gama")
+    results = report(path, "gama", "Choices in mixed groups")
     shown = row_of(results, "choices-in-mixed-groups", player="b")
     mixed, same = (
         [

@@ -93,6 +93,7 @@ def test_paper_tables_contain_only_selected_players(tmp_path: Path) -> None:
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 1}}],
         "players": {"free": {"strategy": "equilibrium"}, "lot": {"strategy": "random"}},
     }
-    selected = report(play(tmp_path, study), "gama", options={"players": "lot"})
+    path = play(tmp_path, study)
+    selected = report(path, "gama", "Leaderboard", options={"players": "lot"})
     assert selected.tables["table-1"].titles == ["Game", "lot"]
     assert selected.tables["leaderboard"].frame.height == 2

@@ -77,7 +77,7 @@ def test_every_game_is_imported(imported: Imported, records: list[MatchRecord]) 
 
 
 def test_imported_games_replay(records: list[MatchRecord]) -> None:
-    one_each = {(record.game, record.label(record.seats[0])): record for record in records}
+    one_each = {(record.game, record.label("player_1")): record for record in records}
     assert len(one_each) == 8 * len(MODELS)
     for record in one_each.values():
         outcome = record.replay().outcome

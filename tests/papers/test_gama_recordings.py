@@ -79,26 +79,22 @@ def test_leaderboard_contains_only_default_runs(results: Findings) -> None:
 def test_imported_models_are_language_models(games: Path, store: ct.Store) -> None:
     write(games, "divide_dollar_v1_1", scored_game(60))
     import_matches(read_gama(games), store, "gama")
-    shown = report(store, "gama", options={"players": "llms"})
+    shown = report(store, "gama", "Leaderboard", options={"players": "llms"})
     assert shown.tables["table-1"].titles == ["Game", MODEL]
 
 
-def test_temperature_experiments_have_separate_table(results: Findings) -> None:
-    scores = row_of(results, f"temperature-{MODEL.lower()}", game="divide_the_dollar")
-    cells = {key: scores[f"temperature {key}"] for key in ("default", "0", "0.2", "1")}
-    assert cells == {"default": 50, "0": 10, "0.2": 20, "1": 60}
-    assert scores["mean"] == pytest.approx((10 + 20 + 60) / 3)
-
-
-def test_prompt_versions_have_separate_table(results: Findings) -> None:
-    scores = row_of(results, f"prompt-version-{MODEL.lower()}", game="divide_the_dollar")
-    assert scores["mean"] == pytest.approx((60 + 30 + 90) / 3)
-
-
-def test_reasoning_strategies_are_compared_with_default(results: Findings) -> None:
-    scores = row_of(results, f"reasoning-strategy-{MODEL.lower()}", game="divide_the_dollar")
+def test_experiments_have_separate_tables(results: Findings) -> None:
+    warmth, prompts, reasoning = (
+        row_of(results, f"{name}-{MODEL.lower()}", game="divide_the_dollar")
+        for name in ("temperature", "prompt-version", "reasoning-strategy")
+    )
+    levels = ("default", "0", "0.2", "1")
+    assert [warmth[f"temperature {level}"] for level in levels] == [50, 10, 20, 60]
+    assert warmth["mean"] == pytest.approx((10 + 20 + 60) / 3)
+    assert prompts["mean"] == pytest.approx((60 + 30 + 90) / 3)
     ways = ("default", "CoT step by step", "cooperative", "mathematician")
-    assert [scores[f"reasoning strategy {way}"] for way in ways] == pytest.approx([50, 70, 55, 35])
+    shares = [reasoning[f"reasoning strategy {way}"] for way in ways]
+    assert shares == pytest.approx([50, 70, 55, 35])
 
 
 def test_settings_match_paper_table(results: Findings) -> None:
@@ -115,5 +111,5 @@ def test_experiments_are_ranked_without_default_runs(games: Path, store: ct.Stor
     for tag in ("t0", "t1"):
         write(games, f"divide_dollar_v1_{tag}", scored_game(SCORES[tag]))
     import_matches(read_gama(games), store, "gama")
-    board = report(store, "gama").tables["leaderboard"].frame
+    board = report(store, "gama", "Leaderboard").tables["leaderboard"].frame
     assert board["player"].to_list() == [f"{MODEL} (temperature {value})" for value in (0.2, 0.0)]

@@ -1,5 +1,6 @@
 """GLEE's tables and figures against recomputed numbers, and studies with too little data."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ OTHERS = {
 }
 MARKETS = {"bargaining": "yes|no|∞", "negotiation": "yes|1", "persuasion": "binary|no"}
 PLAYERS = dict.fromkeys(ROLES.values(), FLASH)
+ALL = (FLASH, "fair", "tough")
 GAINS = "Players' gains"
 EFFECTS = ("Effect of the market", GAINS, "Effects of pairs", "Effect of every parameter")
 
@@ -363,7 +365,7 @@ def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def analyse(
-    folder: Path, game: dict[str, Any], players: list[str], *parts: str, **changed: Any
+    folder: Path, game: dict[str, Any], *parts: str, players: Sequence[str] = ALL, **changed: Any
 ) -> Findings:
     """Play one game between some players and return the findings, or those of some parts."""
     chosen = {name: STUDY["players"][name] for name in players}
@@ -373,7 +375,7 @@ def analyse(
 
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
     for name in GAMES:
-        results = analyse(tmp_path / name, {"game": name}, ["fair"], pairing="self")
+        results = analyse(tmp_path / name, {"game": name}, players=["fair"], pairing="self")
         assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
         assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
         assert set(results.lacking) >= {
@@ -385,15 +387,14 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
             "Effect of every parameter",
         }
     game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
-    results = analyse(tmp_path / "grid", game, [FLASH], pairing="self", repeats=3)
+    results = analyse(tmp_path / "grid", game, players=[FLASH], pairing="self", repeats=3)
     assert "no role was played by two players" in results.lacking["Players' gains"]
     assert "only one pair met" in results.lacking["Effects of pairs"]
     assert set(results.tables["impact"].frame["parameter"]) == {"F_B"}
 
 
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
-    players = [FLASH, "fair", "tough"]
-    results = analyse(tmp_path, {"game": "negotiation"}, players, GAINS, repeats=4)
+    results = analyse(tmp_path, {"game": "negotiation"}, GAINS, repeats=4)
     frame = results.tables["self-gain"].frame
     assert frame["negotiation alice.low"].drop_nulls().len() == 2
     assert frame["negotiation alice clustered.low"].is_null().all()
@@ -416,8 +417,7 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
         "game": "bargaining",
         "grid": {"discounts": [[0.9, 0.9], [0.8, 1]], "messages": [True, False]},
     }
-    players = [FLASH, "fair", "tough"]
-    results = analyse(tmp_path, game, players, *EFFECTS, repeats=3)
+    results = analyse(tmp_path, game, *EFFECTS, repeats=3)
     impact = results.tables["impact"].frame
     assert set(impact["parameter"]) == {"MA", "Alice", "Bob"}
     assert impact["effect"].null_count() == 0
@@ -443,22 +443,22 @@ def test_confounded_factors_are_reported_and_others_estimated(tmp_path: Path) ->
 def test_market_confounded_with_parameter_is_reported(tmp_path: Path) -> None:
     cases = [{"discounts": [0.9, 0.9]}, {"discounts": [0.8, 0.9], "messages": False}]
     game = {"game": "bargaining", "cases": cases}
-    results = analyse(tmp_path, game, [FLASH, "fair"], "Effect of the market", GAINS, repeats=3)
+    parts = ("Effect of the market", GAINS)
+    results = analyse(tmp_path, game, *parts, players=[FLASH, "fair"], repeats=3)
     assert "market and δ_A cannot be separated" in results.lacking["Effect of the market"]
     assert results.tables["self-gain"].frame.height == 2
 
 
 def test_choice_requires_players_who_met_the_same_others(tmp_path: Path) -> None:
-    players = [FLASH, "fair", "tough"]
     pairs = [[FLASH, "fair"], ["fair", FLASH], ["fair", "fair"], [FLASH, FLASH], ["tough", "fair"]]
     game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
     parts = ("Effects of pairs", "Choice of players", "Copies of a player")
-    results = analyse(tmp_path / "one", game, players, *parts, pairing=pairs, repeats=3)
+    results = analyse(tmp_path / "one", game, *parts, pairing=pairs, repeats=3)
     assert results.tables["pairs-negotiation"].frame.height == 5
     notes = " ".join(results.tables["player-choice"].notes)
     assert "excluded, because they did not meet all others: tough as Alice" in notes
     pairs = [[FLASH, "fair"], ["fair", "tough"]]
-    results = analyse(tmp_path / "two", game, players, *parts, pairing=pairs, repeats=3)
+    results = analyse(tmp_path / "two", game, *parts, pairing=pairs, repeats=3)
     assert "no two players met the same others" in results.lacking["Choice of players"]
     assert "use pairing: all" in results.lacking["Copies of a player"]
 

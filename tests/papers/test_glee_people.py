@@ -75,7 +75,8 @@ def mark_as_person(store: Store, label: str) -> None:
 
 @pytest.fixture(scope="module")
 def results(store: Store) -> Findings:
-    return report(store, "glee", options={"printed": "beside"})
+    parts = ("Configurations played by people", "Attention checks", "Players' gains")
+    return report(store, "glee", *parts, options={"printed": "beside"})
 
 
 def test_checks_count_participants_and_failures_by_family(results: Findings) -> None:

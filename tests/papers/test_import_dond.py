@@ -215,7 +215,7 @@ def test_recipe_leaves_error_rate_empty(games: Path, store: Store) -> None:
         plain("no agreement", "disagree", began=False, messages=talk),
     )
     import_matches(read_dond([write(games, *AGREED, *lost)]), store, "people")
-    row = row_of(report(store, "self-play"), "errors-aborts")
+    row = row_of(report(store, "self-play", "Errors and aborts"), "errors-aborts")
     assert row["erred"] is None
     assert (row["aborted"], row["aborted.n"]) == (50, 2)
 

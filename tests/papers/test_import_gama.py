@@ -240,15 +240,6 @@ def test_unknown_dish_is_named_in_count_error(games: Path) -> None:
     assert '"soup"' in message
 
 
-def test_missing_model_name_skips_game(games: Path) -> None:
-    data = bar()
-    put(*PLAYER, "model")(data, None)
-    assert (
-        reason(games, data)
-        == '"player_data.0.model": missing here, in the settings and in the file name'
-    )
-
-
 def test_people_and_fixed_answers_are_not_models(games: Path) -> None:
     data = bar()
     put("meta", "models")(data, "gpt-4o")

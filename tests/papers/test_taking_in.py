@@ -9,7 +9,7 @@ from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports import Skipped, holds_names, import_matches
-from cheaptalk.rules import CheaptalkError, get_game
+from cheaptalk.rules import CheaptalkError
 from tests.conftest import Command
 from tests.papers.glee_folders import (
     AGREED,
@@ -93,23 +93,17 @@ def test_many_games_are_stored_in_chunks(
     assert len(by_id(store, "many")) == 5
 
 
-def test_imported_player_cannot_play() -> None:
-    game = get_game("bargaining").rules.model_validate({})
-    seat = ImportedSeat(imported="glee", person=True)
-    with pytest.raises(CheaptalkError, match="human played in a match imported from glee"):
-        seat.player(game)
+def test_imported_players_are_a_person_or_a_model_with_a_treatment() -> None:
     for neither in ({}, {"model": "m", "person": True}):
         with pytest.raises(ValueError, match="needs either model or person"):
             ImportedSeat.model_validate({"imported": "glee"} | neither)
-    assert ImportedSeat.model_validate(seat.model_dump(mode="json")) == seat
-
-
-def test_treatment_is_part_of_player_label() -> None:
     plain = ImportedSeat(imported="gama", model="m")
     assert plain.model_dump(mode="json") == {"imported": "gama", "model": "m", "person": None}
-    warm = ImportedSeat(imported="gama", model="m", treatment={"temperature": 0.2})
-    assert (plain.label, warm.label) == ("m", "m (temperature 0.2)")
-    assert ImportedSeat.model_validate(warm.model_dump(mode="json")) == warm
+    warm = plain.model_copy(update={"treatment": {"temperature": 0.2}})
+    person = ImportedSeat(imported="glee", person=True)
+    for seat, label in ((plain, "m"), (warm, "m (temperature 0.2)"), (person, "human")):
+        assert seat.label == label
+        assert ImportedSeat.model_validate(seat.model_dump(mode="json")) == seat
 
 
 # The command

@@ -175,7 +175,12 @@ def test_equal_players_are_rarely_surely_first_in_thin_strata() -> None:
 
 @pytest.mark.parametrize(
     ("groups", "clusters", "studies", "limit"),
-    [(5, 3, 100, 9), (10, 5, 100, 9), (2, 2, 60, 6), (2, 5, 60, 6)],
+    [
+        pytest.param(5, 3, 100, 9, marks=pytest.mark.slow),
+        pytest.param(10, 5, 100, 9, marks=pytest.mark.slow),
+        (2, 2, 60, 6),
+        (2, 5, 60, 6),
+    ],
 )
 def test_equal_groups_are_rarely_separated(
     groups: int, clusters: int, studies: int, limit: int

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cheaptalk.rules import CheaptalkError, suggest
 
 FloatArray = NDArray[np.float64]
+NOT_FINITE = '"{}" has values that are not finite; replace them by null'
 LISTED = 12
 """Maximum number of columns listed in an error."""
 
@@ -86,8 +87,23 @@ def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.
     rows = floats.drop_nulls(names).collect()
     for name in names:
         if not np.isfinite(rows[name].to_numpy()).all():
-            raise StatisticsError(f'"{name}" has values that are not finite; replace them by null')
+            raise StatisticsError(NOT_FINITE.format(name))
     return rows
+
+
+def present_numbers(
+    frame: pl.DataFrame, name: str, purpose: str
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return which rows of a column have a value, and these values, which must be finite."""
+    demand_numbers(frame, [name], purpose)
+    column = frame[name].cast(pl.Float64)
+    numbers, present = column.to_numpy(), np.ones(len(column), dtype=bool)
+    if column.null_count():
+        present = column.is_not_null().to_numpy()
+        numbers = numbers[present]
+    if not np.isfinite(numbers).all():
+        raise StatisticsError(NOT_FINITE.format(name))
+    return present, numbers
 
 
 def with_matching(

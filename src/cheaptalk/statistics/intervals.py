@@ -19,7 +19,7 @@ from cheaptalk.statistics.columns import (
     demand_columns,
     demand_level,
     demand_numbers,
-    with_numbers,
+    present_numbers,
 )
 from cheaptalk.statistics.limits import (
     ROUNDING,
@@ -162,8 +162,7 @@ def mean_intervals(
     listed = frame[people].to_numpy() if people in frame.columns else None
     parts = []
     for name in values:
-        rows = frame[name].is_not_null().to_numpy()
-        numbers = with_numbers(frame.select(name), [name], "average")[name].to_numpy()
+        rows, numbers = present_numbers(frame, name, "average")
         natural = SHARE if frame.schema[name] == pl.Boolean else UNBOUNDED
         pair: tuple[float | str, float | str] = all_bounds.get(name, natural)
         limits: list[Numbers | float] = [
