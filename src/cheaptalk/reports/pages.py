@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
-from types import CodeType
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import jinja2
-from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from cheaptalk.players import Kind
@@ -173,25 +171,6 @@ def page_policy() -> str:
     return policy(*map(source, SCRIPTS))
 
 
-class CompiledTemplates(jinja2.BytecodeCache):
-    """The templates compiled in this process, shared by environments with the same filters."""
-
-    def __init__(self) -> None:
-        self.codes: dict[tuple[str, str], CodeType] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Set a template's code if it has been compiled."""
-        bucket.code = self.codes.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a template's code."""
-        if bucket.code is not None:
-            self.codes[bucket.key, bucket.checksum] = bucket.code
-
-
-COMPILED = CompiledTemplates()
-
-
 def environment(*folders: Path) -> jinja2.Environment:
     """Return a Jinja environment for HTML, with autoescaping; ``folders`` take precedence."""
     templates = jinja2.Environment(
@@ -201,7 +180,6 @@ def environment(*folders: Path) -> jinja2.Environment:
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=COMPILED,
     )
     filters: list[Callable[..., object]] = [anchor, brief_moment, capital, counted, day, drawn]
     filters += [exactly, fixed, game_title, lined_up, moment, money, plain, prose, readable]

@@ -129,7 +129,6 @@ class Language:
 
     def templates(self, *folders: Path) -> jinja2.Environment:
         templates = environment(*folders)
-        templates.bytecode_cache = None  # constants are compiled in this language
         templates.add_extension("jinja2.ext.i18n")
         templates.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
         templates.filters |= {
