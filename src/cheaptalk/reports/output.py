@@ -22,8 +22,8 @@ from cheaptalk.reports.pages import (
     PORT,
     SCRIPTS,
     anchor,
-    environment,
     page_policy,
+    shared_environment,
     source,
     viewer_path,
 )
@@ -60,7 +60,7 @@ def write_page(
         return viewer_path(leads_to, lead.game, lead.query, root=viewer)
 
     page = (
-        environment()
+        shared_environment()
         .get_template("page.html.jinja")
         .stream(
             _of_study(evidence) if evidence else {},
@@ -134,7 +134,8 @@ def sampled(
 
 def packed(store: Store, study: str, ids: Sequence[str]) -> str:
     """Return transcripts as gzipped JSON in base64: keys for selection, and escaped ``html``."""
-    template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
+    template = shared_environment().get_template("match.html.jinja")
+    standing = Standing(store, study)
     records = read_matches(store, study, ids)
     entries = [_entry(record, template, standing.of(record)) for record in records]
     data = gzip.compress(standard_json(entries).encode(), mtime=0)

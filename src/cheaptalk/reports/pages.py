@@ -187,3 +187,9 @@ def environment(*folders: Path) -> jinja2.Environment:
     templates.filters |= {function.__name__: function for function in filters}
     templates.globals |= {"source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW}
     return templates
+
+
+@cache
+def shared_environment(*folders: Path) -> jinja2.Environment:
+    """Return an environment that callers share, and don't change, to compile templates once."""
+    return environment(*folders)

@@ -16,7 +16,7 @@ from cheaptalk.equilibrium.analysis.analysis import LEAST
 from cheaptalk.reports.charts.chart import SERIES
 from cheaptalk.reports.charts.scales import short
 from cheaptalk.reports.charts.svg import PAGE
-from cheaptalk.reports.pages import environment
+from cheaptalk.reports.pages import shared_environment
 
 DOTTED, DASHED = 0.33, 0.66
 """The maximum frequencies of dotted and dashed edges."""
@@ -77,7 +77,7 @@ class Graph(NamedTuple):
 
     def svg(self) -> str:
         """Return the graph as SVG, which inherits its colours from the page."""
-        template = environment().get_template("metagame/graph.svg.jinja")
+        template = shared_environment().get_template("metagame/graph.svg.jinja")
         return template.render(graph=self, radius=NODE, paint=PAGE)
 
     @property

@@ -5,10 +5,12 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
+import jinja2
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
@@ -48,6 +50,13 @@ TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "
 """Tabs of a study in order; a tab without a registered page is hidden."""
 STUDY = "/studies/{name}"
 """Route of a study's pages."""
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    templates = environment(FOLDER / "templates")
+    templates.globals |= {"Role": Role, "style": STYLE}
+    return templates
 
 
 class LoginRequired(Exception):
@@ -211,8 +220,7 @@ class Authentication:
         self.repeating: set[tuple[str, str]] = set()
         self.posts = Limit(30, 5)
         self.signer = URLSafeTimedSerializer(secrets.token_bytes(32))
-        self.templates = environment(FOLDER / "templates")
-        self.templates.globals |= {"Role": Role, "style": STYLE}
+        self.templates = _templates()
 
     def add_page(self, path: str, page: Callable[..., Any], minimum: Role | None) -> None:
         """Register a FastAPI endpoint and the role that it requires; None if it needs no login.

@@ -26,7 +26,7 @@ from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.store import queries, schema
 from cheaptalk.records.store.queries import MatchFilter, PlayedPairing
 from cheaptalk.records.store.store import set_aside
-from cheaptalk.reports.pages import PORT, environment, policy, source, viewer_path
+from cheaptalk.reports.pages import PORT, policy, shared_environment, source, viewer_path
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 from cheaptalk.web.problems import problem_of
@@ -84,7 +84,7 @@ class _Pages:
         self.store = store
         self.above = list(above)
         self.overviews: dict[str, _Overview] = {}
-        self.templates = environment(Path(__file__).parent / "templates")
+        self.templates = shared_environment(Path(__file__).parent / "templates")
         self.headers = {
             "Content-Security-Policy": policy(source("page.js"), forms="'self'"),
             "Referrer-Policy": "no-referrer",
