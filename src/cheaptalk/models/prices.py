@@ -4,6 +4,7 @@ import os
 import re
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -140,7 +141,12 @@ def load_prices(file: Path | str | None = None) -> Prices:
     named = os.environ.get(VARIABLE)
     user_file = Path(file) if file else (Path(named) if named else FILE if FILE.exists() else None)
     lists = {} if user_file is None else {str(user_file): read_prices(user_file)}
-    return Prices(lists | {PACKAGE: read_prices(own_prices())})
+    return Prices(lists | {PACKAGE: _own_prices()})
+
+
+@cache
+def _own_prices() -> tuple[Price, ...]:
+    return read_prices(own_prices())
 
 
 def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
