@@ -17,7 +17,7 @@ from yamllint.config import YamlLintConfig
 
 import cheaptalk as ct
 from cheaptalk.conformance import CHECKS, variants
-from tests.conftest import Command
+from tests.conftest import EXAMPLE_GAMES, Command
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -69,9 +69,8 @@ def test_python_study_resumes(capsys: pytest.CaptureFixture[str], tmp_path: Path
         assert f"{before} matches before this run, 180 now" in shown
 
 
-@pytest.mark.parametrize(
-    "game", [ULTIMATUM, pytest.param(TENDER, marks=pytest.mark.slow)], ids=lambda path: path.name
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("game", [ULTIMATUM, TENDER], ids=lambda path: path.name)
 def test_installed_game_passes_its_tests(game: Path, tmp_path: Path) -> None:
     run([sys.executable, "-m", "pip", "install", "--quiet", game], tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
@@ -80,10 +79,11 @@ def test_installed_game_passes_its_tests(game: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("example_games")
-def test_tender_passes_checks_of_configurations() -> None:
-    spec = ct.get_game("tender")
-    for check, game in product(CHECKS, variants(spec).values()):
-        check(spec, game, "1")
+@pytest.mark.parametrize("name", EXAMPLE_GAMES)
+def test_game_passes_checks_of_configurations(name: str) -> None:
+    game_spec = ct.get_game(name)
+    for check, game in product(CHECKS, variants(game_spec).values()):
+        check(game_spec, game, "1")
 
 
 @pytest.mark.usefixtures("example_games")
