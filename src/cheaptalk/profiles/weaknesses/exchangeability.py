@@ -114,8 +114,9 @@ def _energy(distances: Floats, labels: Floats) -> Floats:
     within_first = np.einsum("ij,ij->i", to_first, labels)
     across = to_first.sum(axis=1) - within_first
     within_second = distances.sum() - within_first - 2 * across
-    energy: Floats = 2 * across / (first * second)
-    return energy - within_first / first**2 - within_second / second**2
+    within = within_first / first**2 + within_second / second**2
+    energy: Floats = 2 * across / (first * second) - within
+    return energy
 
 
 def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[str]) -> float:
