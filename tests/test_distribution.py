@@ -14,6 +14,7 @@ import pytest
 from docs.blocks import environment, free_port
 
 from cheaptalk.cli.studies.serve import serve
+from tests.conftest import Command
 from tests.installs import NONE, use
 
 ROOT = Path(__file__).parents[1]
@@ -79,15 +80,25 @@ def test_wheel_contains_exactly_the_package(dist: Path) -> None:
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 
 
-def test_container_serves_the_demo_and_keeps_its_store(tmp_path: Path) -> None:
-    recipe = re.findall(r"^([A-Z]+) (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
-    instructions = dict(recipe)
+def container_command() -> list[str]:
+    """Return the command that the container runs."""
+    lines = re.findall(r"^([A-Z]+) (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    instructions = dict(lines)
     assert instructions["VOLUME"] == instructions["WORKDIR"]
-    command = [*json.loads(instructions["ENTRYPOINT"]), *json.loads(instructions["CMD"])]
     assert int(instructions["EXPOSE"]) == signature(serve).parameters["port"].default
+    return [*json.loads(instructions["ENTRYPOINT"]), *json.loads(instructions["CMD"])]
+
+
+def test_container_command_has_known_options(cheaptalk: Command) -> None:
+    name, *words = container_command()
+    assert (name, cheaptalk(" ".join([*words, "--help"])).status) == ("cheaptalk", 0)
+
+
+@pytest.mark.slow
+def test_container_serves_the_demo_and_keeps_its_store(tmp_path: Path) -> None:
     port = free_port()
     with subprocess.Popen(
-        [*command, "--port", str(port)],
+        [*container_command(), "--port", str(port)],
         cwd=tmp_path,
         env=environment(tmp_path),
         text=True,

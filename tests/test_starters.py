@@ -1,7 +1,6 @@
 """Starters of ``cheaptalk game new``: types, checks, and registration."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_startup import loaded_modules
 from tests.conftest import Command
 
 ROOT = Path(__file__).parents[1]
@@ -20,11 +20,14 @@ WRITTEN = {
 }
 """The kind and options of starters, by name."""
 SHOWN = {
-    "game": ("game", "list", "my_own"),
-    "player": ("game", "strategies", "bargaining"),
-    "style": ("model", "prompt", "bargaining", "--prompt-style", "my_own"),
+    "my_game": (["game", "list", "my_game"], "my_game"),
+    "my_player": (["game", "strategies", "battle_royale"], "my_player"),
+    "my_style": (
+        ["model", "prompt", "deal_or_no_deal", "--prompt-style", "my_style"],
+        "Think before you answer",
+    ),
 }
-"""A command that shows the registered part, by kind."""
+"""A command that shows the registered part and a text of its output, by name."""
 
 
 def run(folder: Path, *module: str, path: Sequence[Path] = ()) -> str:
@@ -67,8 +70,8 @@ def test_starters_pass_their_tests(cheaptalk: Command, tmp_path: Path) -> None:
         files = {tmp_path / line for line in done.out.splitlines()[:-2]}
         assert files == set(starter_files(folders[-1]))
     names = [folder.name for folder in folders]
-    options = ("-v", "-p", "no:cacheprovider", "-k", "not check_processes")  # see test_examples
-    tests = run(tmp_path, "pytest", *options, *names, path=folders)
+    shown = ("-v", "-p", "no:cacheprovider", "-k", "not check_processes")  # see test_examples
+    tests = run(tmp_path, "pytest", *shown, *names, path=folders)
     assert all(f"/test_{name}.py::" in tests for name in WRITTEN)
     assert run(tmp_path, "ruff", "check", "--no-cache", "--select", "E,F,I,N", *names)
     assert run(tmp_path, "ruff", "format", "--no-cache", "--check", *names)
@@ -80,23 +83,24 @@ def starter_files(folder: Path) -> list[Path]:
     return made
 
 
-def test_installed_starter_is_registered(cheaptalk: Command, tmp_path: Path) -> None:
-    for kind in SHOWN:
-        assert cheaptalk("game new", kind, "my_own").status == 0
-        folder = tmp_path / "my-own"
+def test_installed_starters_are_registered(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / name.replace("_", "-") for name in WRITTEN]
+    for folder, (name, arguments) in zip(folders, WRITTEN.items(), strict=True):
+        kind, *options = arguments
+        assert cheaptalk("game new", kind, name, *options).status == 0
         write_entry_points(folder)
-        shown = run(folder, "cheaptalk", *SHOWN[kind])
-        assert ("Think before you answer" if kind == "style" else "my_own") in shown
-        shutil.rmtree(folder)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, folders)))
+    loaded_modules(*((command, text, {}) for command, text in SHOWN.values()))
 
 
 @pytest.mark.slow
 def test_starters_pass_mypy(cheaptalk: Command, tmp_path: Path) -> None:
-    for kind in SHOWN:
-        cheaptalk("game new", kind, f"my_{kind}")
-    for kind in SHOWN:
+    for name, (kind, *_) in WRITTEN.items():
+        cheaptalk("game new", kind, name)
         strictly = ("mypy", "--strict", "--cache-dir", str(tmp_path / "types"), ".")
-        assert "Success" in run(tmp_path / f"my-{kind}", *strictly)
+        assert "Success" in run(tmp_path / name.replace("_", "-"), *strictly)
 
 
 def test_invalid_starters_are_rejected(cheaptalk: Command, tmp_path: Path) -> None:

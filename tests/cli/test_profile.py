@@ -19,13 +19,15 @@ from tests.cli import CASES
 from tests.conftest import Command, Done
 from tests.fakes import Server
 
+BATTERY: dict[str, Any] = CASES["tiny_battery"]
 PROFILE = ("profile", "script/legal", "--label", "mine", "--battery", "mine.yaml")
 
 
 @pytest.fixture
 def cli(cheaptalk: Command, tmp_path: Path) -> Command:
     """Return the command line in a folder with a small battery."""
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(CASES["small_battery"]))
+    battery = BATTERY | {"name": "mine-1", "sizes": {"small": 3}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(battery))
     return cheaptalk
 
 
@@ -71,7 +73,6 @@ def test_gates_do_not_pass_after_frequent_forfeits(cli: Command) -> None:
     assert cli(*nonsense, "--require", "valid >= 0.9").status == 1
 
 
-BATTERY: dict[str, Any] = CASES["tiny_battery"]
 PAGES = {"me-profile.html", "me-profile.json"}
 KEPT = "remaining (completed matches are kept); continue with: cheaptalk profile "
 RunProfile = Callable[..., Done]
@@ -180,9 +181,8 @@ def test_failed_matches_override_passing_and_open_gates(
     profile: RunProfile, no_waits: None
 ) -> None:
     with agent(crashing) as player:
-        for gate, status, allowed in CASES["failed_matches_override_passing_and_open_gates"]:
-            assert profile(player, "--require", gate).status == status
-            assert profile(player, "--require", gate, "--allow-failures").status == allowed
+        for options, status in CASES["failed_matches_override_passing_and_open_gates"]:
+            assert profile(player, "--require", *options).status == status, options
 
 
 def test_interrupted_profile_prints_how_to_continue(

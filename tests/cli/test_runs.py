@@ -389,11 +389,12 @@ def test_adding_matches_requires_no_confirmation(changed: Command) -> None:
 
 
 def test_terminal_prompts_for_confirmation(changed: Command, tmp_path: Path) -> None:
-    for answer, status, finished in (("n", 1, 9), ("y", 0, 4)):
+    for answer, expected, text, finished in (("n", 1, "", 9), ("y", 0, "\nsmall: 4 of 4 match", 4)):
         with Terminal("run", "small.yaml", folder=tmp_path) as screen:
             screen.read_until("Continue? [y/N]: ")
             screen.type(answer)
-            assert screen.ends()[0] == status
+            status, end = screen.ends()
+        assert (status, text in end) == (expected, True), end
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
             assert store.study("small").counts == {"finished": finished}
 

@@ -75,11 +75,22 @@ LONG = reduced(
     anew={},
 )
 """The long matches of the standard battery, and silent matches at its start and end."""
+TALK = reduced(
+    "talk-1",
+    STANDARD.sizes,
+    *(label for label in STANDARD.talkers if label in STANDARD.words["pie-words"].against),
+    baselines=["hard"],
+    without=STANDARD.parts.keys() - {"pie"},
+    anew={},
+)
+"""All manipulations of the standard battery, with one baseline and one part."""
 PARTS = reduced("parts-1", STANDARD.sizes, **SILENT)
 """The parts of the standard battery without talkers, with two baselines."""
 PANEL = reduced("panel-1", STANDARD.sizes, baselines=STANDARD.panel, **SILENT)
 """The parts of the standard battery without talkers, with all baselines."""
-BATTERIES = {"few": FEW, "brief": BRIEF, "long": LONG, "parts": PARTS, "panel": PANEL}
+BATTERIES = {
+    battery.name.removesuffix("-1"): battery for battery in (BRIEF, FEW, LONG, TALK, PARTS, PANEL)
+}
 COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {
     "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},

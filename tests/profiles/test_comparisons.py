@@ -178,8 +178,7 @@ def gate_decision(differences: list[float], written: str) -> Decision:
     was = np.where(np.array(differences) < -0.5, 1.0, np.where(np.array(differences) > 0.5, 0, 0.3))
     before = synthetic("one", {"n": was}, strata=6)
     after = synthetic("two", {"n": was + differences}, strata=6)
-    compared = changes_since(before, after)
-    return decide(after, gate(written), compared)
+    return decide(after, gate(written), changes_since(before, after))
 
 
 def test_two_large_equal_differences_do_not_fail_a_gate() -> None:
@@ -194,16 +193,13 @@ def test_two_large_equal_differences_do_not_fail_a_gate() -> None:
 def test_equal_players_rarely_show_changes() -> None:
     chance = np.random.default_rng(1)
     false = 0
-    for _ in range(25):
+    for _ in range(12):
         before, after = (
-            synthetic(
-                name, {f"n{key}": (chance.random(8) < 0.5).astype(float) for key in range(10)}
-            )
+            synthetic(name, {f"n{key}": chance.random(10) for key in range(10)})
             for name in ("one", "two")
         )
-        written = json.loads(json.dumps(before.as_json()))
-        false += any(change.significant for change in changes(after, written))
-    assert false <= 3
+        false += any(change.significant for change in changes_since(before, after))
+    assert false <= 2, "without a correction for ten metrics, 5 of 12 comparisons show a change"
 
 
 def test_real_change_is_reported_among_unchanged_metrics() -> None:

@@ -48,8 +48,9 @@ def test_planted_weakness_is_among_first_three_findings() -> None:
         assert key in {finding.key for finding in findings}, profile.player
 
 
-def test_sound_player_has_no_findings_and_all_triggers_fire() -> None:
-    profile = profiled("noisy", "brief")
+@pytest.mark.parametrize("by", ["talk", pytest.param("brief", marks=pytest.mark.slow)])
+def test_sound_player_has_no_findings_and_all_triggers_fire(by: str) -> None:
+    profile = profiled("noisy", by)
     examined = examine(profile.seats, profile.player, profile.battery)
     assert examined.findings == []
     fired = {weakness.key: weakness.tested for weakness in examined.weaknesses}
@@ -185,7 +186,7 @@ def test_unread_statements_are_counted() -> None:
     assert outcome.sentence.endswith(
         "; 5 others could not be read automatically, but a judge can rate them"
     )
-    profile = replace(profiled("noisy", "brief"), examination=Examination([outcome]))
+    profile = replace(profiled("noisy", "talk"), examination=Examination([outcome]))
     assert "5 statements could not be read; a judge can rate them." in summary(profile).scope
 
 
@@ -235,7 +236,7 @@ def test_repaired_answers_are_reported(failed: int, message: str) -> None:
 
 
 def test_summary_counts_changing_repeats_of_random_player() -> None:
-    scope = " ".join(summary(profiled("noisy", "brief")).scope)
+    scope = " ".join(summary(profiled("noisy", "talk")).scope)
     assert re.search(r"if identical repeats change [1-9]\d* of 12,", scope)
     assert (
         "cannot find a manipulation that works in only one of these games: Persuasion (2 matches)"
@@ -245,7 +246,7 @@ def test_summary_counts_changing_repeats_of_random_player() -> None:
 
 def test_summary_names_closest_undetected_manipulation() -> None:
     """Regression: yielding to every threat in one game gave neither a finding nor a hint."""
-    profile = profiled("noisy", "brief")
+    profile = profiled("noisy", "talk")
     effect = Estimate(0.1)
     missed = [
         Weakness(f"words.{key}", f"yields to {key}", 12, "matches", "", effect, p)._replace(
@@ -341,7 +342,7 @@ def test_gate_on_a_finding_uses_its_interval() -> None:
 
 
 def test_gate_on_findings_decides_and_lists_them() -> None:
-    torn, sound = profiled("torn"), profiled("noisy", "brief")
+    torn, sound = profiled("torn"), profiled("noisy", "talk")
     wanted = gate("findings <= 0", torn.battery)
     failed = decide(torn, wanted)
     titles = [finding.title for finding in torn.examination.findings]

@@ -107,12 +107,15 @@ def farther_apart(
 
 
 def _energy(distances: Floats, labels: Floats) -> Floats:
-    first, second = labels, 1 - labels
-    n, m = first.sum(axis=1), second.sum(axis=1)
-    across: Floats = np.einsum("ij,ij->i", first @ distances, second) / (n * m)
-    inside = np.einsum("ij,ij->i", first @ distances, first) / n**2
-    inside += np.einsum("ij,ij->i", second @ distances, second) / m**2
-    energy: Floats = 2 * across - inside
+    """Return the energy distance of the samples with label 1 and 0, for each row of labels."""
+    first = labels.sum(axis=1)
+    second = labels.shape[1] - first
+    to_first = labels @ distances
+    within_first = np.einsum("ij,ij->i", to_first, labels)
+    across = to_first.sum(axis=1) - within_first
+    within_second = distances.sum() - within_first - 2 * across
+    within = within_first / first**2 + within_second / second**2
+    energy: Floats = 2 * across / (first * second) - within
     return energy
 
 
