@@ -141,11 +141,12 @@ def load_prices(file: Path | str | None = None) -> Prices:
     named = os.environ.get(VARIABLE)
     user_file = Path(file) if file else (Path(named) if named else FILE if FILE.exists() else None)
     lists = {} if user_file is None else {str(user_file): read_prices(user_file)}
-    return Prices(lists | {PACKAGE: _own_prices()})
+    return Prices(lists | {PACKAGE: package_prices()})
 
 
 @cache
-def _own_prices() -> tuple[Price, ...]:
+def package_prices() -> tuple[Price, ...]:
+    """Return the prices in the built-in price file."""
     return read_prices(own_prices())
 
 
