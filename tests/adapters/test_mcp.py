@@ -143,71 +143,63 @@ def check_descriptions(tools: dict[str, Any]) -> None:
         assert f"{name}: " in tools["answer"].description
 
 
-def test_invalid_tool_calls_return_error_without_effect(store: ct.Store) -> None:
-    players = {NAME: {"model": f"remote/{NAME}"}, "fair": {"strategy": "equal_split"}}
-    two_matches = study(players=players, pairing=[[NAME, "fair"]], instances=1)
-    problems: list[str] = []
-
-    async def answer_wrongly(url: str) -> None:
-        async with agent_session(url) as session:
-            listed = await session.list_tools()
-            check_descriptions({tool.name: tool for tool in listed.tools})
-            worked, shown = await use_tool(session, "wait", seconds=60)
-            call = shown["request"]["call"]
-            for arguments in (
-                {"call": call},
-                {"call": call, "text": "7", "answer": {"price": 7}},
-                {"call": "m/7/bob/0/0", "text": "7"},
-                {"call": call, "text": "7 " * 2**19},
-            ):
-                worked, error = await use_tool(session, "answer", **arguments)
-                assert not worked
-                problems.append(error)
-            await play(session, lambda _: asyncio.sleep(0))
-
-    async def run_with_agent(server: AgentServer) -> ct.Progress:
-        remote_agent = asyncio.create_task(answer_wrongly(server.url_of(NAME)))
-        progress = await ct.run_async(two_matches, store.path, remote_agents=server)
-        await remote_agent
-        return progress
-
-    store.close()
-    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as server:
-        progress = asyncio.run(run_with_agent(server))
-    assert (progress.left, progress.failed) == (0, 0)
-    reasons = [
-        "an agent answers with either",
-        "an agent answers with either",
-        'this remote agent has no request "m/7/bob/0/0"',
-        "too large: the maximum is 262,144 bytes",
-    ]
-    assert [part in problem for part, problem in zip(reasons, problems, strict=True)] == [True] * 4
+async def answer_wrongly(session: Any) -> list[str]:
+    """Answer the first request in wrong ways, then play; return the errors."""
+    listed = await session.list_tools()
+    check_descriptions({tool.name: tool for tool in listed.tools})
+    worked, shown = await use_tool(session, "wait", seconds=60)
+    call = shown["request"]["call"]
+    problems = []
+    for arguments in (
+        {"call": call},
+        {"call": call, "text": "7", "answer": {"price": 7}},
+        {"call": "m/7/bob/0/0", "text": "7"},
+        {"call": call, "text": "7 " * 2**18},
+    ):
+        worked, error = await use_tool(session, "answer", **arguments)
+        assert not worked
+        problems.append(error)
+    await play(session, lambda _: asyncio.sleep(0))
+    return problems
 
 
-def test_http_server_requires_token_of_remote_agent(
-    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    uvicorn: Any = import_module("uvicorn")
+@asynccontextmanager
+async def http_session(url: str, token: str) -> AsyncIterator[Any]:
+    """The official client's session with a server over HTTP."""
     connect = import_module("mcp.client.streamable_http").streamable_http_client
     requests = import_module("mcp.shared._httpx_utils").create_mcp_http_client
-    looks: list[tuple[bool, Any]] = []
-    urls: list[str] = []
+    async with (
+        requests(headers={"Authorization": f"Bearer {token}"}) as sending,
+        connect(url, http_client=sending) as (reading, writing, *_),
+        mcp.ClientSession(reading, writing) as session,
+    ):
+        await session.initialize()
+        yield session
 
-    async def connect_and_look(url: str, token: str) -> None:
-        async with (
-            requests(headers={"Authorization": f"Bearer {token}"}) as sending,
-            connect(url, http_client=sending) as (reading, writing, *_),
-            mcp.ClientSession(reading, writing) as session,
-        ):
-            await session.initialize()
-            looks.append(await use_tool(session, "look"))
+
+def test_http_server_requires_token_and_rejects_invalid_tool_calls(
+    cheaptalk: Command, store: ct.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server runs in this process; a subprocess spends seconds on imports."""
+    uvicorn: Any = import_module("uvicorn")
+    players = {NAME: {"model": f"remote/{NAME}"}, "fair": {"strategy": "equal_split"}}
+    two_matches = study(players=players, pairing=[[NAME, "fair"]], instances=1)
+    urls: list[str] = []
+    problems: list[str] = []
 
     async def serve_clients(server: Any, sockets: list[socket.socket]) -> None:
         serving = asyncio.create_task(server.serve(sockets))
         urls.append(f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp")
-        await connect_and_look(urls[0], TOKEN)
         with pytest.raises(BaseExceptionGroup):
-            await connect_and_look(urls[0], "another token")
+            async with http_session(urls[0], "another token"):
+                pass
+        async with http_session(urls[0], TOKEN) as session:
+            worked, shown = await use_tool(session, "look")
+            assert (worked, shown["state"]) == (True, "waiting")
+            run = ct.run_async(two_matches, store.path, remote_agents=agents)
+            progress, errors = await asyncio.gather(run, answer_wrongly(session))
+        problems.extend(errors)
+        assert (progress.left, progress.failed) == (0, 0)
         server.should_exit = True
         await serving
 
@@ -216,8 +208,14 @@ def test_http_server_requires_token_of_remote_agent(
         uvicorn.Server, "run", lambda self, sockets: asyncio.run(serve_clients(self, sockets))
     )
     monkeypatch.setenv("CHEAPTALK_AGENT_TOKEN", TOKEN)
-    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as server:
-        done = cheaptalk("model mcp --port 0", server.url_of(NAME))
+    store.close()
+    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as agents:
+        done = cheaptalk("model mcp --port 0", agents.url_of(NAME))
     assert (done.status, urls[0] in done.err) == (0, True)
-    ((worked, shown),) = looks
-    assert (worked, shown["state"]) == (True, "waiting")
+    reasons = [
+        "an agent answers with either",
+        "an agent answers with either",
+        'this remote agent has no request "m/7/bob/0/0"',
+        "too large: the maximum is 262,144 bytes",
+    ]
+    assert [part in problem for part, problem in zip(reasons, problems, strict=True)] == [True] * 4
