@@ -209,15 +209,15 @@ def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) 
 def test_equal_players_rarely_differ_on_few_instances() -> None:
     for paired in (True, False):
         for instances in ([2], [1, *[2] * 19], [*[1] * 10, *[3] * 10]):
-            luck, significant = np.random.default_rng(16), 0
-            for _ in range(15):
+            luck, significant = np.random.default_rng(11), 0
+            for _ in range(25):
                 before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
                 result = changed(before, after, paired=paired, bounds=SHARE)
                 low, high = result.limits
                 if low is not None and high is not None:
                     assert -1 <= low <= result.difference <= high <= 1
                 significant += result.p is not None and result.p < 0.05
-            assert significant <= 1  # 15 if a missing p counted as a change
+            assert significant <= 3  # 25 if a missing p counted as a change
 
 
 def test_too_few_instances_are_inconclusive() -> None:
