@@ -124,7 +124,7 @@ def test_mock_model_plays_example_games_legally(store: Store, example_games: Non
                     with_schema([message.model_dump() for message in call.messages], schema)
                 )
 
-            made = study(name=name, games=[{"game": name}], instances=10, **PRETENDED)
+            made = study(name=name, games=[{"game": name}], instances=4, **PRETENDED)
             ct.run(made, store, models=Canned(reply))
             assert collect_kinds(store, name) == {("finished", "ok")}
 
@@ -137,7 +137,7 @@ def test_mock_model_negotiates_legally_at_any_scale(store: Store) -> None:
                 {"game": "negotiation", "fixed": {"scale": scale}},
                 {"game": "bargaining", "fixed": {"money": scale}},
             ]
-            made = study(games=games, instances=5, models={"style": style}, **PRETENDED)
+            made = study(games=games, instances=2, models={"style": style}, **PRETENDED)
             ct.run(made, store, models=Canned())
             assert collect_kinds(store, "small") == {("finished", "ok")}
             records = store.records("small", bodies=True)

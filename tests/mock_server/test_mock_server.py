@@ -43,10 +43,12 @@ def test_mock_model_plays_every_game_legally(store: Store) -> None:
         assert collect_kinds(store, game) == {("finished", "ok")}
 
 
-def collect_verdicts(judge: ct.judges.Judge, player: object, store: Store) -> set[str]:
+def collect_verdicts(
+    judge: ct.judges.Judge, player: object, store: Store, instances: int = 3
+) -> set[str]:
     """Return the mock judge's verdicts on a player's self-play matches; all must be valid."""
     game = (judge.rubric.games or GAMES)[0]
-    spec = {"name": game, "instances": 10, "games": [{"game": game}], "pairing": "self"}
+    spec = {"name": game, "instances": instances, "games": [{"game": game}], "pairing": "self"}
     spec["players"] = {"judged": player}
     ct.run(ct.studies.parse_study(spec, game), store, models=Canned())
     judging = ct.judges.judge(store, game, judge, models=Canned())
@@ -60,7 +62,8 @@ def test_mock_judge_returns_valid_verdicts(store: Store) -> None:
         judge = ct.judges.judge_of(rubric, "vllm/tiny")
         assert collect_verdicts(judge, {"model": "vllm/tiny"}, store) <= set(judge.rubric.labels)
     judge = ct.judges.judge_of("hallucination", "vllm/tiny")
-    assert collect_verdicts(judge, {"strategy": "noisy"}, store) == set(judge.rubric.labels)
+    verdicts = collect_verdicts(judge, {"strategy": "noisy"}, store, instances=8)
+    assert verdicts == set(judge.rubric.labels)
     for item in ["move", "seat", "match"]:
         scale = {"low": -2, "high": 1, "low_means": "hostile", "high_means": "warm"}
         fields = {"name": "warmth", "games": ["deal_or_no_deal"], "item": item, "scale": scale}

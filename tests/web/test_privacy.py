@@ -37,6 +37,8 @@ SETTINGS: dict[str, Sequence[dict[str, bool]]] = {
     ],
 }
 """Settings in which a game has secrets that it lacks by default."""
+QUICK = ("bargaining", "deal_or_no_deal", "persuasion", "public_goods", "sealed_bid_auction")
+"""Games whose test is not slow: in turns or simultaneous, with private values or none."""
 MAX_SECRETS = 3
 """Number of secrets to test per setting; secrets of different owners and facts come first."""
 
@@ -118,12 +120,15 @@ def early_answers(steps: Mapping[str, Sequence[Step]]) -> list[str]:
     ]
 
 
-async def test_no_player_receives_the_secrets_of_others(tmp_path: Path) -> None:
-    for name in GAMES:
-        for number, settings in enumerate(SETTINGS.get(name, [{}])):
-            folder = tmp_path / f"{name} {number}"
-            folder.mkdir()
-            assert await leaks(name, folder, settings) == []
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in sorted(GAMES)],
+)
+async def test_no_player_receives_the_secrets_of_others(tmp_path: Path, name: str) -> None:
+    for number, settings in enumerate(SETTINGS.get(name, [{}])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert await leaks(name, folder, settings) == []
 
 
 def in_body(message: Message, secret: str) -> Message:
