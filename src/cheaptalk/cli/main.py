@@ -26,6 +26,9 @@ from cheaptalk.cli.shared.settings import Defaults
 from cheaptalk.gc_tuning import COMMAND, collecting
 from cheaptalk.text import visible
 
+ALLOCATOR = ("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+"""Variable and value that make polars return freed memory at once, so large reports need less."""
+
 app = typer.Typer(
     name="cheaptalk",
     cls=Group,
@@ -50,6 +53,7 @@ def options(
 
 def main() -> None:
     """Run the command line."""
+    os.environ.setdefault(*ALLOCATOR)
     interruptions = Outside()
     with interruptions.heeded(), usual_volume(), collecting(COMMAND):
         status = interruptions.ended(_status())
