@@ -14,7 +14,8 @@ GIVERS = [f"giver_{number}" for number in range(1, 11)]
 
 def test_columns_cover_the_seats_of_all_configurations(toys: None, tmp_path: Path) -> None:
     with ct.Store.open(play(tmp_path, CROWD)) as store:
-        frames, records = match_frames(store, "crowd"), list(store.records("crowd"))
+        frames = match_frames(store, "crowd", moves=True)
+        records = list(store.records("crowd"))
     frame = frames["giving"]
     assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [
         *(f"player_{giver}" for giver in GIVERS), *(f"payoff_{giver}" for giver in GIVERS),
@@ -33,6 +34,7 @@ def test_columns_cover_the_seats_of_all_configurations(toys: None, tmp_path: Pat
             assert row[name] == (record.label(seat) if present else None)
             assert row[f"payoff_{seat}"] == record.payoffs.get(seat)
             ok = record.kinds[seat]["ok"] if present else None
+            assert row[f"moves_{seat}"] == ok
             assert [row[f"answers_{seat}_{kind}"] for kind in KINDS] == [
                 ok, *([0 if present else None] * (len(KINDS) - 1)),
             ]  # fmt: skip

@@ -47,7 +47,8 @@ def with_moves(
     Raises:
         DamagedStore: a record is damaged.
     """
-    actors = {id_: _seat_of_actors(item) for id_, item in configurations.items()}
+    ids = frame["configuration_id"].unique(maintain_order=True)
+    places = {id_: _places(configurations[id_], seats) for id_ in ids}
     query = sa.select(matches.c.number, matches.c.configuration_id, matches.c.body)
     rows: list[list[Any]] = []
     with store.reading() as connection:
@@ -55,7 +56,9 @@ def with_moves(
             chosen = query.where(matches.c.number.in_(numbers)).order_by(matches.c.number)
             for number, configuration, body in connection.execute(chosen):
                 answers = _answers(store, study, number, body)
-                rows.append([number, *_counted(answers, actors[configuration], seats)])
+                counts = _counted(answers, places[configuration], len(seats))
+                first = answers[0].action if answers else None
+                rows.append([number, *counts, None if first is None else text_of(first)])
     columns = {seat: [f"{count}_{seat}" for count in COUNTS] for seat in seats}
     types = {name: pl.Int32 for names in columns.values() for name in names}
     counted = pl.DataFrame(
@@ -67,12 +70,13 @@ def with_moves(
     )
 
 
-def _seat_of_actors(configuration: Configuration) -> dict[str, str]:
-    """Return the seat of each actor; empty if the installed rules can't replay the matches."""
+def _places(configuration: Configuration, seats: Sequence[str]) -> dict[str, int]:
+    """Return where the counts of each actor's seat start; empty if the rules can't be loaded."""
     try:
-        return {actor.name: actor.seat for actor in configuration.rules.actors}
+        actors = configuration.rules.actors
     except (UnknownName, ValidationError):
         return {}
+    return {actor.name: len(COUNTS) * seats.index(actor.seat) for actor in actors}
 
 
 def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_Answer]:
@@ -85,20 +89,16 @@ def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_An
         return [_Answer(answer["actor"], answer["action"]) for answer in answers]
 
 
-def _counted(
-    answers: Sequence[_Answer], seat_of: Mapping[str, str], seats: Iterable[str]
-) -> list[int | str | None]:
-    """Return the counts of each seat, and the first move as JSON."""
-    tallies = {seat: [0, 0, 0, 0] for seat in seats}
+def _counted(answers: Iterable[_Answer], places: Mapping[str, int], seats: int) -> list[int]:
+    """Return the counts of the first seat, in the order of :data:`COUNTS`, then of the others."""
+    counts = [0] * (len(COUNTS) * seats)
     for answer in answers:
-        tally = tallies.get(seat_of.get(answer.actor, answer.actor))
-        if (action := answer.action) is not None and tally is not None:
-            tally[0] += 1
+        place = places.get(answer.actor)
+        if (action := answer.action) is not None and place is not None:
+            counts[place] += 1
             if (message := action.get("message")) and (words := len(message.split())):
-                tally[1] += 1
-                tally[2] += words
+                counts[place + 1] += 1
+                counts[place + 2] += words
             if "decision" in action:
-                tally[3] += 1
-    counts: list[int | str | None] = [count for tally in tallies.values() for count in tally]
-    first = answers[0].action if answers else None
-    return [*counts, None if first is None else text_of(first)]
+                counts[place + 3] += 1
+    return counts
