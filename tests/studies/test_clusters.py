@@ -24,7 +24,10 @@ from cheaptalk.records import Store
 from tests.fakes import PATIENCE, Server, essence, study, with_model
 from tests.postgres import LACKING, Databases, serving
 
-pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+pytestmark = [
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed"),
+    pytest.mark.filterwarnings(r"ignore:os\.fork"),  # of JAX: Ray executes programs after forks
+]
 CHUNK = "cheaptalk.studies.runs.run.CHUNK"
 NODE: dict[str, Any] = {"num_cpus": 1, "include_log_monitor": False}
 """Options of a simulated machine."""
