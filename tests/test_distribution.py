@@ -60,6 +60,7 @@ def test_builds_are_reproducible(dist: Path, tmp_path: Path) -> None:
     assert again == {file.name: file.read_bytes() for file in dist.iterdir()}
 
 
+@pytest.mark.slow
 def test_sdist_builds_the_same_wheel(dist: Path, tmp_path: Path) -> None:
     (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
     command = [BIN / "uv", "build", "--wheel", "--offline", "--no-build-isolation"]

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -15,13 +16,18 @@ from aiohttp import web
 from tests.attack.secrets import forms
 from tests.attack.wires import LONG_TOKEN, Reply, Wire, chat_stream, fields
 
-BOMB = gzip.compress(bytes(2**28), 9)
 HUGE = 2_000_000
 """Characters in the longest text."""
 PIECES = 20
 """Number of parts of a slow reply."""
 HOSTILE_TEXT = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u2066\u200b\r\x08\x00"
 """Control codes that take over a terminal or hide text."""
+
+
+@cache
+def zip_bomb() -> bytes:
+    """Return a small body that is 256 MiB when decompressed."""
+    return gzip.compress(bytes(2**28))
 
 
 def digest(text: str | None) -> str | None:
@@ -198,7 +204,7 @@ RESPONSES: dict[str, Callable[[Exchange], web.StreamResponse]] = {
     "wrong_shape": lambda exchange: exchange.respond(b'{"choices": {"text": "hi"}, "content": 7}'),
     "no_choice": Exchange.respond_without_answer,
     "error_as_success": lambda _: failed("sorry", code=503, status=200),
-    "zip_bomb": lambda exchange: exchange.respond(BOMB, **{"Content-Encoding": "gzip"}),
+    "zip_bomb": lambda exchange: exchange.respond(zip_bomb(), **{"Content-Encoding": "gzip"}),
     "deep_json": lambda exchange: exchange.respond(b"[" * 200_000),
     "elsewhere": elsewhere,
     "rude": lambda _: failed(f"no {HOSTILE_TEXT} capacity", HOSTILE_TEXT),
