@@ -139,9 +139,10 @@ def test_metric_errors_name_metric_and_match(well: Path, monkeypatch: pytest.Mon
     pattern = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
     with pytest.raises(MetricError, match=pattern):
         match_frames(well, "well")
-    with_metrics(monkeypatch, Metric("status", answers))
-    with pytest.raises(MetricError, match='the metric name "status" is reserved'):
-        match_frames(well, "well")
+    for name in ("status", "words_bob"):
+        with_metrics(monkeypatch, Metric(name, answers))
+        with pytest.raises(MetricError, match=f'the metric name "{name}" is reserved'):
+            match_frames(well, "well")
 
 
 def test_misspelt_names_are_corrected(well: Path) -> None:

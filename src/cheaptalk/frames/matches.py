@@ -10,8 +10,16 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
-from cheaptalk.frames.moves import AT_ONCE, with_moves
-from cheaptalk.frames.reader import Frames, check_bounds, check_free, chosen, failed
+from cheaptalk.frames.moves import move_columns, with_moves
+from cheaptalk.frames.reader import (
+    AT_ONCE,
+    Frames,
+    check_bounds,
+    check_free,
+    chosen,
+    failed,
+    places_in,
+)
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Standing, Status, Store, StoreError, line_up
 from cheaptalk.records.encoding import standard_json
@@ -202,7 +210,7 @@ class Measuring:
 
     def add(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add columns with the metrics, and with the dates of imported matches, to a frame."""
-        check_free("metric", self.metrics, frame.columns)
+        check_free("metric", self.metrics, [*frame.columns, *move_columns(places_in(frame))])
         if not self.metrics:
             return frame
         frame = frame.with_row_index("index")

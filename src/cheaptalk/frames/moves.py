@@ -9,6 +9,7 @@ import polars as pl
 import sqlalchemy as sa
 from pydantic import ValidationError
 
+from cheaptalk.frames.reader import AT_ONCE
 from cheaptalk.records import Status, Store
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import Configuration
@@ -19,8 +20,6 @@ from cheaptalk.statistics.columns import with_matching
 
 matches = schema.matches
 COUNTS = ("moves", "messages", "words", "decisions")
-AT_ONCE = 1_000
-"""Number of records per read."""
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -33,6 +32,12 @@ class _Answers(msgspec.Struct, gc=False):
 
 
 DECODER = msgspec.json.Decoder(_Answers)
+
+
+def move_columns(seats: Iterable[str]) -> dict[str, Any]:
+    """Return the names and types of the columns with the moves of these seats."""
+    counts = {f"{count}_{seat}": pl.Int32 for seat in seats for count in COUNTS}
+    return {**counts, "first_move": pl.String}
 
 
 def with_moves(
@@ -59,14 +64,11 @@ def with_moves(
                 counts = _counted(answers, places[configuration], len(seats))
                 first = answers[0].action if answers else None
                 rows.append([number, *counts, None if first is None else text_of(first)])
-    columns = {seat: [f"{count}_{seat}" for count in COUNTS] for seat in seats}
-    types = {name: pl.Int32 for names in columns.values() for name in names}
-    counted = pl.DataFrame(
-        rows, {"number": pl.Int64, **types, "first_move": pl.String}, orient="row"
-    )
+    counted = pl.DataFrame(rows, {"number": pl.Int64, **move_columns(seats)}, orient="row")
     return with_matching(frame, counted, "number").with_columns(
-        pl.when(pl.col(f"player_{seat}").is_not_null()).then(pl.col(names)).name.keep()
-        for seat, names in columns.items()
+        pl.when(pl.col(f"player_{seat}").is_not_null()).then(f"{count}_{seat}").name.keep()
+        for seat in seats
+        for count in COUNTS
     )
 
 

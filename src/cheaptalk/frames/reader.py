@@ -13,6 +13,8 @@ from cheaptalk.rules.display import brief, html_table
 
 RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])
+AT_ONCE = 1_000
+"""Number of records with bodies per read."""
 
 
 class MetricError(CheaptalkError):
