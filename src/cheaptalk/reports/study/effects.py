@@ -148,7 +148,7 @@ def _fitted(
 def _present(frame: pl.DataFrame, name: str, level: str) -> str:
     """Return the reference level, or the most frequent level if the reference does not occur."""
     texts = frame[name].cast(pl.String)
-    return level if level in texts.to_list() else str(texts.mode().sort()[0])
+    return level if level in texts else str(texts.mode().sort()[0])
 
 
 def _rows(score: Score, fit: Regression, varied: Sequence[Varied]) -> Iterator[dict[str, Any]]:
