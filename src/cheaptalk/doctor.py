@@ -232,7 +232,7 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
             registries |= {ct.reports.RECIPES, ct.adapters.TRACKERS}
         if learning:
             registries.add(ct.learning.ALGORITHMS)
-        for registry in registries:
+        for registry in registries:  # all before any is loaded, so packages are listed once
             registry.forget()
         for registry in sorted(registries, key=lambda item: item.group):
             len(registry)

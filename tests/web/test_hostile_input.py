@@ -203,7 +203,7 @@ async def test_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None
 
 
 def test_expired_link_is_reported(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = f"/p/{LINKS.token('somebody')}"
+    path = f"/p/{LINKS.token('visitor')}"
     monkeypatch.setattr(LINKS, "lifetime", -1)
     for method, deed in (("GET", ""), ("POST", "/answer"), ("GET", "/events")):
         response = hall.request(method, path + deed, b"a=b")

@@ -102,11 +102,11 @@ async def test_page_of_an_earlier_match_cannot_answer_in_the_next(rooms: Rooms) 
 
 async def test_restart_restores_requests_rooms_and_ended_matches(tmp_path: Path) -> None:
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        asked = await rooms.sit("guess_the_average")
-        await asked.until(">Your turn<")
+        guesser = await rooms.sit("guess_the_average")
+        await guesser.until(">Your turn<")
         for _ in range(2):
-            await asked.post({"question": asked.question.key, "chosen_number": "1000"})
-        key = await asked.key("Your answer is not valid")
+            await guesser.post({"question": guesser.question.key, "chosen_number": "1000"})
+        key = await guesser.key("Your answer is not valid")
 
         ended = await rooms.sit("battle_royale")
         await ended.play()
@@ -127,9 +127,9 @@ async def test_restart_restores_requests_rooms_and_ended_matches(tmp_path: Path)
         record = store.find(id_).as_json()
 
     async with visited(demo(), tmp_path / "s.sqlite") as rooms:
-        asked = Walker(rooms, asked.path)
-        await asked.post({"question": key, "chosen_number": "7"})
-        assert chosen_numbers(asked) == [7]
+        guesser = Walker(rooms, guesser.path)
+        await guesser.post({"question": key, "chosen_number": "7"})
+        assert chosen_numbers(guesser) == [7]
         assert Walker(rooms, again.path).room.code == code
         await Walker(rooms, killed.path).until(">The game is over<")
     with Store.open(tmp_path / "s.sqlite") as store:

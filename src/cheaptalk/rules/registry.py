@@ -256,12 +256,12 @@ def _entry_points() -> Any:  # the class differs between Python 3.11 and 3.12
 
 
 def _owner(point: EntryPoint) -> str:
-    return _name(point.dist) if point.dist is not None else point.module
+    return _package_name(point.dist) if point.dist is not None else point.module
 
 
 @cache
-def _name(package: Distribution) -> str:
-    """Return a package's name, which is read from a file."""
+def _package_name(package: Distribution) -> str:
+    """Return the name of an installed package, read once because it is in a file."""
     return package.name
 
 
