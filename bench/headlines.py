@@ -355,7 +355,7 @@ def simulator() -> Iterator[Simulator]:
                 name=name, seed=seed, games=[fixed], pairing=[["p0", RIVAL]],
                 players={"p0": "equal_split", RIVAL: "boulware"},
             ), store)  # fmt: skip
-        yield Simulator(store, ct.frames.match_frames(store, "first")[GAME])
+        yield Simulator(store, ct.frames.read_matches(store, "first")[GAME])
 
 
 def simulated(

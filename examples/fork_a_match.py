@@ -11,7 +11,7 @@ bargaining = ct.games.bargaining
 def main() -> None:
     """Replace each of Bob's rejections by an acceptance, and print his payoff."""
     game_spec = ct.get_game("bargaining")
-    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=12))
+    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.rules.Horizon(rounds=12))
     players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["boulware"]}
     seed = "what if"
     match = ct.play(game, game.draw_instance(ct.Chance(seed)), seed, players)
@@ -21,7 +21,7 @@ def main() -> None:
         if given.action == bargaining.events.Reply(decision="reject") and given.actor == "bob":
             other = match.clone(given.request)
             other.answer("bob", bargaining.events.Reply(decision="accept"))
-            gains = game.payoffs(ct.play_on(other, players).result().outcome)
+            gains = game.payoffs(ct.rules.play_on(other, players).result().outcome)
             print(f"if Bob had accepted in request {given.request}: ${gains['bob']:.2f}")
 
 

@@ -187,7 +187,7 @@ def test_unreliable_codecs_fail(
 ) -> None:
     name = f"unreliable {id(codec)}"
     monkeypatch.setitem(CODECS, name, codec)
-    style = ct.StyleFile("guessing.jinja", codec=name)
+    style = ct.rules.StyleFile("guessing.jinja", codec=name)
     with pytest.raises(ConformanceError) as caught:
         check_answers(boxed(Guessing, styles={"plain": style}), Guessing(), "1")
     assert expected in str(caught.value)
@@ -260,7 +260,7 @@ def test_variants_change_each_flag_choice_and_horizon() -> None:
     ]
     assert games_by_label["defaults"] == Guessing()
     assert games_by_label["horizon: rounds=5 hidden=True"] == Guessing(
-        horizon=ct.Horizon(rounds=5, hidden=True)
+        horizon=ct.rules.Horizon(rounds=5, hidden=True)
     )
 
     class Talking(Guessing):

@@ -44,7 +44,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
     with ct.Store.open(path, create=True) as store:
         laid, progress = ct.plan(study), ct.run(study, store)
         record = next(iter(store.records("seen", bodies=True)))
-        frames = ct.frames.match_frames(store, "seen")
+        frames = ct.frames.read_matches(store, "seen")
         frame = frames["bargaining"]
         base = {"pairing": f"{LABEL} / chance"}
         fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference=base)

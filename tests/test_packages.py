@@ -87,7 +87,7 @@ def test_parts_of_a_package_extend_a_game(cheaptalk: Command, store: ct.Store) -
     assert next(iter(game_spec.styles)) == ct.styles.style("bargaining").name == "plain"
     ct.conformance.check_words(game_spec, game_spec.rules(), "any seed")
     ct.run(study(), store)
-    assert "unevenness" in ct.frames.match_frames(store, "small")["bargaining"].columns
+    assert "unevenness" in ct.frames.read_matches(store, "small")["bargaining"].columns
     assert find_rubric("greed").labels == ["modest", "greedy"]
     ct.judge(store, "small", ct.judges.judge_of("greed", "script/legal"))
     (agreement,) = ct.judges.agreements(store, "small")
@@ -98,7 +98,7 @@ def test_parts_of_a_package_extend_a_game(cheaptalk: Command, store: ct.Store) -
 
 
 def test_register_adds_parts_without_a_package() -> None:
-    style = ct.StyleFile("stepwise.jinja", folder=GREED / "greed")
+    style = ct.rules.StyleFile("stepwise.jinja", folder=GREED / "greed")
     metric = ct.Metric("length", lambda result: float(len(result.given())))
     ct.register(style, name="stepwise", game="bargaining")
     ct.register(metric, game="bargaining")
@@ -122,7 +122,7 @@ def test_register_adds_parts_without_a_package() -> None:
     ("thing", "name"),
     [
         (ct.Metric("efficiency", lambda result: 0.0), None),
-        (ct.StyleFile("plain.jinja"), "plain"),
+        (ct.rules.StyleFile("plain.jinja"), "plain"),
         (ct.get_game("bargaining").strategies["linear"], None),
     ],
 )
@@ -196,7 +196,7 @@ def test_duplicate_names_warn_with_both_packages(packages: Packages) -> None:
         ),
         ("checks", "bargaining.mine", "THING = 3", "3 is not a check"),
         ("checks", "bargainig.mine", "def THING(result): ...", 'did you mean "bargaining"?'),
-        ("styles", "mine", "import cheaptalk as ct\nTHING = ct.StyleFile('a')",
+        ("styles", "mine", "import cheaptalk as ct\nTHING = ct.rules.StyleFile('a')",
         "name it GAME.NAME"),
     ],
 )  # fmt: skip

@@ -73,7 +73,7 @@ class Guessing(ct.Game):
     instance_type: ClassVar[type[ct.Instance]] = Cards
     outcome_type: ClassVar[type[ct.Outcome]] = Score
 
-    horizon: ct.Horizon = ct.Horizon(rounds=2)
+    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=2)
     talk: bool = True
     lenient: bool = False
     target: Literal["sum", "product"] = "sum"
@@ -94,7 +94,7 @@ class Guessing(ct.Game):
         for number in range(1, self.horizon.rounds + 1):
             try:
                 guesses: dict[str, Guess] = yield self._questions(instance, number)
-            except ct.Forfeited as failure:
+            except ct.rules.Forfeited as failure:
                 if not self.lenient:
                     raise
                 guesses = failure.answers  # type: ignore[assignment]  # only guesses were requested
@@ -131,10 +131,10 @@ class Guessing(ct.Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, float(self.horizon.rounds)))
 
-    def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Cards) -> Iterator[ct.rules.Secret]:
         for seat in self.roles:
             changed = instance.model_copy(update={seat: (getattr(instance, seat) + 1) % 5})
-            yield ct.Secret(
+            yield ct.rules.Secret(
                 frozenset({seat}), self, changed, lambda event: isinstance(event, Reveal)
             )
 
@@ -175,7 +175,10 @@ WORDS = Path(__file__).parent / "words"
 SPEC = ct.GameSpec(
     rules=Guessing,
     words=WORDS,
-    styles={"plain": ct.StyleFile("guessing.jinja"), "curt": ct.StyleFile("guessing_curt.jinja")},
-    strategies=ct.by_name([random, own_card]),
-    metrics=ct.by_name([HITS]),
+    styles={
+        "plain": ct.rules.StyleFile("guessing.jinja"),
+        "curt": ct.rules.StyleFile("guessing_curt.jinja"),
+    },
+    strategies=ct.rules.by_name([random, own_card]),
+    metrics=ct.rules.by_name([HITS]),
 )

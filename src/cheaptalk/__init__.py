@@ -8,7 +8,13 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, _, _names = lazy_loader.attach_stub(__name__, __file__)
+_INTERNAL = {"doctor", "loopback", "starters", "yaml_files"}
+__all__ = sorted({*_names} - _INTERNAL)
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> object:

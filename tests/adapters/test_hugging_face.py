@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk import yaml_files
 from cheaptalk.adapters import push_dataset, write_dataset
 from cheaptalk.records import Store
 from tests.fakes import Canned, study, with_model
@@ -69,7 +70,7 @@ def test_card_is_parsed_by_hub_and_explains_every_column(played: Path, tmp_path:
         assert [name for name in columns if f"\n| {name} |" not in sections] == []
     assert card.text.rstrip().endswith(about["citation"])
     spec = card.text.partition("```yaml\n")[2].partition("\n```")[0]
-    assert ct.yaml_files.parse_yaml(spec)["players"].keys() == CHANGES["players"].keys()
+    assert yaml_files.parse_yaml(spec)["players"].keys() == CHANGES["players"].keys()
     assert "Some players were human participants" not in card.text
 
 
@@ -124,7 +125,7 @@ def test_invalid_dataset_is_neither_written_nor_pushed(store: Store, tmp_path: P
     with pytest.raises(ct.CheaptalkError, match="is not a dataset; create one with write_dataset"):
         push_dataset(tmp_path, "me/set", api=hub)
     assert hub.requests == []
-    with pytest.raises(ct.StoreError, match="no study"):
+    with pytest.raises(ct.records.StoreError, match="no study"):
         write_dataset(store, "small", tmp_path / "set")
     ct.run(study(), store)
     (tmp_path / "set").mkdir()

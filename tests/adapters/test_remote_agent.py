@@ -140,9 +140,11 @@ def test_wrong_url_or_token_raises_error(monkeypatch: pytest.MonkeyPatch, store:
             monkeypatch.delenv("CHEAPTALK_AGENT_TOKEN", raising=False)
             with pytest.raises(RemoteAgentError, match=error):
                 play_as_remote_agent(url, legal_answer, token, patience=0.1)
-    with pytest.raises(ct.StudyError, match=r"remote/mine is a remote agent, which can only play"):
+    with pytest.raises(
+        ct.studies.StudyError, match=r"remote/mine is a remote agent, which can only play"
+    ):
         ct.run(with_agent(), store)
-    with pytest.raises(ct.StudyError, match="this run has no remote agent"):
+    with pytest.raises(ct.studies.StudyError, match="this run has no remote agent"):
         ct.run(with_agent(), store, remote_agents={"min": legal_answer})
 
 

@@ -128,7 +128,7 @@ class ForfeitThatCrashes(Short):
     def rest(self, instance: Cards) -> Iterator[Any]:
         try:
             yield ct.Ask("left", Guess, GuessNow(1))
-        except ct.Forfeited as failure:
+        except ct.rules.Forfeited as failure:
             raise RuntimeError("forfeits are not supported") from failure
 
 
@@ -137,5 +137,5 @@ class ForfeitOfAnotherSeat(Short):
     def rest(self, instance: Cards) -> Iterator[Any]:
         try:
             yield ct.Ask("left", Guess, GuessNow(1))
-        except ct.Forfeited as failure:
-            raise ct.Forfeited(frozenset({"right"})) from failure
+        except ct.rules.Forfeited as failure:
+            raise ct.rules.Forfeited(frozenset({"right"})) from failure

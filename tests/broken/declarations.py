@@ -13,20 +13,20 @@ from tests import toys
 from tests.broken.kit import Broken, Short, always, boxed, breaks, broken, returning, reworded
 from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCard
 
-LEFT = ct.Actor("left", "left")
-RIGHT = ct.Actor("right", "right")
+LEFT = ct.rules.Actor("left", "left")
+RIGHT = ct.rules.Actor("right", "right")
 BOTH = ("left", "right")
 CONSTANTS: dict[str, dict[str, dict[str, Any]]] = {
     "check_seats": {
-        "two actors are named left": {"actors": (LEFT, ct.Actor("left", "right"))},
+        "two actors are named left": {"actors": (LEFT, ct.rules.Actor("left", "right"))},
         'the seat "umpire" of actor "up" is not declared': {
-            "actors": (LEFT, RIGHT, ct.Actor("up", "umpire"))
+            "actors": (LEFT, RIGHT, ct.rules.Actor("up", "umpire"))
         },
         'the seat "right" has no actor': {"actors": (LEFT,)},
         'the role "umpire" of seat "up" is not declared': {
             "seats": {"left": "left", "right": "right", "up": "umpire"}
         },
-        'the role "right" has no seat': {"seats": ct.numbered("left", 2)},
+        'the role "right" has no seat': {"seats": ct.rules.numbered("left", 2)},
         'payoffs() returns nan for "left", which is not a finite number': {
             "payoffs": {"left": math.nan, "right": 0.0}
         },
@@ -50,7 +50,9 @@ CONSTANTS: dict[str, dict[str, dict[str, Any]]] = {
         'total_bounds() has no bounds for the role "left"': {"total_bounds": {"right": (0.0, 2.0)}},
     },
     "check_secrets": {
-        "secrets() returns None; yield a ct.Secret for each, or omit the method": {"secrets": None},
+        "secrets() returns None; yield a ct.rules.Secret for each, or omit the method": {
+            "secrets": None
+        },
     },
 }
 """Constants that the properties and methods of broken games return, by check and message."""
@@ -216,7 +218,11 @@ METRICS = [
         'metric "odd" failed: TypeError: must be real number, not str',
         constant("yes"),
     ),
-    broken("check_metrics", "is 1.5, which is not between 0 and 1", constant(1.5, bounds=ct.SHARE)),
+    broken(
+        "check_metrics",
+        "is 1.5, which is not between 0 and 1",
+        constant(1.5, bounds=ct.rules.SHARE),
+    ),
     broken(
         "check_metrics",
         'metric "mute" has no docstring',
@@ -233,11 +239,11 @@ METRICS = [
 def with_series(*points: tuple[int, str | None, float | None], **changes: Any) -> ct.GameSpec:
     """Return the toy game with a series of these points."""
 
-    def steps(result: ct.Result) -> list[ct.Point]:
+    def steps(result: ct.Result) -> list[ct.rules.Point]:
         """The given points."""
-        return [ct.Point(*point) for point in points]
+        return [ct.rules.Point(*point) for point in points]
 
-    return boxed(Guessing, series={"steps": ct.Series("steps", steps, **changes)})
+    return boxed(Guessing, series={"steps": ct.rules.Series("steps", steps, **changes)})
 
 
 SERIES = [
@@ -246,7 +252,7 @@ SERIES = [
         ("is nan in round 1", with_series((1, "left", math.nan))),
         (
             "in round 2 is 1.5, which is not between 0 and 1",
-            with_series((1, None, 0.5), (2, None, 1.5), bounds=ct.SHARE),
+            with_series((1, None, 0.5), (2, None, 1.5), bounds=ct.rules.SHARE),
         ),
         ("has a round 0 in a match of", with_series((0, "left", 1.0))),
         ("has a round 999 in a match of", with_series((1, "left", 1.0), (999, "left", None))),
@@ -261,17 +267,17 @@ SERIES = [
 
 @breaks("check_series", 'series "mute" has no docstring')
 def series_without_a_docstring(_: Path) -> ct.GameSpec:
-    return boxed(Guessing, series={"mute": ct.Series("mute", lambda result: [])})
+    return boxed(Guessing, series={"mute": ct.rules.Series("mute", lambda result: [])})
 
 
 @breaks("check_series", 'series "steps" failed: ZeroDivisionError')
 def series_that_fails_late(_: Path) -> ct.GameSpec:
-    def steps(result: ct.Result) -> Iterator[ct.Point]:
+    def steps(result: ct.Result) -> Iterator[ct.rules.Point]:
         """The given points."""
-        yield ct.Point(1, "left", 1.0)
-        yield ct.Point(2, "left", 1 / 0)
+        yield ct.rules.Point(1, "left", 1.0)
+        yield ct.rules.Point(2, "left", 1 / 0)
 
-    return boxed(Guessing, series={"steps": ct.Series("steps", steps)})
+    return boxed(Guessing, series={"steps": ct.rules.Series("steps", steps)})
 
 
 class Noted(Score):

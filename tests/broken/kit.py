@@ -56,7 +56,7 @@ def returning(**constants: Any) -> ct.GameSpec:
 
 def always(
     action: ct.Action, name: str = "random", roles: tuple[str, ...] = ("left", "right")
-) -> ct.Strategy:
+) -> ct.rules.Strategy:
     """Return a strategy that always gives the same answer."""
 
     def answer(request: ct.DecisionRequest) -> ct.Action:
@@ -67,7 +67,7 @@ def always(
     return ct.strategy(*roles)(answer)
 
 
-def boxed(rules: type[ct.Game], *more: ct.Strategy, **changes: Any) -> ct.GameSpec:
+def boxed(rules: type[ct.Game], *more: ct.rules.Strategy, **changes: Any) -> ct.GameSpec:
     """Return the toy's game spec with other rules, more strategies and other changes."""
     strategies = {**SPEC.strategies, **{strategy.name: strategy for strategy in more}}
     return dataclasses.replace(SPEC, rules=rules, **{"strategies": strategies, **changes})
@@ -78,7 +78,7 @@ def reworded(folder: Path, **blocks: str) -> dict[str, Any]:
     (folder / "guessing.jinja").write_text((toys.WORDS / "guessing.jinja").read_text())
     changed = [f"{{% block {name} %}}{text}{{% endblock %}}" for name, text in blocks.items()]
     (folder / "changed.jinja").write_text("\n".join(['{% extends "guessing.jinja" %}', *changed]))
-    return {"words": folder, "styles": {"plain": ct.StyleFile("changed.jinja")}}
+    return {"words": folder, "styles": {"plain": ct.rules.StyleFile("changed.jinja")}}
 
 
 class Short(Guessing):

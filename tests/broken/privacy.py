@@ -58,7 +58,7 @@ class SecretInAnEvent(Short):
     def rest(self, instance: Cards) -> Iterator[Any]:
         yield ct.Tell("right", Reveal(instance.left))
 
-    def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Cards) -> Iterator[ct.rules.Secret]:
         for secret in super().secrets(instance):
             yield replace(secret, revealed=lambda event: False)
 
@@ -66,9 +66,9 @@ class SecretInAnEvent(Short):
 @breaks("check_secrets", 'the text of GuessNow(round=1) for "right" changes with private informat')
 def secret_in_text_only(folder: Path) -> ct.GameSpec:
     class Renamed(Guessing):
-        def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
+        def secrets(self, instance: Cards) -> Iterator[ct.rules.Secret]:
             game = self.model_copy(update={"names": {"left": "The ace"}})
-            yield ct.Secret(frozenset({"left"}), game, instance)
+            yield ct.rules.Secret(frozenset({"left"}), game, instance)
 
     return boxed(Renamed, **reworded(folder, guess_now="Guess before {{ names.left }} does."))
 
@@ -102,17 +102,19 @@ class SecretInTheNumberOfEvents(Short):
 
 @breaks("check_secrets", "a secret of left changes neither instance nor game; change one")
 class SecretThatChangesNothing(Guessing):
-    def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
-        yield ct.Secret(frozenset({"left"}), self, instance)
+    def secrets(self, instance: Cards) -> Iterator[ct.rules.Secret]:
+        yield ct.rules.Secret(frozenset({"left"}), self, instance)
 
 
 @breaks("check_secrets", "a secret has the unknown owner umpire; the actors are left, right")
 class SecretOfUnknownOwner(Guessing):
-    def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
-        yield ct.Secret(frozenset({"umpire"}), self, Cards(left=2, right=2))
+    def secrets(self, instance: Cards) -> Iterator[ct.rules.Secret]:
+        yield ct.rules.Secret(frozenset({"umpire"}), self, Cards(left=2, right=2))
 
 
 @breaks("check_secrets", "a secret of left doesn't change their observations: lenient from False")
 class SecretUnknownToItsOwner(Guessing):
-    def secrets(self, instance: Cards) -> Iterator[ct.Secret]:
-        yield ct.Secret(frozenset({"left"}), self.model_copy(update={"lenient": True}), instance)
+    def secrets(self, instance: Cards) -> Iterator[ct.rules.Secret]:
+        yield ct.rules.Secret(
+            frozenset({"left"}), self.model_copy(update={"lenient": True}), instance
+        )

@@ -187,7 +187,7 @@ def test_run_can_exit_and_collect_batches_later(store: Store) -> None:
         progress = ct.run(plan, store, batching=later)
         assert (progress.waiting, progress.left) == (4, 4)
         assert "resume the run later" in (progress.halted or "")
-        with pytest.raises(ct.StudyError, match=r"4 calls of .* are in a provider's batch"):
+        with pytest.raises(ct.studies.StudyError, match=r"4 calls of .* are in a provider's batch"):
             ct.run(plan, store)
         other = small(server, name="other", players={"fair": {"strategy": "equal_split"}})
         assert ct.run(other, store).unresolved == 0, "its calls stay in their batches"
@@ -281,7 +281,7 @@ def test_players_without_batch_support_are_rejected_before_any_write(
 
     spec = {"name": "no", "games": GAMES[1:2], "players": {"one": player}, "pairing": "self"}
     plan = ct.studies.parse_study(spec, "no")
-    with pytest.raises(ct.StudyError, match=f"^players.one: {reason}"):
+    with pytest.raises(ct.studies.StudyError, match=f"^players.one: {reason}"):
         ct.run(plan, store, batching=QUICK, ask_person=no_person)
     assert store.studies() == []
 

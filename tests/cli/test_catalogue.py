@@ -118,7 +118,7 @@ def test_game_shows_parameter_ranges_and_payoff_bounds(cheaptalk: Command) -> No
 
 def test_values_round_trip_as_single_line_yaml() -> None:
     for value, text in [
-        (ct.Horizon(rounds=5, hidden=True), "{rounds: 5, hidden: true}"),
+        (ct.rules.Horizon(rounds=5, hidden=True), "{rounds: 5, hidden: true}"),
         (1_000_000, "1000000"),
         (None, "null"),
         ("yes", "'yes'"),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import cheaptalk as ct
+from cheaptalk import doctor
 from cheaptalk.models import Reply
 from cheaptalk.models import flow_control as flow
 from cheaptalk.records import pack, unpack
@@ -155,7 +156,7 @@ def damaged_copy(intact: Path, to: Path, damage: Damage) -> tuple[Path, str]:
 @pytest.fixture
 def only_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the doctor examine only the store, because examining the installation takes longer."""
-    monkeypatch.setattr(ct.doctor, "examine_installation", lambda **_: [])
+    monkeypatch.setattr(doctor, "examine_installation", lambda **_: [])
 
 
 @pytest.mark.usefixtures("only_store")

@@ -19,8 +19,8 @@ def test_exceptions_become_exit_statuses_and_messages(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for error, status, message in [
-        (ct.StudyError("no [good] study"), 2, "error: no [good] study"),
-        (ct.StoreError("no store"), 2, "error: no store"),
+        (ct.studies.StudyError("no [good] study"), 2, "error: no [good] study"),
+        (ct.records.StoreError("no store"), 2, "error: no store"),
         (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device"),
         (FileNotFoundError(2, "No such file", "x/y"), 1, "error: x/y: No such file"),
         (BrokenPipeError(32, "Broken pipe"), 1, "error: [Errno 32] Broken pipe"),

@@ -59,7 +59,7 @@ def test_registered_importer_becomes_a_command(cheaptalk: Command) -> None:
 
 
 def test_folder_importer_rejects_several_folders() -> None:
-    importer = Importer("", of_folder(ct.read_glee))
+    importer = Importer("", of_folder(ct.papers.read_glee))
     with pytest.raises(ct.CheaptalkError, match="expected one folder, not 2"):
         importer.read([Path("a"), Path("b")])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 import cheaptalk as ct
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.frames.bounds import beyond, with_bounds
 from cheaptalk.statistics import mean_intervals
 
@@ -18,7 +18,7 @@ def test_constant_scores_have_intervals_only_with_attainable_bounds(tmp_path: Pa
         players = {"a": {"strategy": strategy}}
         study = {"name": "s", "instances": 3, "games": [{"game": game}], "players": players}
         ct.run(ct.studies.parse_study(study, "here"), tmp_path / "s.sqlite")
-        frame, bounds = with_bounds(match_frames(tmp_path / "s.sqlite", "s")[game], game)
+        frame, bounds = with_bounds(read_matches(tmp_path / "s.sqlite", "s")[game], game)
         scores = ["payoff_alice", "payoff_bob", "alice_gain", "bob_gain", "agreement"]
         intervals = mean_intervals(frame, scores, bounds=bounds)
         known = dict(intervals.select("metric", pl.col("low").is_not_null()).iter_rows())

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 import cheaptalk as ct
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.frames.matches import KINDS
 from tests.played import CROWD, play
 
@@ -14,7 +14,7 @@ GIVERS = [f"giver_{number}" for number in range(1, 11)]
 
 def test_columns_cover_the_seats_of_all_configurations(toys: None, tmp_path: Path) -> None:
     with ct.Store.open(play(tmp_path, CROWD)) as store:
-        frames = match_frames(store, "crowd", moves=True)
+        frames = read_matches(store, "crowd", moves=True)
         records = list(store.records("crowd"))
     frame = frames["giving"]
     assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [

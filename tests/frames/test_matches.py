@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import MetricError, match_frames, round_frames
+from cheaptalk.frames import MetricError, read_matches, read_rounds
 from cheaptalk.rules import Metric, Result
 from tests.fakes import install_game
 from tests.played import EVIL, WELL, play
@@ -24,7 +24,7 @@ def records_of(path: Path) -> list[ct.MatchRecord]:
 
 @pytest.mark.parametrize("as_published", [False, True])
 def test_rows_agree_with_records_and_metrics_of_the_game(well: Path, as_published: bool) -> None:
-    frames = match_frames(well, "well", as_published=as_published, moves=True)
+    frames = read_matches(well, "well", as_published=as_published, moves=True)
     rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
     records = records_of(well)
     assert len(rows) == len(records) == 8 * 4 * 8
@@ -54,7 +54,7 @@ def test_rows_agree_with_records_and_metrics_of_the_game(well: Path, as_publishe
 def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
     used = {label: entry["strategies"] for label, entry in WELL["players"].items()}
     assert used["luck"]["persuasion"] == used["hard & fast"]["negotiation"] == "random"
-    frames = match_frames(well, "well")
+    frames = read_matches(well, "well")
     for frame in frames.values():
         assert set(frame["pairing"]) == {f"{first} / {second}" for first in used for second in used}
     assert frames["persuasion"]["game.myopic"].dtype == pl.Boolean
@@ -72,7 +72,7 @@ def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
 
 
 def test_finished_matches_are_scored_and_all_answers_counted(badly: Path) -> None:
-    frames = match_frames(badly, "badly")
+    frames = read_matches(badly, "badly")
     for name, frame in frames.items():
         scores = [*ct.get_game(name).metrics, "payoff_alice", "payoff_bob"]
         scored = frame.select(pl.any_horizontal(pl.col(scores).is_not_null())).to_series()
@@ -97,7 +97,7 @@ def test_matches_of_other_rules_versions_have_payoffs_but_no_metrics(tmp_path: P
     path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
-    frames, rounds = match_frames(path, "well"), round_frames(path, "well")
+    frames, rounds = read_matches(path, "well"), read_rounds(path, "well")
     other = frames["negotiation"]
     assert set(other["rules_version"]) == {7}
     assert other["fairness"].null_count() == other.height
@@ -126,7 +126,7 @@ def with_metrics(monkeypatch: pytest.MonkeyPatch, *metrics: Metric) -> None:
 
 def test_custom_metrics_can_read_answers(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("answers", answers))
-    frame = match_frames(well, "well")["bargaining"]
+    frame = read_matches(well, "well")["bargaining"]
     counted = frame.select(pl.sum_horizontal("answers_alice_ok", "answers_bob_ok")).to_series()
     assert (frame["answers"] == counted).all()
 
@@ -134,36 +134,38 @@ def test_custom_metrics_can_read_answers(well: Path, monkeypatch: pytest.MonkeyP
 def test_metric_errors_name_metric_and_match(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_metrics(monkeypatch, Metric("boom", boom))
     with pytest.raises(MetricError, match=r"metric boom of bargaining failed on match \w+: Zero"):
-        match_frames(well, "well")
-    with_metrics(monkeypatch, Metric("share", answers, bounds=ct.SHARE))
+        read_matches(well, "well")
+    with_metrics(monkeypatch, Metric("share", answers, bounds=ct.rules.SHARE))
     pattern = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
     with pytest.raises(MetricError, match=pattern):
-        match_frames(well, "well")
+        read_matches(well, "well")
     for name in ("status", "words_bob"):
         with_metrics(monkeypatch, Metric(name, answers))
         with pytest.raises(MetricError, match=f'the metric name "{name}" is reserved'):
-            match_frames(well, "well")
+            read_matches(well, "well")
 
 
 def test_misspelt_names_are_corrected(well: Path) -> None:
-    with pytest.raises(ct.StoreError, match='did you mean "well"'):
-        match_frames(well, "wel")
+    with pytest.raises(ct.records.StoreError, match='did you mean "well"'):
+        read_matches(well, "wel")
     with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
-        match_frames(well, "well", only=["efficiency", "honest"])
-    assert list(match_frames(well, "well", games=["persuasion"])) == ["persuasion"]
-    with pytest.raises(ct.UnknownName, match=r'of well: "persuason" \(did you mean "persuasion"'):
-        match_frames(well, "well", games=["persuasion", "persuason"])
+        read_matches(well, "well", only=["efficiency", "honest"])
+    assert list(read_matches(well, "well", games=["persuasion"])) == ["persuasion"]
+    with pytest.raises(
+        ct.rules.UnknownName, match=r'of well: "persuason" \(did you mean "persuasion"'
+    ):
+        read_matches(well, "well", games=["persuasion", "persuason"])
 
 
 def test_only_requested_metrics_are_computed(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = match_frames(well, "well")
-    for game, frame in match_frames(well, "well", only=[]).items():
+    complete = read_matches(well, "well")
+    for game, frame in read_matches(well, "well", only=[]).items():
         assert frame.equals(complete[game].drop(ct.get_game(game).metrics))
-    few = match_frames(well, "well", only=["efficiency", "honesty"])
+    few = read_matches(well, "well", only=["efficiency", "honesty"])
     for game, frame in few.items():
         metrics = [name for name in ("efficiency", "honesty") if name in ct.get_game(game).metrics]
         others = ct.get_game(game).metrics.keys() - set(metrics)
         assert frame.equals(complete[game].drop(others))
     assert "honesty" in few["persuasion"].columns
     with_metrics(monkeypatch, Metric("boom", boom), Metric("answers", answers))
-    assert "answers" in match_frames(well, "well", only=["answers"])["bargaining"].columns
+    assert "answers" in read_matches(well, "well", only=["answers"])["bargaining"].columns

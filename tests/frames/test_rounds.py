@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import MetricError, match_frames, round_frames
+from cheaptalk.frames import MetricError, read_matches, read_rounds
 from cheaptalk.frames import rounds as module
 from cheaptalk.rules import Point, Result, Series
 from tests.fakes import install_game
@@ -28,7 +28,7 @@ SILENT: dict[str, Any] = {
 
 
 def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
-    frames, matches = round_frames(well, "well"), match_frames(well, "well")
+    frames, matches = read_rounds(well, "well"), read_matches(well, "well")
     assert list(frames) == ["bargaining", "negotiation", "persuasion"]
     for game, frame in frames.items():
         keys = ["match_id", "configuration", "instance", "repeat", "pairing"]
@@ -60,9 +60,9 @@ def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
 
 
 def test_only_finished_matches_have_rounds(badly: Path) -> None:
-    match_tables = match_frames(badly, "badly").values()
+    match_tables = read_matches(badly, "badly").values()
     matches = pl.concat([frame.select("match_id", "status") for frame in match_tables])
-    frames = round_frames(badly, "badly", only=["bought", "demand"])
+    frames = read_rounds(badly, "badly", only=["bought", "demand"])
     ids = {match for frame in frames.values() for match in frame["match_id"]}
     assert ids == set(matches.filter(pl.col("status") == "finished")["match_id"])
     assert ids < set(matches["match_id"])
@@ -71,7 +71,7 @@ def test_only_finished_matches_have_rounds(badly: Path) -> None:
 @pytest.mark.parametrize("policy", ["keep", "drop"])
 def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
     path = play(tmp_path, SILENT | {"unanswered": {"unparsable": policy}})
-    matches, rounds = match_frames(path, "silent"), round_frames(path, "silent")
+    matches, rounds = read_matches(path, "silent"), read_rounds(path, "silent")
     (frame,), (by_round,) = matches.values(), rounds.values()
     with_mute = frame.filter(pl.col("pairing") == "soft / mute")["match_id"]
     assert set(frame["status"]) == {"finished"}
@@ -80,22 +80,22 @@ def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
 
 
 def test_only_requested_series_are_included(well: Path) -> None:
-    frames = round_frames(well, "well", only=["bought", "demand"])
+    frames = read_rounds(well, "well", only=["bought", "demand"])
     assert {game: frame.columns[8:] for game, frame in frames.items()} == {
         "bargaining": ["demand"],
         "persuasion": ["bought"],
     }
     assert set(frames["persuasion"]["seat"]) == {"bob"}
     with pytest.raises(ct.CheaptalkError, match='did you mean "bought"'):
-        round_frames(well, "well", only=["bougt"])
-    with pytest.raises(ct.StoreError, match='did you mean "well"'):
-        round_frames(well, "wel")
+        read_rounds(well, "well", only=["bougt"])
+    with pytest.raises(ct.records.StoreError, match='did you mean "well"'):
+        read_rounds(well, "wel")
 
 
 def test_chunks_give_the_same_frame_as_one(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = round_frames(well, "well")
+    expected = read_rounds(well, "well")
     monkeypatch.setattr(module, "PART", 7)
-    for game, frame in round_frames(well, "well").items():
+    for game, frame in read_rounds(well, "well").items():
         assert frame.equals(expected[game])
 
 
@@ -135,14 +135,14 @@ def test_invalid_series_error_names_the_series(well: Path, monkeypatch: pytest.M
     ]:
         with_series(monkeypatch, series)
         with pytest.raises(MetricError, match=pattern):
-            round_frames(well, "well")
+            read_rounds(well, "well")
 
 
 def test_published_variants_are_used_if_available(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_series(monkeypatch, Series("twice", once, doubled), Series("same", once))
-    frame = round_frames(well, "well", as_published=True)["bargaining"]
+    frame = read_rounds(well, "well", as_published=True)["bargaining"]
     assert set(frame["twice"]) == {2.0}
     assert set(frame["same"]) == {1.0}
-    assert set(round_frames(well, "well")["bargaining"]["twice"]) == {1.0}
+    assert set(read_rounds(well, "well")["bargaining"]["twice"]) == {1.0}

@@ -60,7 +60,7 @@ def test_invalid_divisions_are_rejected() -> None:
     ]
     for alice, bob, reason in cases:
         table = new_table(money=100)
-        with pytest.raises(ct.IllegalAction, match=f"^{re.escape(reason)}$"):
+        with pytest.raises(ct.rules.IllegalAction, match=f"^{re.escape(reason)}$"):
             propose(table, alice, bob)
         assert table.requests == 0
     rounded = new_table(money=0.3)

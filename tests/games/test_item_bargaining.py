@@ -100,7 +100,7 @@ def test_illegal_moves_are_rejected() -> None:
     for moves, wrong, reason in cases:
         table = replay(*moves)
         (ask,) = table.pending.values()
-        with pytest.raises(ct.IllegalAction, match=reason):
+        with pytest.raises(ct.rules.IllegalAction, match=reason):
             table.answer(ask.actor, rules.Move.model_validate(wrong))
 
 
@@ -197,7 +197,7 @@ def test_empty_offer_field_is_ignored() -> None:
             rules.Move.model_validate({"action": action, "offer": [0, 0, 0]})
     with pytest.raises(ValidationError, match='a counteroffer needs an "offer"'):
         rules.Move.model_validate({"action": "COUNTEROFFER"})
-    with pytest.raises(ct.IllegalAction, match="the offer must have 3 numbers"):
+    with pytest.raises(ct.rules.IllegalAction, match="the offer must have 3 numbers"):
         replay(offer())
 
 
@@ -394,7 +394,7 @@ def test_best_response_to_soft_asks_for_everything_or_takes_better_final_option(
 
 def test_offers_of_rival_reveal_its_hand() -> None:
     request = new_request(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), instance=POOL)
-    seen = list(best_response.offers_seen([*request.heard, ct.Moment(request.event)]))
+    seen = list(best_response.offers_seen([*request.heard, ct.rules.Moment(request.event)]))
     assert seen == [(1, None, (1, 0, 0)), (2, (0, 1, 0), (2, 0, 1))]
     me = request.briefing
     responder = best_response.Responder(

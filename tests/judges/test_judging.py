@@ -257,7 +257,7 @@ def test_unsuitable_rubric_raises_error(store: Store) -> None:
     play(store, instances=1)
     with pytest.raises(ct.CheaptalkError, match="games: deal_or_no_deal"):
         ct.judge(store, STUDY, judge_of(rubric="honesty"), models=always("honest"))
-    with pytest.raises(ct.StoreError, match="no study"):
+    with pytest.raises(ct.records.StoreError, match="no study"):
         ct.judge(store, "talks", judge_of(), models=always("consistent"))
 
 

@@ -85,7 +85,9 @@ def test_changed_function_is_another_player(store: ct.Store, tmp_path: Path) -> 
 
 def test_replaced_function_does_not_play(tmp_path: Path) -> None:
     first, second = write_function(tmp_path, 0.5), write_function(tmp_path, 0.6)
-    with pytest.raises(ct.StudyError, match=r'^players.one: the function "mine" has changed'):
+    with pytest.raises(
+        ct.studies.StudyError, match=r'^players.one: the function "mine" has changed'
+    ):
         ct.plan(study(players={"one": first, "other": second}, pairing="all"))
     planned = ct.plan(study(players={"one": first, "fair": "equal_split"}, pairing="all"))
     ct.plan(study(players={"one": second, "fair": "equal_split"}, pairing="all"))
@@ -130,5 +132,5 @@ def test_invalid_players_raise_error() -> None:
         (ct.players.StrategySeat(game="persuasion", strategy="honest"), "cannot play barg"),
     ]
     for player, message in cases:
-        with pytest.raises(ct.StudyError, match=message):
+        with pytest.raises(ct.studies.StudyError, match=message):
             ct.plan(study(players={"a": player}, pairing="self"))

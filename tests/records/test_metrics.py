@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 import cheaptalk as ct
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.records import metrics
 from cheaptalk.records.metrics import MetricSet
 from cheaptalk.records.store import schema, sqlite
@@ -31,7 +31,7 @@ def stored(path: Path) -> list[Any]:
 
 
 def frame_of(path: Path, **options: Any) -> pl.DataFrame:
-    return match_frames(path, "well", **options)["bargaining"]
+    return read_matches(path, "well", **options)["bargaining"]
 
 
 def replace_rows(path: Path, **values: Any) -> None:
@@ -41,7 +41,7 @@ def replace_rows(path: Path, **values: Any) -> None:
 
 def test_frames_use_stored_metrics(path: Path) -> None:
     rows = stored(path)
-    assert len(rows) == sum(len(frame) for frame in match_frames(path, "well").values())
+    assert len(rows) == sum(len(frame) for frame in read_matches(path, "well").values())
     functions = MetricSet.of("bargaining").functions
     replace_rows(path, numbers=bytes(8 * len(functions)))
     for as_published in (False, True):
@@ -86,7 +86,7 @@ def test_failing_or_unknown_metrics_are_not_stored(
     measured = len(stored(path))
     assert (
         measured
-        == sum(map(len, match_frames(path, "well", only=[]).values()))
+        == sum(map(len, read_matches(path, "well", only=[]).values()))
         - frame_of(path, only=[]).height
     )
 

@@ -262,7 +262,7 @@ def test_pages_of_filtered_matches_and_pairings(store: Store) -> None:
     assert browsing.page(store, "shelf", fits, size=7).after is None
     wanted = ["5", "gone", "0", "7", "2"]
     for batch in (2, 200):
-        records = list(browsing.read_matches(store, "shelf", wanted, batch))
+        records = list(browsing.read_records(store, "shelf", wanted, batch))
         assert [record.id for record in records] == ["5", "0", "7", "2"]
         assert records[0].body["seed"] == "5"
 

@@ -3,6 +3,7 @@
 import pytest
 
 import cheaptalk as ct
+from cheaptalk import doctor
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.http.reply_ids import ReplyIds
 from cheaptalk.records import Store
@@ -28,7 +29,7 @@ def test_doctor_reports_repeated_replies(
     (repeated,) = examined.repeated
     assert (repeated.call.request, repeated.other.request) == (1, 0)
     assert repeated.call.match_id == repeated.other.match_id
-    checks = ct.doctor.examine_store(store.backend.address, deep=True)
+    checks = doctor.examine_store(store.backend.address, deep=True)
     details = [check.detail for check in checks if not check.ok]
     assert len(details) == 1
     assert "is also recorded for alice in request 0" in details[0]

@@ -20,7 +20,7 @@ def scores(folder: Path, *games: dict[str, Any]) -> GameScores:
     study = ct.studies.parse_study(spec(instances=3, players=PLAYERS, games=[*games]), "x")
     ct.run(study, folder / "s.sqlite")
     with ct.Store.open(folder / "s.sqlite") as store:
-        (frame,) = ct.frames.match_frames(store, study.name).values()
+        (frame,) = ct.frames.read_matches(store, study.name).values()
         return GameScores("bargaining", frame, {"alice": "alice", "bob": "bob"})
 
 

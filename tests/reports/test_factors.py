@@ -161,7 +161,7 @@ def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None
     with ct.Store.open(tmp_path / "shared.sqlite", create=True) as store:
         ct.run(study, store, workers=1)
         findings = ct.reports.findings(store, "shared", ct.reports.study_recipe(store, "shared"))
-        frame = ct.frames.match_frames(store, "shared")["public_goods"]
+        frame = ct.frames.read_matches(store, "shared")["public_goods"]
     (row,) = findings.tables["public_goods-factors"].frame.rows(named=True)
     gains: dict[tuple[str, str, str], list[float]] = {}
     for match in frame.iter_rows(named=True):

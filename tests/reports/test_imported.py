@@ -100,7 +100,7 @@ def test_report_cautions_about_unidentified_participants(
     caution = f"does not identify the participants of {count} with people"
     assert ("does not identify the participants of" in text) == bool(count)
     assert caution in text or not count
-    known = ct.frames.match_frames(store, "pub")["bargaining"].with_columns(people=pl.lit(["p"]))
+    known = ct.frames.read_matches(store, "pub")["bargaining"].with_columns(people=pl.lit(["p"]))
     assert unidentified_people(store, "pub", {"bargaining": known}) == 0
 
 
@@ -109,7 +109,7 @@ def test_imported_answers_have_an_unknown_number_of_tries(
 ) -> None:
     write_agreed(games)
     page = imported_page(games, store, tmp_path)
-    frame = ct.frames.match_frames(store, "pub")["bargaining"]
+    frame = ct.frames.read_matches(store, "pub")["bargaining"]
     assert frame.select("answers_alice_ok", "answers_alice_repaired").row(0) == (2, None)
     rows = page.rows("bargaining-answers")
     shown = [[row[name].text for name in ("Answers", "Ok", "Repaired")] for row in rows]

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.reports.study import figures
@@ -46,7 +46,7 @@ def records_of(path: Path, game: str) -> list[ct.MatchRecord]:
 
 def scores(path: Path, game: str) -> GameScores:
     with ct.Store.open(path) as store:
-        frame = match_frames(store, "crowd")[game]
+        frame = read_matches(store, "crowd")[game]
         return GameScores(game, frame, seats_of(store, "crowd")[game])
 
 

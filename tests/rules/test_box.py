@@ -99,8 +99,8 @@ def test_game_spec_is_built_from_package(package: Path) -> None:
     assert list(game_spec.metrics) == ["hits", "twice"]
     assert (list(game_spec.series), list(game_spec.checks)) == (["by round"], ["honesty"])
     assert list(game_spec.styles.items()) == [
-        ("long", ct.StyleFile("long.jinja")),
-        ("short", ct.StyleFile("short.jinja")),
+        ("long", ct.rules.StyleFile("long.jinja")),
+        ("short", ct.rules.StyleFile("short.jinja")),
     ]
     assert game_spec.words == package / "styles"
 
@@ -108,8 +108,8 @@ def test_game_spec_is_built_from_package(package: Path) -> None:
 def test_styles_can_be_ordered_and_given_codecs(package: Path) -> None:
     game_spec = ct.GameSpec.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
     assert list(game_spec.styles.items()) == [
-        ("short", ct.StyleFile("short.jinja")),
-        ("long", ct.StyleFile("long.jinja", codec="tagged")),
+        ("short", ct.rules.StyleFile("short.jinja")),
+        ("long", ct.rules.StyleFile("long.jinja", codec="tagged")),
     ]
     assert list(ct.GameSpec.of(package.name, styles=["short"]).styles) == ["short"]
     with pytest.raises(ValueError, match="unknown style lonng"):

@@ -94,7 +94,7 @@ def test_error_of_one_seat_waits_for_others() -> None:
     table = play_with_delays({"left": None, "right": Guess(number=4)})
     assert table.forfeited == {"left"}
     assert table.outcome is None
-    with pytest.raises(ct.IllegalAction, match="no less than your card"):
+    with pytest.raises(ct.rules.IllegalAction, match="no less than your card"):
         play_with_delays({"left": Guess(number=0), "right": Guess(number=4)})
 
 
@@ -121,7 +121,7 @@ def test_record_replays_to_next_request() -> None:
     assert [given.action for given in table.given] == [Guess(number=3), Guess(number=4), None]
     ended = [*RECORD, (1, "right", None)]
     assert ct.replay(GAME, INSTANCE, "seed", ended).over
-    with pytest.raises(ct.ReplayMismatch, match="request 2 is to no actor"):
+    with pytest.raises(ct.rules.ReplayMismatch, match="request 2 is to no actor"):
         ct.replay(GAME, INSTANCE, "seed", [*ended, (2, "left", None)])
 
 
@@ -137,5 +137,5 @@ def test_record_replays_to_next_request() -> None:
     ],
 )
 def test_mismatched_record_is_rejected_with_reason(answer: Any, error: str) -> None:
-    with pytest.raises(ct.ReplayMismatch, match=error):
+    with pytest.raises(ct.rules.ReplayMismatch, match=error):
         ct.replay(GAME, INSTANCE, "seed", [*RECORD, answer])

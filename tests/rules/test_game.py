@@ -16,16 +16,16 @@ from tests.toys import Cards, Guess, Guessing, Score, YourCard
 
 
 def test_horizon_is_number_or_mapping() -> None:
-    assert Guessing.model_validate({"horizon": 12}).horizon == ct.Horizon(rounds=12)
+    assert Guessing.model_validate({"horizon": 12}).horizon == ct.rules.Horizon(rounds=12)
     hidden = Guessing.model_validate({"horizon": {"rounds": 99, "hidden": True}}).horizon
     assert (hidden.rounds, hidden.told) == (99, None)
-    assert ct.Horizon(rounds=12).told == 12
+    assert ct.rules.Horizon(rounds=12).told == 12
 
 
 def test_seats_have_a_name_and_an_actor_by_default() -> None:
     game = Guessing(names={"left": "Ann"})
     assert (game.called("left"), game.called("right")) == ("Ann", "Right")
-    assert game.actors == (ct.Actor("left", "left"), ct.Actor("right", "right"))
+    assert game.actors == (ct.rules.Actor("left", "left"), ct.rules.Actor("right", "right"))
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,12 @@ class Team(Guessing):
     """A game with two actors in one seat."""
 
     @property
-    def actors(self) -> tuple[ct.Actor, ...]:
-        return ct.Actor("left_1", "left"), ct.Actor("left_2", "left"), ct.Actor("right", "right")
+    def actors(self) -> tuple[ct.rules.Actor, ...]:
+        return (
+            ct.rules.Actor("left_1", "left"),
+            ct.rules.Actor("left_2", "left"),
+            ct.rules.Actor("right", "right"),
+        )
 
     def payoffs(self, outcome: Score) -> dict[str, float]:
         return {"left_1": 1.0, "left_2": 2.5, "right": -1.0}
@@ -172,7 +176,7 @@ def test_default_instance_is_empty_without_secrets() -> None:
         def draw_instance(self, chance: ct.Chance) -> Any:
             return ct.Game.draw_instance(self, chance)
 
-        def secrets(self, instance: Any) -> Iterator[ct.Secret]:
+        def secrets(self, instance: Any) -> Iterator[ct.rules.Secret]:
             return ct.Game.secrets(self, instance)
 
     plain = Plain()

@@ -32,7 +32,7 @@ def test_unknown_name_suggests_nearest() -> None:
         ("zzz", "random", f'unknown game "zzz" (known: {", ".join(sorted(games()))})'),
     ]
     for game, name, message in cases:
-        with pytest.raises(ct.UnknownName) as caught:
+        with pytest.raises(ct.rules.UnknownName) as caught:
             strategy_named(game, name)
         assert str(caught.value) == message
         assert isinstance(caught.value, LookupError)
@@ -121,7 +121,7 @@ def test_registered_object_can_be_replaced_and_removed() -> None:
     things.add("mine", second)
     assert things.find("mine") is second
     things.remove("mine")
-    with pytest.raises(ct.UnknownName):
+    with pytest.raises(ct.rules.UnknownName):
         things.find("mine")
     with pytest.raises(ct.CheaptalkError, match='already registers a game named "bargaining"'):
         GAMES.add("bargaining", toys.SPEC)

@@ -42,8 +42,8 @@ def test_rules_receive_answers_and_actors_receive_events() -> None:
     tells = ct.Tell("left", toys.Reveal(1)), ct.Tell(("left", "right"), toys.Reveal(2))
     table = make_scripted_table(*tells, ask, asks, received=received)
     assert table.heard == {
-        "left": [ct.Moment(toys.Reveal(1)), ct.Moment(toys.Reveal(2))],
-        "right": [ct.Moment(toys.Reveal(2))],
+        "left": [ct.rules.Moment(toys.Reveal(1)), ct.rules.Moment(toys.Reveal(2))],
+        "right": [ct.rules.Moment(toys.Reveal(2))],
     }
     table.answer("left", toys.Guess(number=1))
     table.answer("left", toys.Guess(number=2))
@@ -68,23 +68,23 @@ def test_complete_match() -> None:
     request = table.request("left")
     assert (request.actor, request.event) == ("left", toys.GuessNow(1))
     assert request.briefing == toys.YourCard(1, 2)
-    assert list(request.heard) == [ct.Moment(toys.YourCard(1, 2))]
+    assert list(request.heard) == [ct.rules.Moment(toys.YourCard(1, 2))]
     assert request.ask.action is toys.Guess
-    assert table.heard["right"] == [ct.Moment(toys.YourCard(2, 2))]
+    assert table.heard["right"] == [ct.rules.Moment(toys.YourCard(2, 2))]
     for number in (3, 5):
         for seat in table.pending:  # answers make a new mapping
             table.answer(seat, toys.Guess(number=number if seat == "right" else 3))
     assert (table.over, table.requests) == (True, 2)
     assert table.outcome == toys.Score(left=2, right=1)
     assert not table.forfeited
-    assert table.given[1] == ct.Given(0, "right", toys.Guess(number=3))
+    assert table.given[1] == ct.rules.Given(0, "right", toys.Guess(number=3))
     assert table.heard["left"] == [
-        ct.Moment(toys.YourCard(1, 2)),
-        ct.Moment(toys.GuessNow(1), toys.Guess(number=3)),
-        ct.Moment(toys.Guesses(1, (("left", 3, ""), ("right", 3, "")))),
-        ct.Moment(toys.GuessNow(2), toys.Guess(number=3)),
-        ct.Moment(toys.Guesses(2, (("left", 3, ""), ("right", 5, "")))),
-        ct.Moment(toys.Reveal(3)),
+        ct.rules.Moment(toys.YourCard(1, 2)),
+        ct.rules.Moment(toys.GuessNow(1), toys.Guess(number=3)),
+        ct.rules.Moment(toys.Guesses(1, (("left", 3, ""), ("right", 3, "")))),
+        ct.rules.Moment(toys.GuessNow(2), toys.Guess(number=3)),
+        ct.rules.Moment(toys.Guesses(2, (("left", 3, ""), ("right", 5, "")))),
+        ct.rules.Moment(toys.Reveal(3)),
     ]
 
 
@@ -97,7 +97,7 @@ def test_illegal_action_is_rejected_without_effect() -> None:
     ]
     table = make_table()
     for action, error in cases:
-        with pytest.raises(ct.IllegalAction, match=f"^{error}$"):
+        with pytest.raises(ct.rules.IllegalAction, match=f"^{error}$"):
             table.answer("left", action)
         assert table.given == []
         assert list(table.pending) == ["left", "right"]
@@ -113,7 +113,7 @@ def test_only_open_requests_can_be_answered() -> None:
         for actor in ("left", "middle"):
             with pytest.raises(ValueError, match=f'"{actor}" has no open request'):
                 use(actor)
-    assert table.given == [ct.Given(0, "left", toys.Guess(number=3))]
+    assert table.given == [ct.rules.Given(0, "left", toys.Guess(number=3))]
 
 
 def test_forfeit_ends_match_by_default() -> None:
@@ -124,15 +124,18 @@ def test_forfeit_ends_match_by_default() -> None:
     assert table.over
     assert table.outcome is None
     assert table.forfeited == {"left"}
-    assert table.given == [ct.Given(0, "left", None), ct.Given(0, "right", toys.Guess(number=3))]
-    assert table.heard["left"][-1] == ct.Moment(toys.GuessNow(1), None)
+    assert table.given == [
+        ct.rules.Given(0, "left", None),
+        ct.rules.Given(0, "right", toys.Guess(number=3)),
+    ]
+    assert table.heard["left"][-1] == ct.rules.Moment(toys.GuessNow(1), None)
 
 
 def test_lenient_rules_continue_after_forfeit() -> None:
     table = make_table(lenient=True)
     table.forfeit("left")
     table.answer("right", toys.Guess(number=3))
-    assert table.heard["left"][-1] == ct.Moment(toys.Guesses(1, (("right", 3, ""),)))
+    assert table.heard["left"][-1] == ct.rules.Moment(toys.Guesses(1, (("right", 3, ""),)))
     for seat in ("left", "right"):
         table.forfeit(seat)
     assert table.over

@@ -97,7 +97,7 @@ def test_cancelled_judge_stops_and_can_be_resumed(tmp_path: Path) -> None:
 
         async def main() -> None:
             judging = asyncio.create_task(
-                ct.judge_async(store, STUDY, judge_of(), models=models, concurrency=1)
+                ct.judges.judge_async(store, STUDY, judge_of(), models=models, concurrency=1)
             )
             await wait_until(lambda: bool(models.calls))
             judging.cancel()
@@ -108,7 +108,7 @@ def test_cancelled_judge_stops_and_can_be_resumed(tmp_path: Path) -> None:
         bought = len(models.calls)
         assert store.unresolved() == []
         models.pause = 0.0
-        done = asyncio.run(ct.judge_async(store, STUDY, judge_of(), models=models))
+        done = asyncio.run(ct.judges.judge_async(store, STUDY, judge_of(), models=models))
         assert done.done == done.matches
         assert done.before == bought
 
@@ -158,7 +158,7 @@ def test_studies_on_one_store_can_be_awaited_together_but_not_nested(tmp_path: P
     def run_another(_: ct.Progress) -> None:
         ct.run(study(name="third"), path)
 
-    with pytest.raises(ct.StoreError, match="another cheaptalk"):
+    with pytest.raises(ct.records.StoreError, match="another cheaptalk"):
         ct.run(study(), path, progress=run_another)
 
 

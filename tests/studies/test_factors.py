@@ -73,7 +73,7 @@ def test_malformed_cross_raises_one_line_error() -> None:
         ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players exceed"),
     ]:
         players = {"a": {"strategy": "fixed_demand", "cross": cross}}
-        with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
+        with pytest.raises(ct.studies.StudyError, match=re.escape(message)) as caught:
             ct.studies.parse_study(spec(players=players, pairing="all"), "x")
         assert "\n" not in str(caught.value)
 
@@ -101,7 +101,7 @@ def test_levels_outside_cross_raise_error_with_correct_form() -> None:
             "each level: framing: {x: {SETTING: VALUE}, y: {SETTING: VALUE}}",
         ),
     ]:
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             ct.plan(ct.studies.parse_study(spec(players=players, pairing="all"), "x"))
         assert str(caught.value).endswith(message)
 
@@ -133,7 +133,7 @@ def test_invalid_factors_raise_error() -> None:
         (3, "factors: should be a mapping"),
         ({"b": {"x": "y"}}, 'factors: "b" is not a player of this study'),
     ]:
-        with pytest.raises(ct.StudyError, match=message):
+        with pytest.raises(ct.studies.StudyError, match=message):
             crossed(factors=factors)
 
 
@@ -141,7 +141,7 @@ def test_frames_have_a_column_for_each_factor_of_a_seat(tmp_path: Path) -> None:
     seller = {"strategy": "fixed_demand", "cross": {"share": [0.5, 0.7]}}
     study = crossed(players={"seller": seller, "firm": "linear"})
     ct.run(study, tmp_path / "s.sqlite")
-    (frame,) = ct.frames.match_frames(tmp_path / "s.sqlite", study.name).values()
+    (frame,) = ct.frames.read_matches(tmp_path / "s.sqlite", study.name).values()
     assert [name for name in frame.columns if name.startswith("factor.")] == ["factor.alice.share"]
     rows = frame.select("player_alice", "factor.alice.share").unique().rows()
     assert set(rows) == {("seller/0.5", "0.5"), ("seller/0.7", "0.7")}

@@ -53,17 +53,19 @@ def test_repeats_of_earlier_study_keep_their_seeds(store: Store) -> None:
 def test_unfinished_matches_provide_no_instances(store: Store) -> None:
     made = study(name="earlier", players={"tiny": {"model": "vllm/tiny"}}, pairing="self")
     ct.run(made, store, models=Canned(lambda call, number: broken(retry=False)))
-    with pytest.raises(ct.StudyError, match='instances_from: "earlier" has no finished match in'):
+    with pytest.raises(
+        ct.studies.StudyError, match='instances_from: "earlier" has no finished match in'
+    ):
         plan_later(store)
 
 
 def test_unknown_earlier_study_raises_error_with_suggestion(store: Store) -> None:
     run_earlier(store)
-    with pytest.raises(ct.StudyError) as caught:
+    with pytest.raises(ct.studies.StudyError) as caught:
         plan_later(store, instances_from="earler")
     problem = f'no study "earler" (did you mean "earlier"?) in {store.name}'
     assert str(caught.value) == f"instances_from: {problem}"
-    with pytest.raises(ct.StudyError, match='no store with the study "earlier"'):
+    with pytest.raises(ct.studies.StudyError, match='no store with the study "earlier"'):
         lay_out(study(games=[], instances_from="earlier"), None)
 
 

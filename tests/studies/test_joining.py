@@ -65,7 +65,7 @@ def test_error_path_points_at_the_invalid_setting() -> None:
     ]
     for models, settings, message in cases:
         players = {"c": {"model": CLAUDE} | settings}
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             ct.plan(study(players=players, models=models, pairing="self"))
         assert str(caught.value).removeprefix("small.yaml: ").startswith(message)
 
@@ -85,7 +85,7 @@ def test_invalid_roster_or_models_raise_clear_error() -> None:
         ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "models.tries: should"),
     ]
     for changes, message in cases:
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             study(**changes)
         assert message in str(caught.value)
         assert str(caught.value).startswith("small.yaml: ")

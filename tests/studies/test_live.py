@@ -265,12 +265,12 @@ def test_unavailable_players_raise_error_before_writing(
         ({"model": "openai/gpt-4o"}, "players.a: set the environment variable OPENAI_API_KEY"),
         ({"person": "terminal"}, "players.a: a person plays with: cheaptalk play"),
     ):
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             ct.run(study(players={"a": player}, pairing="self"), store)
         assert message in str(caught.value)
         assert [summary.name for summary in store.studies()] == ["stopped", "others"]
     planned = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
-    with pytest.raises(ct.StudyError, match="there is no store with match ffff"):
+    with pytest.raises(ct.studies.StudyError, match="there is no store with match ffff"):
         ct.studies.check(planned, None)
 
 
@@ -353,11 +353,11 @@ def test_notebook_interrupt_waits_for_calls_in_flight(store: Store) -> None:
 
 def test_store_error_stops_the_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail_to_write(*_: Any) -> None:
-        raise ct.StoreError("the disk is gone")
+        raise ct.records.StoreError("the disk is gone")
 
     models = Canned()
     monkeypatch.setattr("cheaptalk.records.ledger.ledger.write_matches", fail_to_write)
-    with pytest.raises(ct.StoreError, match="the disk is gone"):
+    with pytest.raises(ct.records.StoreError, match="the disk is gone"):
         ct.run(study(**with_model()), store, models=models)
     monkeypatch.undo()
     again = Canned()

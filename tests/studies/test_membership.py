@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.store.store import adopt, set_aside
@@ -26,7 +26,7 @@ def demanding(share: float, **changes: Any) -> ct.Study:
 
 def scored(store: Store) -> list[str]:
     """Return the ids of the matches that reports include."""
-    return [id_ for frame in match_frames(store, "small").values() for id_ in frame["match_id"]]
+    return [id_ for frame in read_matches(store, "small").values() for id_ in frame["match_id"]]
 
 
 def test_matches_under_old_settings_are_superseded(store: Store) -> None:

@@ -134,7 +134,7 @@ def test_sample_is_spread_evenly_over_configurations() -> None:
         assert len(planned.matches) == len({*planned.matches.ids()}) == number
         counts = Counter(match.configuration.digest for match in planned.matches).values()
         assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
-    with pytest.raises(ct.StudyError) as caught:
+    with pytest.raises(ct.studies.StudyError) as caught:
         small(**SAMPLED, pairing={"sample": 109})
     assert str(caught.value) == "pairing.sample: 109 matches requested, but only 108 are possible"
 
@@ -210,7 +210,7 @@ def test_invalid_plan_raises_error() -> None:
         ({"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"}, DOUBLE),
     ]
     for changes, message in cases:
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             small(**changes)
         assert str(caught.value) == message
 
@@ -228,9 +228,11 @@ def huge(**changes: Any) -> Plan:
 
 
 def test_too_many_matches_raise_error() -> None:
-    with pytest.raises(ct.StudyError, match="4,000,000,000 matches exceed the maximum, 1,000"):
+    with pytest.raises(
+        ct.studies.StudyError, match="4,000,000,000 matches exceed the maximum, 1,000"
+    ):
         huge(instances=1_000_000_000)
-    with pytest.raises(ct.StudyError, match=r"more than .* is listed twice; list it once"):
+    with pytest.raises(ct.studies.StudyError, match=r"more than .* is listed twice; list it once"):
         huge(games=[{"game": "bargaining"}] * 2)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
@@ -58,7 +58,7 @@ def test_invalid_policy_raises_error() -> None:
         ),
     ]
     for changes, message in cases:
-        with pytest.raises(ct.StudyError, match=message):
+        with pytest.raises(ct.studies.StudyError, match=message):
             study(**changes)
 
 
@@ -157,7 +157,7 @@ def test_dropped_matches_are_excluded_from_metrics(policy: str, tmp_path: Path) 
     spec = study(**FINISHES, unanswered={"refused": policy, "max_replacements": 1})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(spec, store, models=Canned(lambda *_: REFUSAL))
-        frame = match_frames(store, "small")["item_bargaining"]
+        frame = read_matches(store, "small")["item_bargaining"]
         excluded = exclusions(store.study("small").spec, {"item_bargaining": frame})
     dropped = policy != "keep"
     count = 6 if policy == "replace" else 3

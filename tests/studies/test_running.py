@@ -274,7 +274,7 @@ def test_concurrent_writer_raises_error(store: Store) -> None:
     with (
         Store.open(store.backend.address) as other,
         other.writing(),
-        pytest.raises(ct.StoreError, match=message),
+        pytest.raises(ct.records.StoreError, match=message),
     ):
         ct.run(study(), store)
     assert store.studies() == []

@@ -106,7 +106,7 @@ def test_impossible_seating_raises_error() -> None:
         ),
     ]
     for changes, message in cases:
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             planned(**{"pairing": "self"} | changes)
         assert str(caught.value) == message
 

@@ -146,12 +146,12 @@ def test_invalid_study_error_names_key_and_fix(tmp_path: Path) -> None:
     for data, message in INVALID:
         path = tmp_path / "wrong.yaml"
         path.write_text(yaml.safe_dump(data))
-        with pytest.raises(ct.StudyError) as caught:
+        with pytest.raises(ct.studies.StudyError) as caught:
             ct.load_study(path)
         error = str(caught.value)
         assert error.startswith(f"{path}: {message}")
         assert "\n" not in error
-        with pytest.raises(ct.StudyError) as model_error:
+        with pytest.raises(ct.studies.StudyError) as model_error:
             ct.Study.model_validate(data)
         assert error == f"{path}: {model_error.value}"
 
@@ -170,18 +170,18 @@ def test_invalid_file_raises_error_with_line(tmp_path: Path) -> None:
     ]:
         path = tmp_path / "wrong.yaml"
         path.write_text(text)
-        with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
+        with pytest.raises(ct.studies.StudyError, match=re.escape(message)) as caught:
             ct.load_study(path)
         assert str(caught.value).startswith(f"{path}: ")
         assert "\n" not in str(caught.value)
 
 
 def test_unreadable_file_raises_error(tmp_path: Path) -> None:
-    with pytest.raises(ct.StudyError, match=r"nowhere\.yaml: file not found"):
+    with pytest.raises(ct.studies.StudyError, match=r"nowhere\.yaml: file not found"):
         ct.load_study(tmp_path / "nowhere.yaml")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ct.StudyError, match=r"binary\.yaml: not text in UTF-8; save it as"):
+    with pytest.raises(ct.studies.StudyError, match=r"binary\.yaml: not text in UTF-8; save it as"):
         ct.load_study(binary)
 
 
@@ -207,7 +207,7 @@ def test_grid_combines_cases_and_values_in_order() -> None:
 def test_unknown_strategy_error_is_the_same_in_python_and_yaml() -> None:
     players: dict[str, Any] = {"a": {"strategy": "liner"}}
     message = 'players.a: unknown strategy "liner" (did you mean "linear"?)'
-    with pytest.raises(ct.StudyError, match=re.escape(message)):
+    with pytest.raises(ct.studies.StudyError, match=re.escape(message)):
         ct.Study(name="x", games=[GAME], players=players)
-    with pytest.raises(ct.StudyError, match=re.escape(f"x.yaml: {message}")):
+    with pytest.raises(ct.studies.StudyError, match=re.escape(f"x.yaml: {message}")):
         ct.studies.parse_study({"name": "x", "games": [GAME], "players": players}, "x.yaml")

@@ -20,7 +20,7 @@ def test_stored_study_is_read_by_object_path_or_name(tmp_path: Path) -> None:
         stores: list[Any] = [store, path, str(path), f"sqlite:///{path}"]
         studies: list[Any] = [study(), file, str(file), "small"]
         for store_as, study_as in product(stores, studies):
-            assert len(ct.frames.match_frames(store_as, study_as)["bargaining"]) == 2
+            assert len(ct.frames.read_matches(store_as, study_as)["bargaining"]) == 2
         assert len(store.study("small").spec["players"]) == 2  # an open store stays open
 
 
@@ -54,7 +54,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: ct.plan(NOTHING), "expected a study, a preset's name or a study file, not null"),
     (lambda: ct.run("quickstart", FIVE), "expected a store, its file or its URL, not 5"),
     (lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None), "a study, a preset's name"),
-    (lambda: ct.frames.match_frames(FIVE, "small"), "expected a store, its file or its URL, no"),
+    (lambda: ct.frames.read_matches(FIVE, "small"), "expected a store, its file or its URL, no"),
     (lambda: ct.reports.report("no.sqlite", "small", "x.html"), "no store at no.sqlit"),
     (lambda: ct.register(5), "5 has no name; pass name=..."),
     (lambda: ct.play(TEXT, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),

@@ -20,11 +20,11 @@ FIFTY: dict[str, Any] = {
 
 def test_illegal_setting_raises_error_with_reason() -> None:
     message = r'fifty: "player_10" answered .* 0 to 20, not 50; correct'
-    with pytest.raises(ct.StudyError, match=message):
+    with pytest.raises(ct.studies.StudyError, match=message):
         try_strategies(ct.plan(study(**FIFTY)))
     players = FIFTY["players"] | {"tiny": {"model": "vllm/tiny"}}
     made = study(**FIFTY | {"players": players, "pairing": [["tiny"] * 9 + ["fifty"]]})
-    with pytest.raises(ct.StudyError, match=message):  # with substitutes for the models
+    with pytest.raises(ct.studies.StudyError, match=message):  # with substitutes for the models
         try_strategies(ct.plan(made))
 
 

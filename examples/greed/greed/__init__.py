@@ -5,7 +5,7 @@ from pathlib import Path
 import cheaptalk as ct
 
 FOLDER = Path(__file__).parent
-STEPWISE = ct.StyleFile("stepwise.jinja", folder=FOLDER)
+STEPWISE = ct.rules.StyleFile("stepwise.jinja", folder=FOLDER)
 RUBRICS = {"greed": FOLDER / "greed.yaml"}
 
 
@@ -16,7 +16,7 @@ def unevenness(result: ct.Result) -> float | None:
     return float(abs(2 * result.outcome.alice_gain / result.game.money - 1))
 
 
-METRICS = (ct.Metric("unevenness", unevenness, unit="0 is even", bounds=ct.SHARE),)
+METRICS = (ct.Metric("unevenness", unevenness, unit="0 is even", bounds=ct.rules.SHARE),)
 
 
 def greedy(result: ct.Result) -> dict[tuple[int, str], str]:

@@ -27,7 +27,7 @@ def cheapest(result: ct.Result) -> float:
 METRICS = (
     ct.Metric("saving", saving, role="buyer", unit="thousand dollars"),
     ct.Metric("profit", profit, role="firm", unit="thousand dollars"),
-    ct.Metric("cheapest", cheapest, unit="share of matches", bounds=ct.SHARE),
+    ct.Metric("cheapest", cheapest, unit="share of matches", bounds=ct.rules.SHARE),
 )
 
 

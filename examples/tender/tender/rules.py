@@ -84,10 +84,10 @@ class CallForTenders(ct.Game):
     @property
     def seats(self) -> dict[str, str]:
         """Return the buyer, and firm_1 to firm_N."""
-        return {"buyer": "buyer"} | ct.numbered("firm", self.firms)
+        return {"buyer": "buyer"} | ct.rules.numbered("firm", self.firms)
 
     def draw_instance(self, chance: ct.Chance) -> Costs:
-        firms = ct.numbered("firm", self.firms)
+        firms = ct.rules.numbered("firm", self.firms)
         return Costs(costs={firm: chance("cost", firm).integer(20, 60) for firm in firms})
 
     def play(self, instance: Costs, chance: ct.Chance) -> ct.Play[Contract]:
@@ -119,10 +119,10 @@ class CallForTenders(ct.Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"buyer": (self.worth - 100.0, float(self.worth)), "firm": (-60.0, 80.0)}
 
-    def secrets(self, instance: Costs) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Costs) -> Iterator[ct.rules.Secret]:
         """Yield each firm's cost, which is secret until the bids are opened."""
         for firm, cost in instance.costs.items():
             other = Costs(costs=instance.costs | {firm: 80 - cost if cost != 40 else 41})
-            yield ct.Secret(
+            yield ct.rules.Secret(
                 frozenset({firm}), self, other, revealed=lambda event: isinstance(event, Opened)
             )

@@ -8,4 +8,4 @@ def generosity(result: ct.Result) -> float:
     return float(result.outcome.amount / result.outcome.pie)
 
 
-METRICS = (ct.Metric("generosity", generosity, unit="share of the sum", bounds=ct.SHARE),)
+METRICS = (ct.Metric("generosity", generosity, unit="share of the sum", bounds=ct.rules.SHARE),)

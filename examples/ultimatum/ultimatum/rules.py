@@ -107,6 +107,6 @@ class Ultimatum(ct.Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, max(self.pies)))
 
-    def secrets(self, instance: Hidden) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Hidden) -> Iterator[ct.rules.Secret]:
         """Yield another sum, which only the proposer knows."""
-        yield ct.Secret(frozenset({"proposer"}), self, Hidden(pie=2 * instance.pie))
+        yield ct.rules.Secret(frozenset({"proposer"}), self, Hidden(pie=2 * instance.pie))

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.extras import needing
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.records import Cost, Store
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules.registry import Registry, subclasses
@@ -204,7 +204,7 @@ class TrackerCallback:
 
 def _mean_payoffs(store: Store, study: str) -> Iterator[tuple[str, str, str, float]]:
     roles = seats_of(store, study)
-    for game, frame in match_frames(store, study, only=()).items():
+    for game, frame in read_matches(store, study, only=()).items():
         frames = [
             frame.select(role=pl.lit(role), player=f"player_{seat}", payoff=f"payoff_{seat}")
             for seat, role in roles[game].items()

@@ -223,7 +223,7 @@ def advice(game_spec: ct.GameSpec) -> Iterator[str]:
             f"{', '.join(unbounded)} has no range, so that studies may set values that the "
             "rules do not support; add one, as in rounds: int = Field(3, ge=1, le=100)"
         )
-    quantities: list[ct.Metric | ct.Series] = [
+    quantities: list[ct.Metric | ct.rules.Series] = [
         *game_spec.metrics.values(),
         *game_spec.series.values(),
     ]

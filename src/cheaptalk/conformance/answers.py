@@ -77,7 +77,7 @@ def _fields(action: type[ct.Action]) -> Iterator[tuple[str, dict[str, Any]]]:
 def texts_of(action: type[ct.Action]) -> dict[str, int]:
     """Return the free-text fields of an action, with the maximum length of each."""
     return {
-        name: spec.get("maxLength", ct.MESSAGE_LIMIT)
+        name: spec.get("maxLength", ct.rules.MESSAGE_LIMIT)
         for name, spec in _fields(action)
         if spec.get("type") == "string" and not {"enum", "const", "format"} & set(spec)
     }
@@ -155,7 +155,7 @@ def _check_refusals(table: ct.Table, request: ct.DecisionRequest, action: ct.Act
         if reason == "":
             raise Broken(f"{candidate!r} is refused without a reason")
         if reason is not None:
-            with suppress(ct.IllegalAction):
+            with suppress(ct.rules.IllegalAction):
                 table.answer(request.actor, candidate)
 
 

@@ -68,7 +68,9 @@ def check_words(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
             _check_moment(game_spec, game, actor, moment)
 
 
-def _check_moment(game_spec: ct.GameSpec, game: ct.Game, actor: str, moment: ct.Moment) -> None:
+def _check_moment(
+    game_spec: ct.GameSpec, game: ct.Game, actor: str, moment: ct.rules.Moment
+) -> None:
     """Check that an observation's types are declared and that every style renders them."""
     event, action = moment
     for value, kinds in ((event, game.events), (action, game.actions)):
@@ -129,7 +131,7 @@ def measured(game_spec: ct.GameSpec, match: ct.Table) -> None:
 def check_json(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """Parameters, instance and outcome are unchanged after a round trip through JSON."""
     match = played(game_spec, game, seed)
-    values: tuple[ct.Value, ...] = (game, match.instance, outcome_of(match))
+    values: tuple[ct.rules.Value, ...] = (game, match.instance, outcome_of(match))
     for value in values:
         with no_error(f"reading {value!r} back from JSON"):
             read = type(value).model_validate_json(value.model_dump_json())
@@ -156,7 +158,9 @@ def check_series(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
             _check_points(game, match.requests, series, points)
 
 
-def _check_points(game: ct.Game, requests: int, series: ct.Series, points: list[ct.Point]) -> None:
+def _check_points(
+    game: ct.Game, requests: int, series: ct.rules.Series, points: list[ct.rules.Point]
+) -> None:
     label = f'series "{series.name}"'
     bounds = series.bounds_in(game)
     for number, seat, value in points:

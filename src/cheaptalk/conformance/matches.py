@@ -94,7 +94,11 @@ class SpecCheck(Named, Protocol):
     ) -> None: ...
 
 
-HORIZONS = (ct.Horizon(rounds=1), ct.Horizon(rounds=3), ct.Horizon(rounds=5, hidden=True))
+HORIZONS = (
+    ct.rules.Horizon(rounds=1),
+    ct.rules.Horizon(rounds=3),
+    ct.rules.Horizon(rounds=5, hidden=True),
+)
 LONGEST = 10_000
 """Maximum requests in a match of random play; more raise an error because it may never end."""
 
@@ -192,7 +196,7 @@ def variants(game_spec: ct.GameSpec) -> dict[str, ct.Game]:
 def _alternatives(annotation: Any, default: Any) -> tuple[Any, ...]:
     if annotation is bool:
         return (not default,)
-    if annotation is ct.Horizon:
+    if annotation is ct.rules.Horizon:
         return HORIZONS
     if get_origin(annotation) is Literal:
         return tuple(option for option in get_args(annotation) if option != default)
@@ -245,7 +249,7 @@ def questions(
             yield request, (action := decided(request, decide))
             try:
                 table.answer(ask.actor, action)
-            except ct.IllegalAction as illegal:
+            except ct.rules.IllegalAction as illegal:
                 strategy = getattr(decide, "name", "a function")
                 raise Broken(
                     f'the answer of "{ask.actor}", by {strategy}, to {ask.event} is refused: '
@@ -288,7 +292,7 @@ class State(NamedTuple):
 
     requests: int
     waiting: tuple[tuple[str, type[ct.Action], object], ...]
-    heard: dict[str, tuple[ct.Moment, ...]]
+    heard: dict[str, tuple[ct.rules.Moment, ...]]
     outcome: ct.Outcome | None
     forfeited: frozenset[str]
 

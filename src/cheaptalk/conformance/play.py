@@ -65,7 +65,7 @@ def check_memory(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
 
 def seatings(
     game_spec: ct.GameSpec, game: ct.Game, *, single: bool = True
-) -> Iterator[tuple[ct.Strategy, tuple[str, ...]]]:
+) -> Iterator[tuple[ct.rules.Strategy, tuple[str, ...]]]:
     """Yield each strategy with all seats that it can fill and, if ``single``, with the first."""
     for strategy in game_spec.strategies.values():
         seats = tuple(seat for seat, role in game.seats.items() if role in strategy.roles)
@@ -237,7 +237,7 @@ def check_extremes(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
 
 
 def _check_answer(
-    game_spec: ct.GameSpec, match: ct.Table, given: ct.Given, previous: list[ct.Given]
+    game_spec: ct.GameSpec, match: ct.Table, given: ct.rules.Given, previous: list[ct.rules.Given]
 ) -> None:
     """Check that a match ends within its bounds after an extreme answer that the rules accept."""
     assert given.action is not None

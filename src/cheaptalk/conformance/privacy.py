@@ -94,7 +94,9 @@ def check_secrets(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     actors = frozenset(actor.name for actor in game.actors)
     secrets = game.secrets(match.instance)
     if not isinstance(secrets, Iterable):
-        raise Broken(f"secrets() returns {secrets}; yield a ct.Secret for each, or omit the method")
+        raise Broken(
+            f"secrets() returns {secrets}; yield a ct.rules.Secret for each, or omit the method"
+        )
     for secret in secrets:
         if strangers := secret.owners - actors:
             raise Broken(
@@ -124,9 +126,9 @@ def check_secrets(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
             raise Broken(f"a secret of {owners} doesn't change their observations: {fact}")
 
 
-def _fact(match: ct.Table, secret: ct.Secret) -> str:
+def _fact(match: ct.Table, secret: ct.rules.Secret) -> str:
     """Describe the values that a secret changes; return "" if it changes nothing."""
-    pairs: tuple[tuple[ct.Value, ct.Value], ...] = (
+    pairs: tuple[tuple[ct.rules.Value, ct.rules.Value], ...] = (
         (match.instance, secret.instance),
         (match.game, secret.game),
     )
@@ -139,7 +141,7 @@ def _fact(match: ct.Table, secret: ct.Secret) -> str:
 
 
 def _both(
-    match: ct.Table, secret: ct.Secret, actors: frozenset[str]
+    match: ct.Table, secret: ct.rules.Secret, actors: frozenset[str]
 ) -> Iterator[tuple[Observation, Observation]]:
     """Yield each original observation with its changed counterpart until the secret is revealed."""
     lines = _observations(match.game, match.instance, match, secret, actors)
@@ -151,7 +153,7 @@ def _both(
 
 
 def _observations(
-    game: ct.Game, instance: Any, match: ct.Table, secret: ct.Secret, actors: frozenset[str]
+    game: ct.Game, instance: Any, match: ct.Table, secret: ct.rules.Secret, actors: frozenset[str]
 ) -> Iterator[Observation]:
     """Replay a match's moves and yield observations; ``CUT`` marks the secret's revelation."""
     moves = {

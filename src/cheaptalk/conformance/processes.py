@@ -73,7 +73,7 @@ def spec_at(location: str) -> ct.GameSpec:
     if not colon:
         try:
             return ct.get_game(location)
-        except ct.UnknownName as error:
+        except ct.rules.UnknownName as error:
             advice = f"to use a game that is not installed, name its module, as in {location}:SPEC"
             raise ct.CheaptalkError(f"{error}; {advice}") from None
     try:

@@ -1,9 +1,9 @@
 from .assignment import Balance, balance
 from .language import corpus_metrics
-from .matches import match_frames
+from .matches import read_matches
 from .people import Funnel, funnel, participants, payments, plays, responses, survey_answers
 from .reader import MetricError
-from .rounds import round_frames
+from .rounds import read_rounds
 
 __all__ = [
     "Balance",
@@ -12,11 +12,11 @@ __all__ = [
     "balance",
     "corpus_metrics",
     "funnel",
-    "match_frames",
     "participants",
     "payments",
     "plays",
+    "read_matches",
+    "read_rounds",
     "responses",
-    "round_frames",
     "survey_answers",
 ]

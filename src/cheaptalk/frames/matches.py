@@ -48,7 +48,7 @@ matches, configurations = schema.matches, schema.configurations
 KINDS = tuple(kind.value for kind in Kind)
 TYPES = {TEXT: pl.String, INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
 FRAME_COLUMNS = shared_columns("matches", "frame")
-HEAD = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
+HEAD: dict[str, Any] = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
 """The first columns of every game's frame."""
 STORED = {declared.name: declared.sql for declared in FRAME_COLUMNS if declared.sql}
 HIDDEN: dict[str, Any] = {
@@ -278,7 +278,7 @@ class _Part(NamedTuple):
 
 
 @reads_study
-def match_frames(
+def read_matches(
     store: Store,
     study: str,
     *,

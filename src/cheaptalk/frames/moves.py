@@ -47,7 +47,7 @@ def with_moves(
     seats: Sequence[str],
     configurations: Mapping[int, Configuration],
 ) -> pl.DataFrame:
-    """Add the columns of ``moves`` of :func:`.match_frames` to a frame with the matches' numbers.
+    """Add the columns of ``moves`` of :func:`.read_matches` to a frame with the matches' numbers.
 
     Raises:
         DamagedStore: a record is damaged.

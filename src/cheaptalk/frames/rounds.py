@@ -22,13 +22,13 @@ from cheaptalk.studies.lookup import reads_study
 MATCH = {
     name: HEAD[name] for name in ("match_id", "configuration", "instance", "repeat", "pairing")
 }
-"""The columns that identify a match, as in :func:`.match_frames`."""
+"""The columns that identify a match, as in :func:`.read_matches`."""
 PART = 100_000
 """Number of rows that are collected before they are converted to columns."""
 
 
 @reads_study
-def round_frames(
+def read_rounds(
     store: Store, study: str, *, only: Collection[str] | None = None, as_published: bool = False
 ) -> Frames:
     """Return the matches of a study round by round, as one frame for each game with series.
@@ -37,7 +37,7 @@ def round_frames(
     :class:`~cheaptalk.studies.Unanswered`), and were played under the installed rules.
 
     Columns: ``match_id``, ``configuration``, ``instance``, ``repeat`` and ``pairing`` as in
-    :func:`.match_frames`; ``round`` (from 1; if players alternate, the series documents whether two
+    :func:`.read_matches`; ``round`` (from 1; if players alternate, the series documents whether two
     turns are one round), ``seat`` (null in rows that cover all players), ``player`` (the label of
     the seat's player), then one column per series, null if undefined. Rows are in the order of
     matches, rounds and seats; rows that cover all players come first.

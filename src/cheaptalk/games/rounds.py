@@ -61,7 +61,7 @@ class Rounds(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.numbered("player", self.players)
+        return ct.rules.numbered("player", self.players)
 
     def _same_event(self, event_type: Any, *values: Any) -> list[ct.Event]:
         """Return the same event for each player; missing fields come from the game's parameters."""
@@ -178,7 +178,7 @@ def by_player(
     result: ct.Result,
     rows: Iterable[Sequence[float | None]],
     total: Callable[[Sequence[float]], float] = fmean,
-) -> Iterator[ct.Point]:
+) -> Iterator[ct.rules.Point]:
     """Yield each player's value in each round, and an aggregate over all players.
 
     Args:
@@ -188,11 +188,11 @@ def by_player(
     seats = tuple(result.game.seats)
     for number, row in enumerate(rows, 1):
         present = [float(value) for value in row if value is not None]
-        yield ct.Point(number, None, total(present) if present else None)
+        yield ct.rules.Point(number, None, total(present) if present else None)
         for seat, value in zip(seats, row, strict=True):
-            yield ct.Point(number, seat, None if value is None else float(value))
+            yield ct.rules.Point(number, seat, None if value is None else float(value))
 
 
-def gain_by_round(result: ct.Result) -> Iterator[ct.Point]:
+def gain_by_round(result: ct.Result) -> Iterator[ct.rules.Point]:
     """Each player's gain in the round, and the mean gain of all players."""
     return by_player(result, result.outcome.gains)

@@ -15,7 +15,7 @@ from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.judges.verdicts import valid_verdicts
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import instances_of, judges_of
-from cheaptalk.records.store.queries import read_matches
+from cheaptalk.records.store.queries import read_records
 from cheaptalk.rules import counted, get_game
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.statistics.limits import percentiles
@@ -165,7 +165,7 @@ def _checked(
     store: Store, study: str, rubric: Rubric, ids: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     verdicts: dict[str, dict[str, str]] = {}
-    for record in read_matches(store, study, ids):
+    for record in read_records(store, study, ids):
         check = get_game(record.game).checks.get(rubric.name)
         if check is not None and rubric.item == "move":
             categories = check(record.result()).items()

@@ -12,7 +12,7 @@ from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.players import Kind
 from cheaptalk.records import Line, MatchRecord, Store, text_of, transcript
 from cheaptalk.records.judgements import VERDICT_KINDS, answers_id
-from cheaptalk.records.store.queries import read_matches
+from cheaptalk.records.store.queries import read_records
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.styles.writing import escaped
 from cheaptalk.text import capital, visible
@@ -208,5 +208,5 @@ def subjects(
         for id_ in ids:
             yield Subject(id_, partial(items_by_person.__getitem__, id_))
         return
-    for record in read_matches(store, study, ids, batch):
+    for record in read_records(store, study, ids, batch):
         yield Subject(record.id, partial(items_of, record, rubric))

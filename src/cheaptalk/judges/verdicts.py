@@ -33,7 +33,7 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
     """Return all judgements of a study, one row per item and judge.
 
     Columns: ``judge`` (digest), ``match_id``, ``game``, ``configuration`` and ``instance`` as in
-    :func:`.match_frames`, ``item``, ``seat`` and ``player`` (null for a match), ``kind`` of the
+    :func:`.read_matches`, ``item``, ``seat`` and ``player`` (null for a match), ``kind`` of the
     judge's answer, ``verdict`` (a category, or a score as text; null if invalid) and ``score`` (for
     a category, 1 if the rubric lists the category in ``found``, else 0). For survey answers, see
     :func:`.answer_verdicts`.

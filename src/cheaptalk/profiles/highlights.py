@@ -9,7 +9,7 @@ import polars as pl
 from cheaptalk.profiles.conduct import leaks
 from cheaptalk.profiles.profiles import DECIMALS, Profile
 from cheaptalk.records import Standing, Store
-from cheaptalk.records.store.queries import read_matches
+from cheaptalk.records.store.queries import read_records
 from cheaptalk.reports.recipes.parts import Match
 from cheaptalk.rules import Action, Result, get_game
 from cheaptalk.text import fixed
@@ -59,7 +59,7 @@ def shown_match(
 
 def _read(store: Store, standing: Standing, profile: Profile, choice: Choice) -> Match:
     ids = [choice.row["match_id"], *filter(None, [choice.twin])]
-    records = list(read_matches(store, profile.study, ids))
+    records = list(read_records(store, profile.study, ids))
     results = [result for record in records if (result := standing.result(record)) is not None]
     seat = choice.row["seat"]
     decisive = choice.deciding(results, seat) if len(results) == len(ids) else None

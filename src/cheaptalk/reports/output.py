@@ -16,7 +16,7 @@ from cheaptalk.loopback import HOST
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Stand, Standing
-from cheaptalk.records.store.queries import read_matches
+from cheaptalk.records.store.queries import read_records
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.pages import (
     PORT,
@@ -129,7 +129,7 @@ def sampled(
 def packed(store: Store, study: str, ids: Sequence[str]) -> str:
     """Return transcripts as gzipped JSON in base64: keys for selection, and escaped ``html``."""
     template, standing = TEMPLATES.get_template("match.html.jinja"), Standing(store, study)
-    records = read_matches(store, study, ids)
+    records = read_records(store, study, ids)
     entries = [_entry(record, template, standing.of(record)) for record in records]
     data = gzip.compress(standard_json(entries).encode(), mtime=0)
     return base64.b64encode(data).decode()

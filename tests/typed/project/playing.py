@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import cheaptalk as ct
+from cheaptalk import starters
 
 
 @ct.strategy("alice", "bob")
@@ -15,7 +16,7 @@ def stubborn(request: ct.DecisionRequest) -> ct.Action:
 
 def match() -> dict[str, float]:
     game_spec = ct.get_game("bargaining")
-    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=4))
+    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.rules.Horizon(rounds=4))
     players: Mapping[str, ct.rules.Decide] = {
         "alice": stubborn,
         "bob": game_spec.strategies["linear"],
@@ -52,7 +53,7 @@ def catalogue() -> tuple[object, ...]:
 
 def check_game() -> list[str]:
     game_spec = ct.conformance.spec_at("bargaining")
-    files: list[Path] = ct.starters.write_game("haggle", Path("haggle"))
+    files: list[Path] = starters.write_game("haggle", Path("haggle"))
     print(files)
     verdicts = ct.conformance.verdicts(game_spec, ["1"])
     return [verdict.check for verdict in verdicts if verdict.problem]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import cheaptalk as ct
+from cheaptalk import doctor
 
 
 def export_study(path: Path, out: Path) -> dict[str, int]:
@@ -14,7 +15,7 @@ def export_study(path: Path, out: Path) -> dict[str, int]:
 
 
 def import_games(path: Path, games: Path) -> int:
-    taken = ct.import_matches(ct.read_glee(games, names=["Ada"]), path, "glee")
+    taken = ct.import_matches(ct.papers.read_glee(games, names=["Ada"]), path, "glee")
     other = ct.records.imports.IMPORTERS.find("gama").read([games])
     return taken.imported + ct.import_matches(other, path, "gama").present
 
@@ -39,5 +40,5 @@ def explain_cache(file: Path, path: Path, match: str) -> list[str]:
 
 
 def is_healthy(path: Path) -> bool:
-    checks = [*ct.doctor.examine_installation(), *ct.doctor.examine_store(path, deep=True)]
+    checks = [*doctor.examine_installation(), *doctor.examine_store(path, deep=True)]
     return all(check.ok for check in checks)

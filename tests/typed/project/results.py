@@ -32,7 +32,7 @@ def read_transcript(path: Path, match: str) -> list[str]:
 
 
 def read_frames(path: Path) -> pl.DataFrame:
-    all_ = ct.frames.match_frames(path, "mine")
+    all_ = ct.frames.read_matches(path, "mine")
     frame: pl.DataFrame = all_["bargaining"]
     fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference={"pairing": "fair / firm"})
     print(fit, list(all_))
@@ -66,7 +66,7 @@ async def run_judge(path: Path) -> ct.judges.Judging:
     judge = ct.judges.judge_of("hallucination", {"model": "openai/gpt-4o", "temperature": 0})
     print(ct.judges.estimate_judging(path, "mine", judge).amounts.line)
     ct.judge(path, "mine", judge, sample=5, budget=ct.studies.Cap(dollars=1))
-    return await asyncio.wait_for(ct.judge_async(path, "mine", judge), timeout=60)
+    return await asyncio.wait_for(ct.judges.judge_async(path, "mine", judge), timeout=60)
 
 
 def label_sheet(path: Path, sheet: Path) -> int:

@@ -75,7 +75,7 @@ def _check_pattern(cache: ct.records.Cache, pattern: str) -> None:
     """Check that a pattern matches at least one model in the cache, to detect typing errors."""
     models = [entry.model for entry in cache.shelves()]
     if models and not any(fnmatchcase(model, pattern) for model in models):
-        raise ct.StoreError(
+        raise ct.records.StoreError(
             f'no model in {cache.path} matches "{pattern}" (models: {", ".join(models)}); give the '
             "model string with its URL, or a pattern such as 'openai/*'"
         )

@@ -180,7 +180,7 @@ def rosters(
         try:
             roster = ct.players.roster(name)
         except ValueError as error:
-            raise ct.StudyError(str(error)) from None
+            raise ct.studies.StudyError(str(error)) from None
         _show(roster, json)
         return
     by_name = {name: ct.players.roster(name) for name in ct.players.roster_names()}

@@ -51,14 +51,14 @@ def prompt(
             return
     matches = f"with seed {seed}" if seed is not None else f"in any of {MAX_SEEDS} sample matches"
     requests = counted(turn, "decision request")
-    raise ct.StudyError(f"{own_seat} has fewer than {requests} {matches}; decrease --turn")
+    raise ct.studies.StudyError(f"{own_seat} has fewer than {requests} {matches}; decrease --turn")
 
 
 def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players.ModelSeat:
     try:
         entries = opt.roster_players(text)
     except ValueError as error:
-        raise ct.StudyError(f"--model: {error}") from None
+        raise ct.studies.StudyError(f"--model: {error}") from None
     data = next(iter(entries.values())) if entries else opt.player_entry(text)
     if isinstance(data, dict) and "strategy" not in data:
         data = {"model": ct.players.MOCK_MODEL} | data | ({"style": style} if style else {})
@@ -66,7 +66,7 @@ def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players
     if not isinstance(spec, ct.players.ModelSeat):
         roster = f"write {text}:LABEL" if text in ct.players.roster_names() else ""
         advice = roster or ct.models.model_strings.hint(text) or "write {model: provider/NAME}"
-        raise ct.StudyError(f"--model: {text} is not a language model; {advice}")
+        raise ct.studies.StudyError(f"--model: {text} is not a language model; {advice}")
     return spec
 
 
@@ -80,7 +80,7 @@ def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
     spec = _player_in(opt.player_entry(text), game, seat, "--opponent")
     if not isinstance(spec, ct.players.StrategySeat):
         known = ", ".join(ct.rules.strategies(game.name))
-        raise ct.StudyError(
+        raise ct.studies.StudyError(
             f"--opponent: {text} is not a strategy for the seat {seat} of {game.name}; known "
             f"strategies: {known}"
         )
@@ -93,7 +93,7 @@ def _player_in(data: Any, game: ct.Game, seat: str, option: str) -> ct.players.S
         return ct.players.RosterEntry.model_validate(data).seat(game, seat)
     except ValueError as error:
         problem = ct.rules.errors.problem_of(error) or error
-        raise ct.StudyError(f"{option}: {problem}") from None
+        raise ct.studies.StudyError(f"{option}: {problem}") from None
 
 
 def _show(

@@ -80,7 +80,7 @@ def glee(
     Args:
         folder: Folder with GLEE games, at any depth.
     """
-    read = partial(ct.read_glee, folder, keep_names=keep_names, names=redact or [])
+    read = partial(ct.papers.read_glee, folder, keep_names=keep_names, names=redact or [])
     _import(read, store, study, json)
 
 
@@ -102,7 +102,7 @@ def gama(
         alias: Treat the model ALIAS as the model NAME. Repeatable.
     """
     aliases = dict(opt.pair(text, "ALIAS=NAME", "--alias") for text in alias or ())
-    _import(lambda: ct.read_gama(folder, aliases), store, study, json)
+    _import(lambda: ct.papers.read_gama(folder, aliases), store, study, json)
 
 
 def dond(
@@ -124,7 +124,7 @@ def dond(
     Args:
         paths: Files with dialogues, or folders with .txt files.
     """
-    read = partial(ct.read_dond, paths, keep_names=keep_names, names=redact or [])
+    read = partial(ct.papers.read_dond, paths, keep_names=keep_names, names=redact or [])
     _import(read, store, study, json)
 
 

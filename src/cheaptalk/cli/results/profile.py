@@ -255,7 +255,7 @@ def _naming(source: str) -> Iterator[None]:
         yield
     except ValueError as error:
         problem = ct.rules.errors.problem_of(error) or error
-        raise ct.StudyError(f"{source}: {problem}") from None
+        raise ct.studies.StudyError(f"{source}: {problem}") from None
 
 
 def _if_changed(entry: ct.players.RosterEntry) -> str:

@@ -40,8 +40,8 @@ def naming(source: str) -> Iterator[None]:
     """Prefix errors about a study with its source."""
     try:
         yield
-    except ct.StudyError as error:
-        raise ct.StudyError(f"{source}: {error}") from None
+    except ct.studies.StudyError as error:
+        raise ct.studies.StudyError(f"{source}: {error}") from None
 
 
 def find_study(
@@ -66,10 +66,12 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
     for label, generated in _generated(planned, players).items():
         if all(player in unseated for player in generated):
             suggestion = ct.rules.suggest(label, seated)
-            raise ct.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
+            raise ct.studies.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
     for roster in rosters:
         if all(label in unseated for label in ct.players.rosters.chosen(roster)):
-            raise ct.StudyError(f"--roster: no pairing includes a player of {roster}; {advice}")
+            raise ct.studies.StudyError(
+                f"--roster: no pairing includes a player of {roster}; {advice}"
+            )
 
 
 def absent_players(planned: ct.studies.Plan, players: Sequence[str]) -> list[str]:
@@ -112,4 +114,6 @@ def _study_named(name: str, store: str) -> ct.Study:
         if existing is not None and name in stored:
             return ct.studies.stored_study(existing, name)
     names = sorted({*ct.studies.preset_names(), *stored})
-    raise ct.StudyError(f"no study file, preset or stored study {ct.rules.suggest(name, names)}")
+    raise ct.studies.StudyError(
+        f"no study file, preset or stored study {ct.rules.suggest(name, names)}"
+    )

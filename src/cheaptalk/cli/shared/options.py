@@ -346,11 +346,11 @@ def _yaml(text: str) -> Any:
     try:
         ct.models.model_strings.refuse_secrets(text)
     except ValueError as error:
-        raise ct.StudyError(str(error)) from None
+        raise ct.studies.StudyError(str(error)) from None
     try:
         return ct.yaml_files.parse_yaml(text)
     except ValueError as error:
-        raise ct.StudyError(f"{text} is not valid YAML: {error}") from None
+        raise ct.studies.StudyError(f"{text} is not valid YAML: {error}") from None
 
 
 def cap_of(texts: Sequence[str]) -> ct.studies.Cap:

@@ -170,7 +170,7 @@ def _run(
 
 
 def _agent_server(
-    planned: ct.Plan, options: PlayOptions
+    planned: ct.studies.Plan, options: PlayOptions
 ) -> ct.models.remote_agents.AgentServer | None:
     """Return the server for the study's remote agents; None if the study has none."""
     models = {

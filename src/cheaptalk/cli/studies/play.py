@@ -74,12 +74,12 @@ def play(
     try:
         study = ct.studies.parse_study(data | {"pairing": [seating]}, "cheaptalk play")
         (match,) = ct.studies.plan(study).matches
-    except ct.StudyError as error:
+    except ct.studies.StudyError as error:
         if error.problems and error.problems[0].location[:2] == ("players", rival):
             problem = error.problems[0]
             named = problem._replace(location=("--opponent", *problem.location[2:]))
-            raise ct.StudyError(str(named)) from None
-        raise ct.StudyError(str(error).removeprefix("cheaptalk play: ")) from None
+            raise ct.studies.StudyError(str(named)) from None
+        raise ct.studies.StudyError(str(error).removeprefix("cheaptalk play: ")) from None
     match = match._replace(planned_instance=match.planned_instance._replace(key=str(number)))
     with opened(store) as earlier:
         planned = ct.studies.Plan.of(_with_earlier(study, earlier), [match])

@@ -92,7 +92,7 @@ def rankings(
     Args:
         payoffs: the payoff of each strategy against each, shape (n, n).
         regrets: the strategies' regrets at equilibrium, >= 0.
-        matches: the matches, as :func:`.match_frames` returns them, for ratings by wins.
+        matches: the matches, as :func:`.read_matches` returns them, for ratings by wins.
         seed: the seed of the initial populations for imitation and of the orders for Elo.
     """
     game = _Game(payoffs, tuple(labels), matches, seed)

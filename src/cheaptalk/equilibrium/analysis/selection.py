@@ -98,7 +98,7 @@ def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[S
     """Select empirical games by name; by default, all configurations and their mixtures.
 
     Args:
-        frames: a study's frames, as :func:`.match_frames` returns them.
+        frames: a study's frames, as :func:`.read_matches` returns them.
         names: configurations, mixtures (``BGS0``, or configurations joined by a plus), or games,
             for a mixture of all their configurations.
 

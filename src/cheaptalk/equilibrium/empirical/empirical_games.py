@@ -22,7 +22,7 @@ from cheaptalk.equilibrium.empirical.cells import (
 )
 from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import CheaptalkError, counted
@@ -73,7 +73,7 @@ class Empirical:
         Only finished matches that aren't excluded count. Instances are the clusters.
 
         Args:
-            frame: the matches, as :func:`.match_frames` returns them.
+            frame: the matches, as :func:`.read_matches` returns them.
             metrics: further columns to keep, such as ``nash_welfare``.
             by: the column that identifies games, which become separate samples of a mixture;
                 ``None`` treats all matches as one game.
@@ -140,7 +140,7 @@ class Empirical:
                 :meth:`of_frame`.
         """
         studies_frames = [
-            match_frames(store, study, as_published=as_published) for study in studies
+            read_matches(store, study, as_published=as_published) for study in studies
         ]
         names = sorted({name for frames in studies_frames for name in frames})
         chosen = game or (names[0] if len(names) == 1 else "")

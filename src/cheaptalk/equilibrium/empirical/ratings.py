@@ -54,7 +54,7 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
     1e-9 of the larger tie. Only finished matches that aren't excluded count; self-play is ignored.
 
     Args:
-        frame: the matches of a game with two seats, as :func:`.match_frames` returns them.
+        frame: the matches of a game with two seats, as :func:`.read_matches` returns them.
         names: the players to count, in this order; all by default.
 
     Raises:

@@ -112,7 +112,7 @@ class Bargaining(ct.Game):
     """The sum to divide, in dollars."""
     discounts: tuple[Discount, Discount] = (0.9, 0.9)
     """The factor by which a dollar's worth shrinks per stage, for Alice and for Bob."""
-    horizon: ct.Horizon = ct.Horizon(rounds=12)
+    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=12)
     """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the other's discount."""
@@ -188,11 +188,11 @@ class Bargaining(ct.Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, self.money))
 
-    def secrets(self, instance: ct.Instance) -> Iterator[ct.Secret]:
+    def secrets(self, instance: ct.Instance) -> Iterator[ct.rules.Secret]:
         if self.complete_information:
             return
         for index, owner in enumerate(self.roles):
             changed = list(self.discounts)
             changed[index] = 0.5 if changed[index] != 0.5 else 0.7
             game = self.model_copy(update={"discounts": tuple(changed)})
-            yield ct.Secret(frozenset({owner}), game, instance)
+            yield ct.rules.Secret(frozenset({owner}), game, instance)

@@ -86,7 +86,7 @@ class Hits(ct.Instance):
     """Whether the shot of each round hits; None if the result is random."""
 
 
-class Fired(ct.Value):
+class Fired(ct.rules.Value):
     """A shot in one round; ``target`` is None if the shooter missed on purpose."""
 
     shooter: str
@@ -123,7 +123,7 @@ class BattleRoyale(ct.Game):
         max_length=100,
     )
     """Each player's probability to hit, in shooting order and ascending."""
-    horizon: ct.Horizon | None = None
+    horizon: ct.rules.Horizon | None = None
     """The maximum number of rounds, and whether the players know it; None for no limit."""
     idle_rounds: int = Field(default=100, ge=2, le=10_000, strict=True)
     """The number of consecutive rounds without a shot at a living player that ends the game without
@@ -142,7 +142,7 @@ class BattleRoyale(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.numbered("player", len(self.hit_rates))
+        return ct.rules.numbered("player", len(self.hit_rates))
 
     def play(self, instance: Hits, chance: ct.Chance) -> ct.Play[Battle]:
         living = dict(zip(self.seats, self.hit_rates, strict=True))

@@ -13,7 +13,7 @@ from cheaptalk.rules.steps import no_objection
 Colour = Annotated[
     str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=20)
 ]
-Amount = Annotated[ct.Whole, Field(ge=1, le=1_000_000)]
+Amount = Annotated[ct.rules.Whole, Field(ge=1, le=1_000_000)]
 Stocks: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """The number of chips of each colour that each player holds."""
 
@@ -121,7 +121,7 @@ class Hands(ct.Instance):
     values: Worths
 
 
-class Exchange(ct.Value):
+class Exchange(ct.rules.Value):
     """One turn: the proposal, the players who accepted it, and the proposer's trading partner."""
 
     proposer: str
@@ -255,7 +255,7 @@ class ChipTrading(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.numbered("player", self.players)
+        return ct.rules.numbered("player", self.players)
 
     def draw_instance(self, chance: ct.Chance) -> Hands:
         seats = tuple(self.seats)
@@ -360,12 +360,12 @@ class ChipTrading(ct.Game):
         highest = self.common_value + (len(self.colours) - 1) * max(self.values)
         return {"player": (0.0, (self.players - 1) * self.chips * highest / 100)}
 
-    def secrets(self, instance: Hands) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Hands) -> Iterator[ct.rules.Secret]:
         for seat, values in instance.values.items():
             for colour, value in values.items():
                 new_value = self.values[(self.values.index(value) + 1) % len(self.values)]
                 changed = instance.values | {seat: values | {colour: new_value}}
-                yield ct.Secret(
+                yield ct.rules.Secret(
                     frozenset({seat}), self, Hands(order=instance.order, values=changed)
                 )
 

@@ -17,7 +17,7 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     worth,
 )
 
-Claimed = Annotated[ct.Whole, Field(ge=0)]
+Claimed = Annotated[ct.rules.Whole, Field(ge=0)]
 
 Ending = Literal["agreement", "mismatch", "out of turns", "aborted"]
 """How a game can end: matching claims, other claims, fewer than two claims, or an abort."""
@@ -222,7 +222,7 @@ class DealOrNoDeal(ct.Game):
         failed = None
         try:
             yield from self._negotiation(instance, moves)
-        except ct.Forfeited as failure:
+        except ct.rules.Forfeited as failure:
             (failed,) = failure.actors
         division = _division(instance, moves, failed)
         for player in PLAYERS:
@@ -279,7 +279,7 @@ class DealOrNoDeal(ct.Game):
         """Return the bounds of the total payoff; both players get at most 19 points together."""
         return {"player": (0.0, (1 + self.objective) * (2 * PILE - 1))}
 
-    def secrets(self, instance: Opening) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Opening) -> Iterator[ct.rules.Secret]:
         """Yield, for each player, an instance in which only its private values differ."""
         counts, values = instance.context.counts, instance.context.values
         for number, player in enumerate(PLAYERS):
@@ -287,7 +287,7 @@ class DealOrNoDeal(ct.Game):
                 same_partner = context.values[1 - number] == values[1 - number]
                 if context.counts == counts and same_partner and context != instance.context:
                     changed = instance.model_copy(update={"context": context})
-                    yield ct.Secret(frozenset({player}), self, changed, self._reveals_points)
+                    yield ct.rules.Secret(frozenset({player}), self, changed, self._reveals_points)
                     break
 
     def _reveals_points(self, event: ct.Event) -> bool:

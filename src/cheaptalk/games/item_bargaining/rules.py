@@ -16,7 +16,7 @@ MAX_COUNT = 99
 MAX_DIVISIONS = 1_000_000
 """Maximum number of ways to divide a pool, so that all divisions can be enumerated."""
 
-Units = Annotated[ct.Whole, Field(ge=0, le=MAX_COUNT)]
+Units = Annotated[ct.rules.Whole, Field(ge=0, le=MAX_COUNT)]
 Bundle: TypeAlias = tuple[Units, ...]
 """The number of items of each kind, in the order of the kinds."""
 
@@ -40,7 +40,7 @@ def no_pool(quantities: Bundle) -> str | None:
     return None
 
 
-class Drawn(ct.Value):
+class Drawn(ct.rules.Value):
     """Item quantities that are drawn from a Poisson distribution for every instance."""
 
     kinds: int = Field(default=5, ge=1, le=10, strict=True)
@@ -250,9 +250,9 @@ class Settlement(ct.Outcome):
     worth: tuple[Worth, Worth]
 
 
-SEATS = ct.numbered("player", 2)
+SEATS = ct.rules.numbered("player", 2)
 FIRST, SECOND = SEATS
-ACTORS = (ct.Actor(FIRST, FIRST), ct.Actor(SECOND, SECOND))
+ACTORS = (ct.rules.Actor(FIRST, FIRST), ct.rules.Actor(SECOND, SECOND))
 TURNS = ((0, FIRST, SECOND), (1, SECOND, FIRST))
 """The actions of a round in order: the player's index, its seat and the rival's seat."""
 
@@ -315,7 +315,7 @@ class ItemBargaining(ct.Game):
         return dict(SEATS)
 
     @property
-    def actors(self) -> tuple[ct.Actor, ...]:
+    def actors(self) -> tuple[ct.rules.Actor, ...]:
         return ACTORS
 
     def draw_instance(self, chance: ct.Chance) -> Pool:
@@ -348,7 +348,7 @@ class ItemBargaining(ct.Game):
                     event = OfferMade(number, self.rounds, rival, offer, kept_bundle, last)
                 try:
                     move: Move = yield ct.Ask(seat, Move, event, legal)
-                except ct.Forfeited:
+                except ct.rules.Forfeited:
                     return (yield from self._end(instance, "invalid", number, player))
                 if move.action == "WALK":
                     return (yield from self._end(instance, "walk", number, player))
@@ -406,7 +406,7 @@ class ItemBargaining(ct.Game):
         items = MAX_COUNT * quantities.kinds if isinstance(quantities, Drawn) else sum(quantities)
         return {"player": (0.0, float(items * self.highest_value))}
 
-    def secrets(self, instance: Pool) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Pool) -> Iterator[ct.rules.Secret]:
         for player, owner in enumerate(SEATS):
             new_values = tuple(value % self.highest_value + 1 for value in instance.values[player])
             new_outside = instance.outside[player] - 1 if instance.outside[player] else 1
@@ -414,7 +414,7 @@ class ItemBargaining(ct.Game):
                 pair = list(getattr(instance, name))
                 pair[player] = changed
                 fields = instance.model_dump() | {name: pair}
-                yield ct.Secret(frozenset({owner}), self, Pool.model_validate(fields))
+                yield ct.rules.Secret(frozenset({owner}), self, Pool.model_validate(fields))
 
 
 BGS: dict[str, Any] = {"quantities": (7, 4, 1)}

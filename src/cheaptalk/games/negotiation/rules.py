@@ -125,7 +125,7 @@ class Negotiation(ct.Game):
     """The product's value to Alice, as a multiple of the scale."""
     buyer_factor: float = Field(default=1.2, gt=0, le=1_000)
     """The product's value to Bob, as a multiple of the scale."""
-    horizon: ct.Horizon = ct.Horizon(rounds=10)
+    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=10)
     """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the product's value to the other."""
@@ -207,9 +207,9 @@ class Negotiation(ct.Game):
         seller, buyer = self.value("alice"), self.value("bob")
         return {"alice": (-seller, highest - seller), "bob": (buyer - highest, buyer)}
 
-    def secrets(self, instance: ct.Instance) -> Iterator[ct.Secret]:
+    def secrets(self, instance: ct.Instance) -> Iterator[ct.rules.Secret]:
         if self.complete_information:
             return
         for owner, factor in zip(self.roles, ("seller_factor", "buyer_factor"), strict=True):
             game = self.model_copy(update={factor: getattr(self, factor) / 2})
-            yield ct.Secret(frozenset({owner}), game, instance)
+            yield ct.rules.Secret(frozenset({owner}), game, instance)

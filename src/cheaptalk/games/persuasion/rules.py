@@ -163,7 +163,7 @@ class Persuasion(ct.Game):
     """The value of a product of high quality to Bob (v), as a multiple of the price."""
     low_value: float = Field(default=0, ge=0, le=1)
     """The value of a product of low quality to Bob (u), as a multiple of the price."""
-    horizon: ct.Horizon = ct.Horizon(rounds=20)
+    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=20)
     """The number of rounds, and whether the players know it."""
     myopic: bool = False
     """Whether each round has a different buyer."""
@@ -177,11 +177,13 @@ class Persuasion(ct.Game):
     """Whether a buyer can send a message with the decision."""
 
     @property
-    def actors(self) -> tuple[ct.Actor, ...]:
+    def actors(self) -> tuple[ct.rules.Actor, ...]:
         if not self.myopic:
-            return ct.Actor("alice", "alice"), ct.Actor("bob", "bob")
+            return ct.rules.Actor("alice", "alice"), ct.rules.Actor("bob", "bob")
         rounds = range(1, self.horizon.rounds + 1)
-        return ct.Actor("alice", "alice"), *(ct.Actor(f"bob_{number}", "bob") for number in rounds)
+        return ct.rules.Actor("alice", "alice"), *(
+            ct.rules.Actor(f"bob_{number}", "bob") for number in rounds
+        )
 
     def draw_instance(self, chance: ct.Chance) -> Qualities:
         rounds = range(1, self.horizon.rounds + 1)
@@ -271,18 +273,18 @@ class Persuasion(ct.Game):
         worst, best = rounds * self.gain(False), rounds * self.gain(True)
         return {"alice": (0.0, float(rounds)), "bob": (worst, best)}
 
-    def secrets(self, instance: Qualities) -> Iterator[ct.Secret]:
+    def secrets(self, instance: Qualities) -> Iterator[ct.rules.Secret]:
         for index, high in enumerate(instance.qualities):
             changed = (*instance.qualities[:index], not high, *instance.qualities[index + 1 :])
             reveals = partial(_reveals_quality, index + 1)
-            yield ct.Secret(frozenset({"alice"}), self, Qualities(qualities=changed), reveals)
+            yield ct.rules.Secret(frozenset({"alice"}), self, Qualities(qualities=changed), reveals)
         if not self.seller_knows_values:
             new_values = {"value": self.value + 1, "low_value": self.low_value / 2 + 0.1}
             buyers = frozenset(seat.name for seat in self.actors if seat.seat == "bob")
-            yield ct.Secret(buyers, self.model_copy(update=new_values), instance)
+            yield ct.rules.Secret(buyers, self.model_copy(update=new_values), instance)
         if not self.buyer_knows_prior:
             game = self.model_copy(update={"prior": 0.7 if self.prior == 0.5 else 0.5})
-            yield ct.Secret(frozenset({"alice"}), game, instance)
+            yield ct.rules.Secret(frozenset({"alice"}), game, instance)
 
 
 def _record(qualities: tuple[bool, ...], bought: list[bool]) -> Record:

@@ -17,7 +17,7 @@ Shares = tuple[tuple[str, int], ...]
 class Plan(ct.Action):
     """Coins for every living pirate, by name."""
 
-    proposal: dict[str, ct.Whole]
+    proposal: dict[str, ct.rules.Whole]
 
 
 class Vote(ct.Action):
@@ -78,7 +78,7 @@ def votes_needed(living: int, majority: Majority) -> int:
     return (living + 1) // 2 if majority == "half" else living // 2 + 1
 
 
-class Ballot(ct.Value):
+class Ballot(ct.rules.Value):
     """One plan and the votes of the living pirates, the proposer first."""
 
     plan: tuple[int, ...]
@@ -117,7 +117,7 @@ class PirateGame(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.numbered("player", self.players)
+        return ct.rules.numbered("player", self.players)
 
     def play(self, instance: ct.Instance, chance: ct.Chance) -> ct.Play[Voyage]:
         living = tuple(self.seats)

@@ -17,7 +17,7 @@ from cheaptalk.games.chip_trading.regret import (
 from cheaptalk.games.chip_trading.rules import Stock, Trading, chips, worth
 from cheaptalk.papers.chips.games import GAME, Games, games, table
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.store.queries import read_matches
+from cheaptalk.records.store.queries import read_records
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points, Tone
 from cheaptalk.reports.charts.kinds import bars
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -180,7 +180,7 @@ def _select_game(evidence: Evidence, data: Games) -> tuple[MatchRecord, str]:
         )
         match = counts["match_id"][0] if counts.height else data.matches["match_id"].min()
         reason = SELECTION_NOTE if counts.height else "No decision of any game is in the sample."
-    return next(read_matches(evidence.store, evidence.study, [str(match)])), reason
+    return next(read_records(evidence.store, evidence.study, [str(match)])), reason
 
 
 def player_path(outcome: Trading, size: int, seat: str, judged: Sequence[Decision]) -> PlayerPath:

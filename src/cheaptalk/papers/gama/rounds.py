@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames import round_frames
+from cheaptalk.frames import read_rounds
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -64,7 +64,7 @@ def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
     """Return frames of choices and results by round, one for each of the eight games."""
     names = {*CHOICES.values(), *BATTLES, *PIRATES, *GAINS}
     available = {name for game in evidence.seats for name in get_game(game).series}
-    return round_frames(
+    return read_rounds(
         evidence.store, evidence.study, only=names & available, as_published=evidence.as_published
     )
 

@@ -6,7 +6,7 @@ from math import inf
 
 import polars as pl
 
-from cheaptalk.frames.matches import match_frames
+from cheaptalk.frames.matches import read_matches
 from cheaptalk.papers.glee.families import (
     GAINS,
     METRICS,
@@ -92,7 +92,7 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     if played is None:
         raise NoData("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
-    frames = match_frames(
+    frames = read_matches(
         evidence.store,
         evidence.study,
         only=["bob_gain"],

@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.atomic_files import whole_file
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.learning import language
 from cheaptalk.learning.language import LocalTraining, SelfPlay, Shape, Step, settle
 from cheaptalk.papers.self_play.stages import GAME
@@ -311,7 +311,7 @@ def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> 
 
 
 def _results(store: Store, stages: Mapping[str, list[str]]) -> Iterator[IterationResult]:
-    (frame,) = match_frames(store, EXAMINATION, only=METRICS).values()
+    (frame,) = read_matches(store, EXAMINATION, only=METRICS).values()
     first, second = pl.col("player_player_1"), pl.col("player_player_2")
     for lineage, models in stages.items():
         for number in range(len(models)):

@@ -294,7 +294,7 @@ def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
     raise StoreError(f'no match "{id_}" in {study or store.title}')
 
 
-def read_matches(
+def read_records(
     store: Store, study: str, ids: Sequence[str], batch: int = 200
 ) -> Iterator[MatchRecord]:
     """Yield complete matches of a study in the order of the given ids, read in batches."""

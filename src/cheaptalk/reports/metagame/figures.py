@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis
 from cheaptalk.equilibrium.empirical.bootstrap import Spread
-from cheaptalk.frames import round_frames
+from cheaptalk.frames import read_rounds
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store
@@ -240,7 +240,7 @@ def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | Non
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
     """Return each player's demand in each round, for games that define the demand metric."""
     having = any(DEMAND in get_game(game).series for game in seats_of(store, study))
-    return round_frames(store, study, only=[DEMAND]) if having else {}
+    return read_rounds(store, study, only=[DEMAND]) if having else {}
 
 
 def concession_curves(

@@ -17,7 +17,7 @@ from cheaptalk.equilibrium.analysis.estimation import (
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, selected, shown_metrics
 from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
-from cheaptalk.frames import match_frames
+from cheaptalk.frames import read_matches
 from cheaptalk.frames.unscored import unscored
 from cheaptalk.records import Store
 from cheaptalk.records.store.queries import seats_of
@@ -40,7 +40,7 @@ class Played(NamedTuple):
 
     Attributes:
         store, study: the store and the study.
-        frames: the matches, as :func:`.match_frames` returns them, with the metrics of the page.
+        frames: the matches, as :func:`.read_matches` returns them, with the metrics of the page.
         sample: the number of transcripts in the page for each pairing and ending.
         viewer: the address of a viewer for links to other transcripts.
         others: further studies whose matches are included.
@@ -73,7 +73,7 @@ class Played(NamedTuple):
         with Store.opened(store) as opened:
             check_players(opened, names)
             frames = [
-                match_frames(opened, name, only=shown_metrics(seats_of(opened, name)))
+                read_matches(opened, name, only=shown_metrics(seats_of(opened, name)))
                 for name in names
             ]
         return cls(opened, first, _together(frames), sample, viewer, tuple(rest))
@@ -201,7 +201,7 @@ def _conduct(analysis: Analysis, rounds: Mapping[str, pl.DataFrame]) -> Iterator
 def _transcripts(played: Played) -> str:
     """Return sampled transcripts, stratified by configuration if there are few configurations."""
     store, study = played.store, played.study
-    frames = match_frames(store, study, only=()) if played.others else played.frames
+    frames = read_matches(store, study, only=()) if played.others else played.frames
     is_small = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
     strata = ("configuration",) if is_small else ()
     return packed(store, study, sampled(frames, played.sample, Chance(study), strata))

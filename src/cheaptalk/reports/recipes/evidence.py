@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cheaptalk.frames.matches import match_frames, scored
+from cheaptalk.frames.matches import read_matches, scored
 from cheaptalk.frames.moves import COUNTS
 from cheaptalk.frames.people import with_people
 from cheaptalk.frames.reader import places_in
@@ -78,7 +78,7 @@ class Evidence:
         as_published: compute metrics as the published systems' code does, where that differs.
         metrics: the metrics to compute; None for all.
         draws, seed: number of draws, and seed, of every bootstrap and permutation test.
-        workers: processes that read matches; see :func:`.match_frames`.
+        workers: processes that read matches; see :func:`.read_matches`.
         options: options of the recipe, by name; see :class:`.Recipe`.
         count_moves: whether the frames also count moves.
     """
@@ -108,7 +108,7 @@ class Evidence:
         if only is not None:  # metrics of games that the study contains
             metrics = {name for game in self.seats for name in get_game(game).metrics}
             only = tuple(name for name in only if name in metrics)
-        frames = match_frames(
+        frames = read_matches(
             self.store,
             self.study,
             only=only,
@@ -122,7 +122,7 @@ class Evidence:
     def moves(self) -> pl.DataFrame:
         """Return the moves of each seat in the scored matches, one row per match and seat.
 
-        Columns: ``match_id``, ``game``, ``player``, those of ``moves`` in :func:`.match_frames`
+        Columns: ``match_id``, ``game``, ``player``, those of ``moves`` in :func:`.read_matches`
         without the seat's name, and ``first_move``.
         """
         if not self.count_moves:

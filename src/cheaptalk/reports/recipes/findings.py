@@ -117,7 +117,7 @@ def findings(
         draws: the number of draws of bootstraps and permutation tests, at least 100.
         seed: the seed of the draws.
         options: options of the recipe, by name; see :class:`.Recipe`.
-        workers: processes that read matches; see :func:`.match_frames`.
+        workers: processes that read matches; see :func:`.read_matches`.
         progress: called with each part before it is computed.
 
     Raises:
