@@ -99,10 +99,7 @@ def test_columns_of_views_are_those_of_exported_tables(
 ) -> None:
     as_json = {"parameters", "payoffs", "outcome", "kinds"}
     columns = set(
-        pl.read_database(
-            f"select * from v_{table}",
-            store.backend.engine,  # noqa: S608  # a constant
-        ).columns
+        pl.read_database(f"select * from v_{table}", store.backend.engine).columns  # noqa: S608
     )
     path = ct.export(store, "mixed", tmp_path / "out", "parquet").path / f"{table}.parquet"
     assert columns - as_json <= set(pl.read_parquet(path).columns)
