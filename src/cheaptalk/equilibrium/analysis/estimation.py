@@ -76,7 +76,8 @@ class SeatsOptions(DrawOptions, total=False):
 
     Attributes:
         payoff: the metric that both sides maximise: ``payoff`` by default, or a metric that the
-            game has for each role, such as ``gain`` for ``alice_gain`` and ``bob_gain``.
+            game has for each seat, such as ``self_gain`` for ``self_gain_alice`` and
+            ``self_gain_bob``.
         pooled: treat matches of all configurations as one game, False by default. Use it if
             configurations were randomly assigned to pairs. Otherwise every pair must have played
             every configuration, and configurations have equal weights.
@@ -275,14 +276,14 @@ def _with_payoff(
         return selected.frame, ("", "")
     game_metrics = get_game(selected.game_spec).metrics
     row_metrics, column_metrics = (
-        {name.removeprefix(f"{seat}_"): metric for name, metric in game_metrics.items()}
+        {name.removesuffix(f"_{seat}"): metric for name, metric in game_metrics.items()}
         for seat in seats
     )
     shared = [name for name in row_metrics if name in column_metrics and name not in game_metrics]
     if payoff not in shared:
         raise CheaptalkError(f"the seats share no metric {suggest(payoff, [PAYOFF, *shared])}")
     frame = selected.frame.with_columns(
-        pl.col(f"{seat}_{payoff}").alias(f"payoff_{seat}") for seat in seats
+        pl.col(f"{payoff}_{seat}").alias(f"payoff_{seat}") for seat in seats
     )
     return frame, (row_metrics[payoff].unit, column_metrics[payoff].unit)
 
