@@ -369,7 +369,7 @@ def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     done = cheaptalk(*arguments, "--two-populations", "--payoff", "self_gain", "--draws", "40")
     assert done.status == 0
     lines = done.out.splitlines()
-    assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by self gain"
+    assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by self_gain"
     assert "In brackets: 95 % of 40 bootstrap draws of at least 16 instances" in done.out
     assert "* marks pure equilibria of the mean payoffs" in done.out
     exact = cheaptalk(
@@ -387,8 +387,8 @@ def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
         (["--payoff", "self_gain"], "--payoff: only valid with --two-populations"),
         (["--two-populations", "--propose", "9"], "--propose: not valid for two populations"),
         (
-            ["--two-populations", "--payoff", "joy"],
-            'share no metric "joy" (known: payoff, self_gain)',
+            ["--two-populations", "--payoff", "gain"],
+            'share no metric "gain" (renamed to "self_gain")',
         ),
         (
             ["--two-populations", "--payoff", "self_gain", "--exclude", "x"],

@@ -11,12 +11,12 @@ from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result
 
 
 def self_gain_alice(result: Result) -> float:
-    """Alice's payoff as a share of the money, discounted by stage; 0 without an agreement."""
+    """Alice's share of the money times her discount ** (stage - 1); 0 without an agreement."""
     return float(result.game.payoffs(result.outcome)["alice"] / result.game.money)
 
 
 def self_gain_bob(result: Result) -> float:
-    """Bob's payoff as a share of the money, discounted by stage; 0 without an agreement."""
+    """Bob's share of the money times his discount ** (stage - 1); 0 without an agreement."""
     return float(result.game.payoffs(result.outcome)["bob"] / result.game.money)
 
 
@@ -26,12 +26,15 @@ def agreement(result: Result) -> float:
 
 
 def efficiency(result: Result) -> float:
-    """The sum of both payoffs as a share of the money; 0 without an agreement (GLEE section 2.1)."""
+    """The sum of discounted shares of the money; 0 without an agreement (GLEE section 2.1)."""
     return self_gain_alice(result) + self_gain_bob(result)
 
 
 def fairness(result: Result) -> float:
-    """1 - 4 * (Alice's undiscounted share - 1/2) ** 2; 1 without agreement (GLEE section 2.1)."""
+    """1 - 4 * (Alice's undiscounted share of the money - 1/2) ** 2; 1 without an agreement.
+
+    Source: GLEE section 2.1.
+    """
     game: Bargaining = result.game
     outcome: Division = result.outcome
     if outcome.alice_gain is None:
@@ -46,7 +49,7 @@ def rounds_played(result: Result) -> float:
 
 
 def published_self_gain_bob(result: Result) -> float:
-    """Bob's self-gain in GLEE's code: without an agreement, his discount ** (last stage - 1)."""
+    """Bob's self-gain in GLEE's code: his discount ** (last stage - 1) without an agreement."""
     game: Bargaining = result.game
     if result.outcome.stage is None:
         return game.discounts[1] ** (game.horizon.rounds - 1)
@@ -69,7 +72,7 @@ METRICS = (
     Metric("self_gain_alice", self_gain_alice, None, MONEY, SHARE, role="alice"),
     Metric("self_gain_bob", self_gain_bob, published_self_gain_bob, MONEY, SHARE, role="bob"),
     Metric("efficiency", efficiency, published_efficiency, MONEY, SHARE),
-    Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
+    Metric("fairness", fairness, published_fairness, unit="1 for an even split", bounds=SHARE),
     Metric("rounds_played", rounds_played, unit="rounds", bounds=COUNT, limits=round_limits),
 )
 

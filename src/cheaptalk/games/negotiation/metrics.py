@@ -72,7 +72,7 @@ METRICS = (
     Metric("self_gain_alice", self_gain_alice, role="alice", unit="multiples of the scale"),
     Metric("self_gain_bob", self_gain_bob, role="bob", unit="multiples of the scale"),
     Metric("efficiency", efficiency, unit="share of matches", bounds=SHARE),
-    Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=(-inf, 1.0)),
+    Metric("fairness", fairness, published_fairness, "1 at the fairest price", (-inf, 1.0)),
     Metric("price_factor", price_factor, unit="multiples of the scale", bounds=COUNT),
     Metric("rounds_played", rounds_played, unit="rounds", bounds=COUNT, limits=round_limits),
 )

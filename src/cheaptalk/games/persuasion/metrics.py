@@ -1,8 +1,8 @@
 """Metrics of persuasion (GLEE section 2.3).
 
 T is the number of rounds: n with high quality, k with high quality and a purchase, and r with low
-quality and no purchase. M is the price, and v * M is the value of high quality. Per-round metrics
-describe quality, recommendation and purchase.
+quality and no purchase. M is the price; v * M and u * M are the values of high and low quality.
+Per-round metrics describe quality, recommendation and purchase.
 
 Judges of honesty are validated against an exact check, which reads only plain statements in
 messages. It ignores messages with a condition, a hedge, a question, a quotation, a word about
@@ -107,7 +107,7 @@ def self_gain_bob(result: Result) -> float:
 
 
 def published_self_gain_bob(result: Result) -> float:
-    """Bob's self-gain in GLEE's code, (k * (v - 1) - r) / T: minus 1 for each bad product declined."""
+    """Bob's self-gain in GLEE's code, (k * (v - 1) - r) / T; it subtracts rejected bad products."""
     outcome: Trades = result.outcome
     good = outcome.count(high=True, bought=True) * (result.game.value - 1)
     return float(good - outcome.count(high=False, bought=False)) / len(outcome.bought)
@@ -158,7 +158,7 @@ METRICS = (
         "self_gain_bob",
         self_gain_bob,
         published_self_gain_bob,
-        "prices a round",
+        "multiples of the price a round",
         limits=_bob_limits,
         role="bob",
     ),
