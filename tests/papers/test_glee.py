@@ -173,7 +173,9 @@ def test_equilibria_are_pairs_without_regret(glee_results: Findings) -> None:
         pairs = glee_results.tables[f"pairs-{game}"].frame
         gain = {
             (a, b): (x, y)
-            for a, b, x, y in pairs.select("Alice", "Bob", "gain_alice", "gain_bob").iter_rows()
+            for a, b, x, y in pairs.select(
+                "Alice", "Bob", "self_gain_alice", "self_gain_bob"
+            ).iter_rows()
         }
         names = sorted(set(pairs["Alice"]))
         regrets = {

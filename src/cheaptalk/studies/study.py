@@ -445,8 +445,9 @@ class Study(Value):
 
     @model_validator(mode="after")
     def _has_known_metrics(self) -> "Study":
-        for grid in self.games if self.people else ():
-            check_metrics(self.people.pay, grid.configurations())
+        if self.people is not None:
+            for grid in self.games:
+                check_metrics(self.people.pay, grid.configurations())
         return self
 
     @model_validator(mode="wrap")
