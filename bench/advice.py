@@ -61,7 +61,7 @@ def study(drawing: Simulator, values: NDArray[np.float64], lead: float) -> pl.Da
     gain = 0.5 + SCALE * latent.ravel()
     return drawing.frame(
         [f"p{at}" for at in player], [RIVAL] * len(player), np.zeros(len(player), np.int64),
-        [str(at) for at in instance], {"alice_gain": gain, "payoff_alice": 100 * gain},
+        [str(at) for at in instance], {"self_gain_alice": gain, "payoff_alice": 100 * gain},
     )  # fmt: skip
 
 

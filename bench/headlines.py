@@ -186,7 +186,7 @@ class Simulator:
             gain = value[study].ravel()
             frames.append(self.frame(
                 labels, [RIVAL] * len(labels), configuration, names,
-                {"alice_gain": gain, "payoff_alice": 100 * gain,
+                {"self_gain_alice": gain, "payoff_alice": 100 * gain,
                  "efficiency": other[study].ravel()},
             ))  # fmt: skip
         return frames
@@ -258,7 +258,7 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
         [f"p{at}" for at in first], [f"p{at}" for at in second], configuration,
         [str(at) if cell.paired else f"{pair}.{at}"
          for pair, at in zip(pairs, instance, strict=True)],
-        {"alice_gain": alice.ravel(), "bob_gain": bob.ravel(),
+        {"self_gain_alice": alice.ravel(), "self_gain_bob": bob.ravel(),
          "payoff_alice": 100 * alice.ravel(), "payoff_bob": 100 * bob.ravel()},
     )  # fmt: skip
     (selected,) = Played(simulator.store, "first", {GAME: frame}).games()

@@ -47,7 +47,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
         frames = ct.frames.read_matches(store, "seen")
         frame = frames["bargaining"]
         base = {"pairing": f"{LABEL} / chance"}
-        fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference=base)
+        fit = ct.statistics.ols(frame, "self_gain_alice", ["pairing"], reference=base)
         played = ct.reports.Played.of(store, "seen")
         findings = ct.reports.findings(store, "seen", "metagame", draws=100)
         yield {
@@ -69,7 +69,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
             "frames": frames,
             "regression": fit,
             "predicted": ct.statistics.predicted_means(fit, ["pairing"]),
-            "ranks": ct.statistics.rank_ranges(frame, "alice_gain", "pairing", draws=100),
+            "ranks": ct.statistics.rank_ranges(frame, "self_gain_alice", "pairing", draws=100),
             "played": played,
             "analysis": ct.equilibrium.analyse(played.games()[0], draws=100),
             "findings": findings,

@@ -19,7 +19,7 @@ def test_constant_scores_have_intervals_only_with_attainable_bounds(tmp_path: Pa
         study = {"name": "s", "instances": 3, "games": [{"game": game}], "players": players}
         ct.run(ct.studies.parse_study(study, "here"), tmp_path / "s.sqlite")
         frame, bounds = with_bounds(read_matches(tmp_path / "s.sqlite", "s")[game], game)
-        scores = ["payoff_alice", "payoff_bob", "alice_gain", "bob_gain", "agreement"]
+        scores = ["payoff_alice", "payoff_bob", "self_gain_alice", "self_gain_bob", "agreement"]
         intervals = mean_intervals(frame, scores, bounds=bounds)
         known = dict(intervals.select("metric", pl.col("low").is_not_null()).iter_rows())
         assert known.pop("agreement")

@@ -104,7 +104,7 @@ def test_matches_of_other_rules_versions_have_payoffs_but_no_metrics(tmp_path: P
     assert other["payoff_alice"].null_count() == 0
     assert frames["bargaining"]["fairness"].null_count() == 0
     assert rounds["negotiation"].is_empty()
-    assert rounds["negotiation"].schema["offered_price"] == pl.Float64
+    assert rounds["negotiation"].schema["offered_price_factor"] == pl.Float64
     assert rounds["bargaining"].height
 
 

@@ -52,8 +52,8 @@ def test_rows_agree_with_the_frames_of_matches(well: Path) -> None:
         last = frames[game].group_by("match_id", maintain_order=True).last()
         both = agreed.join(last, on="match_id")
         assert both.height == agreed.height > 0
-        assert (both["round"] == both["rounds"]).all()
-        assert game == "bargaining" or (both["offered_price"] == both["price"]).all()
+        assert (both["round"] == both["rounds_played"]).all()
+        assert game == "bargaining" or (both["offered_price_factor"] == both["price_factor"]).all()
     bought = frames["persuasion"].group_by("match_id").agg(pl.col("bought").sum())
     both = matches["persuasion"].join(bought, on="match_id")
     assert (both["sales"] == both["bought"]).all()

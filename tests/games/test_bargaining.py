@@ -99,10 +99,10 @@ FAILED = rules.Division()
 
 def test_metrics_match_paper_and_published_code() -> None:
     cases = [
-        ("alice_gain", AGREED, 0.486, 0.486),
-        ("alice_gain", FAILED, 0, 0),
-        ("bob_gain", AGREED, 0.256, 0.256),
-        ("bob_gain", FAILED, 0, 0.4096),
+        ("self_gain_alice", AGREED, 0.486, 0.486),
+        ("self_gain_alice", FAILED, 0, 0),
+        ("self_gain_bob", AGREED, 0.256, 0.256),
+        ("self_gain_bob", FAILED, 0, 0.4096),
         ("efficiency", AGREED, 0.742, 0.742),
         ("efficiency", FAILED, 0, 0.4096),
         ("fairness", AGREED, 0.96, 0.96),
@@ -111,8 +111,8 @@ def test_metrics_match_paper_and_published_code() -> None:
         ("fairness", rules.Division(stage=1, alice_gain=50, bob_gain=50), 1, 1),
         ("agreement", AGREED, 1, 1),
         ("agreement", FAILED, 0, 0),
-        ("rounds", AGREED, 3, 3),
-        ("rounds", FAILED, 5, 5),
+        ("rounds_played", AGREED, 3, 3),
+        ("rounds_played", FAILED, 5, 5),
     ]
     for name, outcome, paper, published in cases:
         result = ct.Result.of(GAME, INSTANCE, outcome)

@@ -143,7 +143,7 @@ def test_targets_can_be_display_names() -> None:
 def test_score_counts_shots_at_strongest_opponent() -> None:
     table = new_table(TRUEL, False, False, False, True, True)
     shoot(table, "player_3", "player_1", "player_2", "player_2", "player_1")
-    assert metric("rounds", table) == 5
+    assert metric("rounds_played", table) == 5
     assert metric("score", table, published=True) == pytest.approx(100 * 3 / 5)
     assert metric("score", table) == pytest.approx(100 * 3 / (3 * 5))
     missing = new_table(TRUEL, None, True, True)

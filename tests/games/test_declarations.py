@@ -47,6 +47,27 @@ def test_action_schemas_match_recorded_calls(game: str) -> None:
     assert hashlib.sha256(text.encode()).hexdigest()[:12] == SCHEMAS[game]
 
 
+SAME_QUANTITY = {
+    "battle_royale": {"hit", "target"},
+    "diners_dilemma": {"gain"},
+    "el_farol_bar": {"gain"},
+    "persuasion": {"bought", "high", "recommended"},
+    "pirate_game": {"ballots"},
+    "sealed_bid_auction": {"bid", "gain", "valuation"},
+}
+"""Metrics by game that are the same quantity in the same unit as a field with the same name."""
+
+
+@pytest.mark.parametrize("game", games())
+def test_names_of_metrics_differ_from_fields_with_another_meaning(game: str) -> None:
+    spec = ct.get_game(game)
+    rules = spec.rules
+    models = (rules, *rules.actions, rules.outcome_type)
+    fields = {name for model in models for name in model.model_fields}
+    fields |= {name for event in rules.events for name in event.__annotations__}
+    assert fields & {*spec.metrics, *spec.series} == SAME_QUANTITY.get(game, set())
+
+
 OWNERS: dict[str, tuple[dict[str, Any], list[set[str]]]] = {
     "bargaining": ({"complete_information": False}, [{"alice"}, {"bob"}]),
     "negotiation": ({"complete_information": False}, [{"alice"}, {"bob"}]),

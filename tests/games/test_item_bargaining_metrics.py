@@ -48,7 +48,7 @@ def test_welfare_of_agreement() -> None:
         ("nash_welfare_plus", 0.0),
         ("nash_welfare_plus_discounted", 0.0),
         ("agreement", 1.0),
-        ("rounds", 2.0),
+        ("rounds_played", 2.0),
         ("invalid_walk", 0.0),
         # the best sum is 300, from (7, 0, 1) and (0, 4, 0); both outside options add up to 150
         ("utilitarian_of_maximum", 0.9 * 295 / 300),

@@ -239,7 +239,10 @@ def test_strategies_respect_narrow_price_limit() -> None:
 
 
 def test_metrics_match_hand_calculation() -> None:
-    names = ("agreement", "alice_gain", "bob_gain", "price", "rounds", "efficiency", "fairness")
+    names = (
+        *("agreement", "self_gain_alice", "self_gain_bob", "price_factor", "rounds_played"),
+        *("efficiency", "fairness"),
+    )
     trade = dict(zip(names, (1, 0.3, 0.1, 1.1, 3, 1, 1 - 4 * 0.1**2), strict=True))
     failure: dict[str, float | None] = dict(zip(names, (0, 0, 0, None, 2, 0, 1), strict=True))
     lower = {"seller_factor": 1.2, "buyer_factor": 0.8}

@@ -233,8 +233,8 @@ def test_metrics_match_hand_calculation() -> None:
         assert metrics(game, MIXED) == pytest.approx(
             {
                 "sales": 5,
-                "alice_gain": 0.5,
-                "bob_gain": (4 * 2 - 1) / 10,
+                "self_gain_alice": 0.5,
+                "self_gain_bob": (4 * 2 - 1) / 10,
                 "efficiency": 4 / 6,
                 "fairness": 3 / 4,
                 "honesty": 0.9,
@@ -242,10 +242,12 @@ def test_metrics_match_hand_calculation() -> None:
         )
 
 
-def test_published_bob_gain_charges_refused_lemons() -> None:
+def test_published_self_gain_charges_refused_lemons() -> None:
     game = binary(10, value=3, low_value=0.5)
-    assert metrics(game, MIXED)["bob_gain"] == pytest.approx((4 * 2 - 0.5) / 10)
-    assert metrics(game, MIXED, as_published=True)["bob_gain"] == pytest.approx((4 * 2 - 3) / 10)
+    assert metrics(game, MIXED)["self_gain_bob"] == pytest.approx((4 * 2 - 0.5) / 10)
+    assert metrics(game, MIXED, as_published=True)["self_gain_bob"] == pytest.approx(
+        (4 * 2 - 3) / 10
+    )
     for high, recommended, expected in (
         (False, (False, True), {"efficiency": None, "fairness": 0.5, "honesty": 0.5}),
         (True, None, {"efficiency": 0.5, "fairness": None, "honesty": None}),

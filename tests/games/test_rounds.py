@@ -125,20 +125,24 @@ def test_other_metrics() -> None:
         (
             DINERS,
             [dishes(1, 4), dishes(3, 4)],
-            {"cheap": 0.5, "last_round": 0.25, "gain": 2.5, "efficiency": 0.5},
+            {"cheap_share": 0.5, "last_round_cheap_share": 0.25, "gain": 2.5, "efficiency": 0.5},
         ),
         (
             DOLLAR,
             [(50, 30, 10), (50, 50, 50)],
-            {"agreement": 0.5, "demand": 1.2, "efficiency": 0.45},
+            {"agreement": 0.5, "total_bid_share": 1.2, "efficiency": 0.45},
         ),
         (
             BAR,
             [going(5, 5), going(1, 5)],
-            {"attendance": 0.6, "crowding": 0.5, "welfare": (0 + 30 / 5) / 2},
+            {"attendance": 0.6, "crowding": 0.5, "gain": (0 + 30 / 5) / 2},
         ),
         (GUESS, [(10, 20, 60), (0, 0, 30)], {"first_round": 30, "mean_number": 20}),
-        (GOODS, [(20, 20, 20, 20), (0, 0, 0, 20)], {"contribution": 0.625, "last_round": 0.25}),
+        (
+            GOODS,
+            [(20, 20, 20, 20), (0, 0, 0, 20)],
+            {"contribution": 0.625, "last_round_contribution": 0.25},
+        ),
     ]
     for game_spec, rows, expected in cases:
         game: Any = game_spec.rules.model_validate({"players": len(rows[0]), "rounds": 2})

@@ -154,7 +154,7 @@ def test_other_metrics() -> None:
         "overbids": 2 / 6,
         "efficiency": 0.5,
         "revenue": (40 + 20) / 2,
-        "gain": (10 + 10) / 2,
+        "winner_gain": (10 + 10) / 2,
         "bid_share": (0.4 + 2 + 1 + 1 + 1) / 5,
     }
     assert {name: metric(name, match) for name in expected} == pytest.approx(expected)

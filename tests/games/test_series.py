@@ -46,7 +46,7 @@ def test_offers_are_shares_of_money_scale_or_total_worth() -> None:
         {"decision": "accept"},
     )
     assert series(table.result(), "demand") == {(1, "alice"): 0.9, (2, "bob"): 0.6}
-    assert series(table.result(), "alice_share") == {(1, "alice"): 0.9, (2, "bob"): 0.4}
+    assert series(table.result(), "share_alice") == {(1, "alice"): 0.9, (2, "bob"): 0.4}
     table = table_after(
         rules_of("negotiation", scale=100, messages=False),
         {"price": 150},
@@ -54,7 +54,7 @@ def test_offers_are_shares_of_money_scale_or_total_worth() -> None:
         {"price": 90},
         {"decision": "accept"},
     )
-    assert series(table.result(), "offered_price") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
+    assert series(table.result(), "offered_price_factor") == {(1, "alice"): 1.5, (2, "bob"): 0.9}
     table = table_after(
         rules_of("item_bargaining", quantities=(2, 1)),
         *({"action": "COUNTEROFFER", "offer": bundle} for bundle in ([1, 0], [0, 1], [2, 0])),
@@ -102,11 +102,11 @@ def test_simultaneous_rounds_have_joint_and_individual_rows() -> None:
         ("guess_the_average", [(10, 100)], "won", [0.5, 1, 0]),
         ("el_farol_bar", [("go", "stay")], "attendance", [0.5, 1, 0]),
         ("el_farol_bar", [("go", "stay")], "gain", [7.5, 10, 5]),
-        ("divide_the_dollar", [(50, 60)], "bid", [1.1, 0.5, 0.6]),
-        ("divide_the_dollar", [(50, 40)], "received", [0.9, 0.5, 0.4]),
+        ("divide_the_dollar", [(50, 60)], "bid_share", [1.1, 0.5, 0.6]),
+        ("divide_the_dollar", [(50, 40)], "received_share", [0.9, 0.5, 0.4]),
         ("public_goods", [(20, 5)], "contribution", [0.625, 1, 0.25]),
         ("public_goods", [(20, 5)], "gain", [32.5, 25, 40]),
-        ("diners_dilemma", [("cheap", "costly")], "cheap", [0.5, 1, 0]),
+        ("diners_dilemma", [("cheap", "costly")], "cheap_share", [0.5, 1, 0]),
         ("diners_dilemma", [("cheap", "costly")], "gain", [2.5, 0, 5]),
     ]
     for name, rows, which, expected in cases:
@@ -146,7 +146,7 @@ def test_battle_series_by_shot() -> None:
     assert series(battle, "target") == dict(zip(rounds, (3, None, 2), strict=True))
     assert series(battle, "hit") == dict(zip(rounds, (1, None, 0), strict=True))
     assert series(battle, "strongest") == dict(zip(rounds, (1, 0, 1), strict=True))
-    assert series(battle, "living") == {(1, None): 2, (2, None): 2, (3, None): 2}
+    assert series(battle, "survivors") == {(1, None): 2, (2, None): 2, (3, None): 2}
 
 
 def test_pirate_series_by_ballot() -> None:
@@ -164,8 +164,8 @@ def test_pirate_series_by_ballot() -> None:
         (2, "player_2"): 100,
         (2, "player_3"): 0,
     }
-    assert series(pirates, "accepted")[1, None] == pytest.approx(1 / 3)
-    assert series(pirates, "accepted")[2, "player_3"] == 0
+    assert series(pirates, "approval")[1, None] == pytest.approx(1 / 3)
+    assert series(pirates, "approval")[2, "player_3"] == 0
     assert series(pirates, "plan_distance") == {(1, None): 2, (2, None): 0}
     accuracy = series(pirates, "vote_accuracy")
     assert accuracy == {
@@ -184,7 +184,7 @@ def test_chip_series_by_turn() -> None:
     rules = rules_of("chip_trading")
     instance = rules.draw_instance(Chance("x")).model_copy(update={"values": worths(*ROWS)})
     trading = Result.of(rules, instance, GAME)
-    gains = series(trading, "gain")
+    gains = series(trading, "cumulative_gain")
     assert gains[1, None] == gains[2, None] == pytest.approx(6.3)
     assert gains[1, "player_1"] == pytest.approx(3.1)
     last = len(GAME.turns)

@@ -169,7 +169,7 @@ def test_as_published_scores_follow_released_code(path: Path, results: Findings)
 COUNTED = {
     "scores-by-run": "score.n",
     "first-and-last-rounds": "choice.n",
-    "battles": "rounds.n",
+    "battles": "rounds_played.n",
     "pirates": "ballots.n",
     "claims-about-others": "first_round.n",
     "mixed-groups": "payoff.n",

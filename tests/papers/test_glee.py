@@ -112,7 +112,7 @@ def test_self_gains_match_regression(glee_results: Findings, frames: Frames) -> 
     table = glee_results.tables["self-gain"]
     for game in GAMES:
         for role, title in ROLES.items():
-            expected = reference_regression(frames, game, f"{role}_gain")
+            expected = reference_regression(frames, game, f"self_gain_{role}")
             for row in table.rows:
                 if row["player"] != FLASH:
                     assert_effect(row, f"{game} {role}", expected[title, row["player"]])
@@ -173,7 +173,9 @@ def test_equilibria_are_pairs_without_regret(glee_results: Findings) -> None:
         pairs = glee_results.tables[f"pairs-{game}"].frame
         gain = {
             (a, b): (x, y)
-            for a, b, x, y in pairs.select("Alice", "Bob", "alice_gain", "bob_gain").iter_rows()
+            for a, b, x, y in pairs.select(
+                "Alice", "Bob", "self_gain_alice", "self_gain_bob"
+            ).iter_rows()
         }
         names = sorted(set(pairs["Alice"]))
         regrets = {
@@ -190,7 +192,7 @@ def test_equilibria_are_pairs_without_regret(glee_results: Findings) -> None:
         }
         for row in listed.iter_rows(named=True):
             expected = regrets[row["Alice"], row["Bob"]]
-            assert (row["alice_regret"], row["bob_regret"]) == pytest.approx(expected, abs=1e-6)
+            assert (row["regret_alice"], row["regret_bob"]) == pytest.approx(expected, abs=1e-6)
             assert 1 <= row["support"] <= 100
 
 
@@ -213,8 +215,8 @@ def test_bootstrap_spread_equals_clustered_errors(
         estimates, drawn = gains(pairs, evidence)
         for middle, draws, name in zip(estimates, drawn, ("alice", "bob"), strict=True):
             table = tables[f"pairs-{pairs.game}"].frame
-            errors = table[f"{name}_gain clustered.error"].to_numpy()
-            assert middle == pytest.approx(table[f"{name}_gain"].to_numpy(), abs=1e-6)
+            errors = table[f"self_gain_{name} clustered.error"].to_numpy()
+            assert middle == pytest.approx(table[f"self_gain_{name}"].to_numpy(), abs=1e-6)
             assert draws.std(axis=0) == pytest.approx(errors, rel=0.15)
 
 
@@ -377,7 +379,7 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
     for name in GAMES:
         results = analyse(tmp_path / name, {"game": name}, players=["fair"], pairing="self")
         assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
-        assert results.tables["distributions"].frame["alice_gain.low"].is_null().all()
+        assert results.tables["distributions"].frame["self_gain_alice.low"].is_null().all()
         assert set(results.lacking) >= {
             "Effect of the market",
             "Players' gains",

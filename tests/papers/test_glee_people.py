@@ -153,7 +153,7 @@ def test_table_3_compares_people_with_reference_player(results: Findings) -> Non
     assert rows[FLASH]["bargaining alice"] == 0
     frame = results.evidence.scored("bargaining")
     mean = {
-        alice: frame.filter(pairing=f"{alice} / {FLASH}")["alice_gain"].to_list()
+        alice: frame.filter(pairing=f"{alice} / {FLASH}")["self_gain_alice"].to_list()
         for alice in ("human", FLASH)
     }
     ahead = fmean(mean["human"]) - fmean(mean[FLASH])

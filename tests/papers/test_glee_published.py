@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
     not SAMPLE.is_dir(), reason="the sample of published games is not beside the repository"
 )
 
-METRICS = ("alice_gain", "bob_gain", "efficiency", "fairness")
+METRICS = ("self_gain_alice", "self_gain_bob", "efficiency", "fairness")
 Metrics = dict[str, float | None]
 
 
@@ -39,16 +39,21 @@ def bargaining(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metr
     last = int(float(rows[-1]["round"]))
     if rows[-1]["decision"] != "accept":
         decay = deltas[1] ** (args["max_rounds"] - 1)
-        paper: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": 0, "fairness": 1}
-        code: Metrics = {"alice_gain": 0, "bob_gain": decay, "efficiency": decay, "fairness": 0}
+        paper: Metrics = {"self_gain_alice": 0, "self_gain_bob": 0, "efficiency": 0, "fairness": 1}
+        code: Metrics = {
+            "self_gain_alice": 0,
+            "self_gain_bob": decay,
+            "efficiency": decay,
+            "fairness": 0,
+        }
         return paper, code
     share = float(rows[-2][f"{name}_gain"]) / args["money_to_divide"]
     gains = [
         part * delta ** (last - 1) for part, delta in zip((share, 1 - share), deltas, strict=True)
     ]
     metrics: Metrics = {
-        "alice_gain": gains[0],
-        "bob_gain": gains[1],
+        "self_gain_alice": gains[0],
+        "self_gain_bob": gains[1],
         "efficiency": sum(gains),
         "fairness": 1 - 4 * (share - 0.5) ** 2,
     }
@@ -61,13 +66,18 @@ def negotiation(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Met
     traded = rows[-1]["decision"] == "AcceptOffer"
     efficient = 1.0 if seller == buyer else float(traded == (buyer > seller))
     if not traded:
-        metrics: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": efficient, "fairness": 1}
+        metrics: Metrics = {
+            "self_gain_alice": 0,
+            "self_gain_bob": 0,
+            "efficiency": efficient,
+            "fairness": 1,
+        }
         return metrics, metrics
     price = float(rows[-2]["product_price"]) / args["product_price_order"]
     fair = 1 - 4 * (price - (seller + buyer) / 2) ** 2
     paper: Metrics = {
-        "alice_gain": price - seller,
-        "bob_gain": buyer - price,
+        "self_gain_alice": price - seller,
+        "self_gain_bob": buyer - price,
         "efficiency": efficient,
         "fairness": fair,
     }
@@ -84,12 +94,12 @@ def persuasion(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metr
     lemons = sum(buys for buys in bought) - k
     refused = rounds - sum(good) - lemons
     paper: Metrics = {
-        "alice_gain": sum(bought) / rounds,
-        "bob_gain": (k * (value - 1) - lemons) / rounds,
+        "self_gain_alice": sum(bought) / rounds,
+        "self_gain_bob": (k * (value - 1) - lemons) / rounds,
         "efficiency": k / sum(good) if any(good) else None,
         "fairness": refused / (rounds - sum(good)) if not all(good) else None,
     }
-    return paper, paper | {"bob_gain": (k * (value - 1) - refused) / rounds}
+    return paper, paper | {"self_gain_bob": (k * (value - 1) - refused) / rounds}
 
 
 FAMILIES = {"bargaining": bargaining, "negotiation": negotiation, "persuasion": persuasion}
@@ -211,7 +221,7 @@ def test_outcome_table_contains_means_by_family(results: Findings) -> None:
     assert seen == 2 * 68
 
 
-def test_bob_gain_in_persuasion_follows_both_definitions(results: Findings) -> None:
+def test_self_gain_of_bob_in_persuasion_follows_both_definitions(results: Findings) -> None:
     for row in results.tables["bob-gain"].rows:
         games = [
             metrics
@@ -219,8 +229,8 @@ def test_bob_gain_in_persuasion_follows_both_definitions(results: Findings) -> N
             if family == "persuasion"
             and (alice, bob) == (row["alice"] == "person", row["bob"] == "person")
         ]
-        assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
-        assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
+        assert row["paper"] == pytest.approx(mean([paper["self_gain_bob"] for paper, _ in games]))
+        assert row["code"] == pytest.approx(mean([code["self_gain_bob"] for _, code in games]))
     assert results.tables["bob-gain"].frame.height == 3
 
 

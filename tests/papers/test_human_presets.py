@@ -59,7 +59,7 @@ def test_every_glee_configuration_has_bonus() -> None:
         for game in grid.configurations():
             shape = game.model_dump(mode="json")
             assert any(bonus.fits(game.name, shape) for bonus in study.people.pay.bonus)
-            metrics = {f"{place}_gain" for place in game.seats}
+            metrics = {f"self_gain_{place}" for place in game.seats}
             assert metrics <= get_game(game.name).metrics.keys()
 
 

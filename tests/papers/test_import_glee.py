@@ -205,7 +205,7 @@ def test_no_agreement_has_paper_and_published_metrics(games: Path, store: Store)
     import_matches(read_glee(games), store, "glee-import")
     record = by_id(store)["NONE"]
     paper, published = metric_values(record), metric_values(record, as_published=True)
-    names = ("alice_gain", "bob_gain", "efficiency", "fairness")
+    names = ("self_gain_alice", "self_gain_bob", "efficiency", "fairness")
     assert [paper[name] for name in names] == [0, 0, 0, 1]
     # d_B ** (T - 1) = 0.9 ** 1 for Bob, because the code gives Bob all that Alice does not get
     assert [published[name] for name in names] == [0, 0.9, 0.9, 0]

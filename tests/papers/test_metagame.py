@@ -163,7 +163,7 @@ def test_behaviour_table_matches_records(store_path: Path, results: Findings) ->
             mistaken.append(game_spec.metrics["mistakes"].of(record.result()) or 0.0)
     shown = row_of(results, "behaviour", player="aspire")
     assert shown["own"] == pytest.approx(np.mean(payoffs))
-    assert shown["rounds"] == pytest.approx(np.mean(rounds))
+    assert shown["rounds_played"] == pytest.approx(np.mean(rounds))
     agreed = sum(shown[f"rounds_{how}"] * shown[f"rounds_{how}.n"] for how in ("agreed", "walked"))
     assert agreed == pytest.approx(sum(rounds))
     assert shown["own.n"] == len(payoffs) == 2 * 10 * 8
@@ -172,7 +172,7 @@ def test_behaviour_table_matches_records(store_path: Path, results: Findings) ->
     )
     pairs = results.tables["behaviour-by-opponent"].frame
     assert pairs.height == 16
-    for never_negative in ("own_mistakes", "rounds", "utility_given"):
+    for never_negative in ("own_mistakes", "rounds_played", "utility_given"):
         assert all(low >= 0 for low in pairs[f"{never_negative}.low"].drop_nulls())
 
 

@@ -131,6 +131,29 @@ def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == {"people": {"pay": {"max": 3}}}
 
 
+def test_store_of_0014_gets_the_names_of_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+
+    def people(*bonus: dict[str, Any]) -> dict[str, Any]:
+        games = [{"game": game} for game in ("diners_dilemma", "persuasion", "sealed_bid_auction")]
+        return {"games": games, "people": {"pay": {"bonus": [*bonus]}}}
+
+    plain: list[dict[str, Any]] = [{"rate": 1}, {"metric": "rounds", "game": "chip_trading"}]
+    earlier = [*plain, {"metric": "{seat}_gain", "game": "persuasion"}, {"metric": "gain"}]
+    with Store.open(path, create=True) as store:
+        store.register_study("people", people(*earlier))
+        with store.transaction() as connection:
+            connection.execute(sa.text("update alembic_version set version_num = '0014'"))
+    with Store.open(path) as store, store.reading() as reading:
+        assert reading.scalar(sa.select(schema.studies.c.spec)) == people(
+            *plain,
+            {"metric": "self_gain_{seat}", "game": "persuasion"},
+            {"metric": "gain", "game": "diners_dilemma"},
+            {"metric": "gain", "game": "persuasion"},
+            {"metric": "winner_gain", "game": "sealed_bid_auction"},
+        )
+
+
 def check_earlier_store(store: Store) -> None:
     """Check that the store of version 0011 was migrated without damage, and resume its study."""
     with store.reading() as reading:

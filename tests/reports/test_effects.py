@@ -48,9 +48,9 @@ def test_effects_need_variation_and_hold_pairings_fixed(tmp_path: Path) -> None:
     both = {"game": "bargaining", "fixed": {"horizon": 3, "money": 100}}
     restricted = {**both, "fixed": {"horizon": 3, "money": 10_000}, "pairing": [["fair", "firm"]]}
     game = scores(tmp_path, both, restricted)
-    raw = game.scored.group_by("game_money").agg(pl.col("alice_gain").mean())
-    assert raw["alice_gain"].n_unique() == 2
-    (row,) = shown(game).filter(score="Alice gain").rows(named=True)
+    raw = game.scored.group_by("game_money").agg(pl.col("self_gain_alice").mean())
+    assert raw["self_gain_alice"].n_unique() == 2
+    (row,) = shown(game).filter(score="Self gain Alice").rows(named=True)
     assert (row["parameter"], row["effect"]) == ("money", pytest.approx(0, abs=1e-9))
 
     cases = [{"money": 100, "horizon": 2}, {"money": 200, "horizon": 4}]

@@ -146,8 +146,8 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
     table, headings = page.tables["persuasion-players"], page.headings("persuasion-players")
     for title, bounds in {
         "Sales": (0, 2),
-        "Alice gain": (0, 1),
-        "Bob gain": (-1, 2),
+        "Self gain Alice": (0, 1),
+        "Self gain Bob": (-1, 2),
         "Payoff Alice": (0, 2),
         "Payoff Bob": (-2 * 11_110 / 4, 4 * 11_110 / 4),
     }.items():
@@ -156,7 +156,7 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
         assert bounds[0] <= low < high <= bounds[1], title
     findings = ct.reports.findings(store, "pub", "glee", draws=100)
     row = findings.tables["outcomes"].frame.row(0, named=True)
-    assert (row["bob_gain.low"], row["alice_gain.high"]) == (-1, 1)
+    assert (row["self_gain_bob.low"], row["self_gain_alice.high"]) == (-1, 1)
 
 
 def test_payoffs_have_the_unit_of_their_role(games: Path, store: Store, tmp_path: Path) -> None:

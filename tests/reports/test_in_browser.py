@@ -57,7 +57,9 @@ async def test_tables_sort_by_keyboard_filter_and_export(page: str, tab: Tab) ->
     await tab.run(f"{PAIRINGS}.querySelector('.csv').click()")
     await tab.until("saved !== null")
     head, *rows = (await tab.run("saved")).removeprefix("\ufeff").strip().split("\r\n")
-    assert head.startswith("Alice,Bob,Alice gain mean,Alice gain low,Alice gain high,")
+    assert head.startswith(
+        "Alice,Bob,Self gain Alice mean,Self gain Alice low,Self gain Alice high,"
+    )
     assert sorted(row.partition(",")[0] for row in rows) == ["broken", "mute"]
 
 

@@ -143,7 +143,7 @@ def test_payoffs_and_gains_are_means_by_seat(frames: Frames) -> None:
     assert result.paired
 
     chosen = game(frames, "bargaining")
-    paid, gained = (analyse_seats(chosen, payoff=name, draws=0) for name in ("payoff", "gain"))
+    paid, gained = (analyse_seats(chosen, payoff=name, draws=0) for name in ("payoff", "self_gain"))
     assert gained.game.payoffs()[0] == pytest.approx(paid.game.payoffs()[0] / 10_000)
     assert gained.units == ("share of the money",) * 2
     assert gained.no_draws_reason == "no bootstrap draws were requested"
@@ -160,7 +160,7 @@ def test_payoffs_and_gains_are_means_by_seat(frames: Frames) -> None:
 
 
 def test_support_is_the_share_of_draws_with_a_stable_pair(frames: Frames) -> None:
-    analysis = analyse_seats(game(frames, "persuasion"), payoff="gain", draws=60, seed=2)
+    analysis = analyse_seats(game(frames, "persuasion"), payoff="self_gain", draws=60, seed=2)
     counts: dict[tuple[str, str], int] = {}
     none = 0
     for a, b in known(analysis.resampled):
@@ -246,9 +246,9 @@ def test_maps_frame_best_responses_and_equilibria() -> None:
 
 
 def test_json_describes_the_game(frames: Frames) -> None:
-    analysis = analyse_seats(game(frames, "bargaining"), payoff="gain", draws=20, seed=4)
+    analysis = analyse_seats(game(frames, "bargaining"), payoff="self_gain", draws=20, seed=4)
     data = json.loads(json.dumps(analysis_json(analysis, 4)))
-    assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
+    assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "self_gain")
     assert len(data["pairs"]) == 4
     assert data["pairs"][0]["gets"]["bob"]["estimate"] == analysis.pairs[0].payoffs[1].estimate
     assert set(data["equilibria"][0]["mixtures"]["alice"]) == {"hard & fast", "luck"}
@@ -366,15 +366,17 @@ def test_files_are_solved_by_seat(cheaptalk: Command, tmp_path: Path) -> None:
 
 def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     arguments = ["metagame", "well", "--store", str(well), "--game", "bargaining"]
-    done = cheaptalk(*arguments, "--two-populations", "--payoff", "gain", "--draws", "40")
+    done = cheaptalk(*arguments, "--two-populations", "--payoff", "self_gain", "--draws", "40")
     assert done.status == 0
     lines = done.out.splitlines()
-    assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by gain"
+    assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by self_gain"
     assert "In brackets: 95 % of 40 bootstrap draws of at least 16 instances" in done.out
     assert "* marks pure equilibria of the mean payoffs" in done.out
-    exact = cheaptalk(*arguments, "--two-populations", "--payoff", "gain", "--draws", "0", "--json")
+    exact = cheaptalk(
+        *arguments, "--two-populations", "--payoff", "self_gain", "--draws", "0", "--json"
+    )
     (data,) = json.loads(exact.out)
-    assert (data["draws"], data["payoff"], data["pooled"]) == (0, "gain", False)
+    assert (data["draws"], data["payoff"], data["pooled"]) == (0, "self_gain", False)
     plain = cheaptalk(*arguments, "--draws", "0")
     assert "Use --two-populations to analyse each seat separately" in plain.out
 
@@ -382,11 +384,14 @@ def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--payoff", "gain"], "--payoff: only valid with --two-populations"),
+        (["--payoff", "self_gain"], "--payoff: only valid with --two-populations"),
         (["--two-populations", "--propose", "9"], "--propose: not valid for two populations"),
-        (["--two-populations", "--payoff", "joy"], 'share no metric "joy" (known: payoff, gain)'),
         (
-            ["--two-populations", "--payoff", "gain", "--exclude", "x"],
+            ["--two-populations", "--payoff", "gain"],
+            'share no metric "gain" (renamed to "self_gain")',
+        ),
+        (
+            ["--two-populations", "--payoff", "self_gain", "--exclude", "x"],
             'no strategy "x" (known: hard & fast, luck)',
         ),
     ],

@@ -114,10 +114,10 @@ def test_player_rows_average_over_rivals(well: Path, well_page: Page) -> None:
     }
     for row in rows:
         matches = [r for r in records if r.label(row["Role"].text.lower()) == row["Player"].text]
-        gains = [metrics_of(record)["alice gain"] for record in matches]
+        gains = [metrics_of(record)["self gain alice"] for record in matches]
         mean = sum(filter(None, gains)) / len(matches)
-        assert row["Alice gain"].number() == pytest.approx(mean, rel=1e-6)
-    gained = [row["Alice gain"].number() for row in rows if row["Role"].text == "Alice"]
+        assert row["Self gain Alice"].number() == pytest.approx(mean, rel=1e-6)
+    gained = [row["Self gain Alice"].number() for row in rows if row["Role"].text == "Alice"]
     assert gained == sorted(gained, reverse=True)  # type: ignore[type-var]
 
 
@@ -175,9 +175,9 @@ def test_methods_and_cells_explain_intervals(
     page = reported(play(tmp_path, WELL | {"games": games, "instances": 1, "repeats": 1}))
     for row in page.rows("bargaining-pairings"):
         assert row["Finished"].number() == 1
-        assert "data-low" not in row["Alice gain"].attributes
-        assert row["Alice gain"].text.endswith("one instance")
-        assert row["Alice gain"].title == "1 match in 1 instance"
+        assert "data-low" not in row["Self gain Alice"].attributes
+        assert row["Self gain Alice"].text.endswith("one instance")
+        assert row["Self gain Alice"].title == "1 match in 1 instance"
 
     players = {"fair": {"strategy": "equal_split"}}
     games = [{"game": "bargaining"}]
@@ -195,7 +195,7 @@ def test_unfinished_matches_are_counted_beside_the_scores(badly: Path, reported:
         who = (row["Alice"].text, row["Bob"].text)
         counted = [row[status].number() for status in ("Finished", "Forfeited", "Failed")]
         assert counted == [statuses[who, status] for status in ("finished", "forfeited", "failed")]
-        assert (row["Alice gain"].text == "none") == (counted[0] == 0)
+        assert (row["Self gain Alice"].text == "none") == (counted[0] == 0)
 
 
 def test_answer_kinds_are_shown_as_rates(badly: Path, reported: Reported) -> None:
@@ -272,7 +272,7 @@ def test_matches_of_other_rules_versions_are_excluded_and_named(
     assert "64 finished matches of negotiation were played under another version" in page.text
     assert any("version 7 of the rules" in transcript["html"] for transcript in page.transcripts())
     (row, *_) = page.rows("negotiation-pairings")
-    assert [row["Alice gain"].text, row["Payoff Alice"].text == "none"] == ["none", False]
+    assert [row["Self gain Alice"].text, row["Payoff Alice"].text == "none"] == ["none", False]
 
 
 def cells_with_links(page: Page) -> list[Cell]:

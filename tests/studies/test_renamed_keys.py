@@ -1,10 +1,11 @@
-"""Keys from before version 0.1 raise errors that name the new keys."""
+"""Keys and metrics from before version 0.1 raise errors that name the new ones."""
 
+import re
 from typing import Any
 
 import pytest
 
-from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_PLACEHOLDERS
+from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_METRICS, RENAMED_PLACEHOLDERS
 from cheaptalk.studies import StudyError, parse_study
 
 ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["1", "2"], "correct": "2"}
@@ -53,3 +54,15 @@ def test_old_placeholder_raises_error_with_new_placeholder() -> None:
         data = people(bonus=[{"rate": 1, "metric": f"{old}_gain"}])
         with pytest.raises(StudyError, match=f"placeholder {old} was renamed to {new}"):
             parse_study(data, "old.yaml")
+
+
+def test_old_metric_of_bonus_raises_error_with_new_metric() -> None:
+    for old, new, games in RENAMED_METRICS:
+        for game in games:
+            changes = people(bonus=[{"rate": 1, "metric": "score", "game": "pirate_game"}])
+            data = changes | {"games": [{"game": game}]}
+            parse_study(data, "unused rule.yaml")
+            data["people"]["pay"]["bonus"].append({"rate": 1, "metric": old})
+            problem = f'bonus.1.metric: {game} has no metric "{old}" (renamed to "{new}")'
+            with pytest.raises(StudyError, match=re.escape(problem)):
+                parse_study(data, "old.yaml")

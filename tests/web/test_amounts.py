@@ -217,7 +217,7 @@ BONUS = {
         ("de", [], "Ihr Ergebnis in diesem Spiel hat keinen Einfluss auf Ihre Bezahlung."),
         ("en", [{"rate": 1, "game": "negotiation"}],
          "Your result in this game does not affect your payment."),
-        ("en", [{"rate": 1, "metric": "rounds"}], None),
+        ("en", [{"rate": 1, "metric": "rounds_played"}], None),
     ],
 )  # fmt: skip
 async def test_game_page_explains_how_amounts_become_pay(

@@ -18,18 +18,23 @@ from cheaptalk.rules.actions import Action, Data
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown
-from cheaptalk.rules.renamed import RENAMED_KEYS
+from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_METRICS
 from cheaptalk.rules.steps import Event, Play
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
-    """Return an unknown name with a hint: the nearest known name, or else all known names.
+    """Return an unknown name with a hint: its new or the nearest known name, or else all names.
 
     >>> suggest("horizn", ["money", "horizon"])
     '"horizn" (did you mean "horizon"?)'
     >>> suggest("charlie", ["alice", "bob"])
     '"charlie" (known: alice, bob)'
+    >>> suggest("alice_gain", ["agreement", "self_gain_alice"])
+    '"alice_gain" (renamed to "self_gain_alice")'
     """
+    for old, new, _ in RENAMED_METRICS:
+        if name == old and new in known:
+            return f'"{name}" (renamed to "{new}")'
     attempts = (_nearest(spelling, known) for spelling in (name, name.casefold()))
     nearest = next(filter(None, attempts), None)
     hint = f'did you mean "{nearest[0]}"?' if nearest else f"known: {', '.join(known) or 'none'}"

@@ -20,3 +20,28 @@ RENAMED_PLACEHOLDERS: Mapping[str, str] = MappingProxyType({"{place}": "{seat}",
 """New placeholders in participants' texts and metrics by old placeholder."""
 RENAMED_PROVIDERS: Mapping[str, str] = MappingProxyType({"guest": "remote"})
 """New prefixes of model strings by old prefix."""
+METRICS = """
+alice_gain self_gain_alice bargaining negotiation persuasion
+bob_gain self_gain_bob bargaining negotiation persuasion
+{seat}_gain self_gain_{seat} bargaining negotiation persuasion
+gain self_gain
+gain winner_gain sealed_bid_auction
+gain cumulative_gain
+rounds rounds_played bargaining battle_royale item_bargaining negotiation
+price price_factor negotiation
+offered_price offered_price_factor
+alice_share share_alice
+cheap cheap_share diners_dilemma
+last_round last_round_cheap_share diners_dilemma
+last_round last_round_contribution public_goods
+demand total_bid_share divide_the_dollar
+bid bid_share
+received received_share
+welfare gain el_farol_bar
+accepted approval
+living survivors
+"""
+RENAMED_METRICS: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
+    (old, new, frozenset(games)) for old, new, *games in map(str.split, METRICS.split("\n")[1:-1])
+)
+"""Old name, new name and games of metrics; no games for series and for seats' common metrics."""

@@ -39,6 +39,7 @@ from cheaptalk.studies.factors import (
     crossing_advice,
     with_crossed,
 )
+from cheaptalk.studies.people.pay import check_metrics
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.yaml_files import read_yaml as read_file
 
@@ -440,6 +441,13 @@ class Study(Value):
         for label, entry in self.players.items():
             if names and not entry.form.is_known(names):
                 raise LocatedError(entry.form.why_idle(names), "players", label)
+        return self
+
+    @model_validator(mode="after")
+    def _has_known_metrics(self) -> "Study":
+        if self.people is not None:
+            for grid in self.games:
+                check_metrics(self.people.pay, grid.configurations())
         return self
 
     @model_validator(mode="wrap")

@@ -98,7 +98,7 @@ def gains(store: Path, study: str, label: str) -> dict[tuple[str, str], float]:
         }
 
 
-def row_of(frame: pl.DataFrame, who: str, score: str = "Alice gain") -> dict[str, Any]:
+def row_of(frame: pl.DataFrame, who: str, score: str = "Self gain Alice") -> dict[str, Any]:
     chosen = (pl.col("who") == who) & (pl.col("score") == score) & (pl.col("role") == "Alice")
     return frame.row(by_predicate=chosen, named=True)
 
@@ -328,10 +328,17 @@ def test_gains_are_charted_first_and_not_repeated_as_payoffs(
     findings: ct.reports.Findings,
 ) -> None:
     drawn = [panel.title for panel in findings.charts["compare-bargaining-figures"].panels]
-    assert drawn == ["Alice gain", "Bob gain", "Agreement", "Efficiency", "Fairness", "Rounds"]
+    assert drawn == [
+        "Self gain Alice",
+        "Self gain Bob",
+        "Agreement",
+        "Efficiency",
+        "Fairness",
+        "Rounds played",
+    ]
 
     scores = set(findings.tables["compare-bargaining"].frame["score"])
-    assert "Alice gain" in scores
+    assert "Self gain Alice" in scores
     assert not any(score.startswith("Payoff") for score in scores)
 
 

@@ -49,7 +49,8 @@ def test_role_metrics_are_gains() -> None:
     """Only roles without a metric are compared by payoff, so a role's metric must be a gain."""
     for game_spec in games().values():
         role_metrics = [metric for metric in game_spec.metrics.values() if metric.role]
-        assert all(metric.name.endswith("_gain") for metric in role_metrics), game_spec.name
+        for metric in role_metrics:
+            assert metric.name == f"self_gain_{metric.role}", game_spec.name
 
 
 @pytest.mark.usefixtures("toys")

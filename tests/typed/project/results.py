@@ -34,7 +34,9 @@ def read_transcript(path: Path, match: str) -> list[str]:
 def read_frames(path: Path) -> pl.DataFrame:
     all_ = ct.frames.read_matches(path, "mine")
     frame: pl.DataFrame = all_["bargaining"]
-    fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference={"pairing": "fair / firm"})
+    fit = ct.statistics.ols(
+        frame, "self_gain_alice", ["pairing"], reference={"pairing": "fair / firm"}
+    )
     print(fit, list(all_))
     return frame
 

@@ -78,8 +78,8 @@ def metagame(
         exclude: Exclude this player from the game. Repeatable.
         two_populations: Analyse a game between two populations, e.g. sellers and buyers: one
             chooses a player for the first seat, the other for the second.
-        payoff: With --two-populations: use this metric as the payoff, e.g. gain for the metrics
-            alice_gain and bob_gain.
+        payoff: With --two-populations: use this metric as the payoff, e.g. self_gain for the
+            metrics self_gain_alice and self_gain_bob.
         pool_configurations: With --two-populations: pool a pair's matches over configurations.
             Use it only if pairs were drawn at random. By default, each pair must have played
             each configuration.

@@ -75,8 +75,8 @@ class SeatsOptions(DrawOptions, total=False):
     """Options for games whose seats have different sets of strategies.
 
     Attributes:
-        payoff: the metric that both sides maximise: ``payoff`` by default, or a metric that the
-            game has for each role, such as ``gain`` for ``alice_gain`` and ``bob_gain``.
+        payoff: the metric that both sides maximise: ``payoff`` by default, or the metrics of each
+            role's payoff, such as ``self_gain`` for ``self_gain_alice`` and ``self_gain_bob``.
         pooled: treat matches of all configurations as one game, False by default. Use it if
             configurations were randomly assigned to pairs. Otherwise every pair must have played
             every configuration, and configurations have equal weights.
@@ -273,16 +273,17 @@ def _with_payoff(
 ) -> tuple[pl.DataFrame, tuple[str, str]]:
     if payoff == PAYOFF:
         return selected.frame, ("", "")
-    game_metrics = get_game(selected.game_spec).metrics
+    metrics = get_game(selected.game_spec).metrics
+    of_roles = {name: metric for name, metric in metrics.items() if metric.role}
     row_metrics, column_metrics = (
-        {name.removeprefix(f"{seat}_"): metric for name, metric in game_metrics.items()}
+        {name.removesuffix(f"_{seat}"): metric for name, metric in of_roles.items()}
         for seat in seats
     )
-    shared = [name for name in row_metrics if name in column_metrics and name not in game_metrics]
+    shared = [name for name in row_metrics if name in column_metrics and name not in of_roles]
     if payoff not in shared:
         raise CheaptalkError(f"the seats share no metric {suggest(payoff, [PAYOFF, *shared])}")
     frame = selected.frame.with_columns(
-        pl.col(f"{seat}_{payoff}").alias(f"payoff_{seat}") for seat in seats
+        pl.col(f"{payoff}_{seat}").alias(f"payoff_{seat}") for seat in seats
     )
     return frame, (row_metrics[payoff].unit, column_metrics[payoff].unit)
 

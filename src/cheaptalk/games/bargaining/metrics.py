@@ -10,12 +10,12 @@ from cheaptalk.games.bargaining.rules import Bargaining, Division, Offer
 from cheaptalk.rules import COUNT, SHARE, Given, Instance, Metric, Point, Result, Series
 
 
-def alice_gain(result: Result) -> float:
+def self_gain_alice(result: Result) -> float:
     """Alice's share of the money times her discount ** (stage - 1); 0 without an agreement."""
     return float(result.game.payoffs(result.outcome)["alice"] / result.game.money)
 
 
-def bob_gain(result: Result) -> float:
+def self_gain_bob(result: Result) -> float:
     """Bob's share of the money times his discount ** (stage - 1); 0 without an agreement."""
     return float(result.game.payoffs(result.outcome)["bob"] / result.game.money)
 
@@ -26,12 +26,15 @@ def agreement(result: Result) -> float:
 
 
 def efficiency(result: Result) -> float:
-    """The sum of the players' discounted shares; 0 without an agreement (GLEE section 2.1)."""
-    return alice_gain(result) + bob_gain(result)
+    """The sum of discounted shares of the money; 0 without an agreement (GLEE section 2.1)."""
+    return self_gain_alice(result) + self_gain_bob(result)
 
 
 def fairness(result: Result) -> float:
-    """1 - 4 * (Alice's undiscounted share - 1/2) ** 2; 1 without agreement (GLEE section 2.1)."""
+    """1 - 4 * (Alice's undiscounted share of the money - 1/2) ** 2; 1 without an agreement.
+
+    Source: GLEE section 2.1.
+    """
     game: Bargaining = result.game
     outcome: Division = result.outcome
     if outcome.alice_gain is None:
@@ -39,23 +42,23 @@ def fairness(result: Result) -> float:
     return 1 - 4 * (outcome.alice_gain / game.money - 0.5) ** 2
 
 
-def rounds(result: Result) -> float:
+def rounds_played(result: Result) -> float:
     """The stage of the agreement, or the last stage if there is no agreement."""
     stage: int | None = result.outcome.stage
     return float(stage if stage is not None else result.game.horizon.rounds)
 
 
-def published_bob_gain(result: Result) -> float:
-    """Bob's gain as in GLEE's code: without an agreement, his discount ** (last stage - 1)."""
+def published_self_gain_bob(result: Result) -> float:
+    """Bob's self-gain in GLEE's code: his discount ** (last stage - 1) without an agreement."""
     game: Bargaining = result.game
     if result.outcome.stage is None:
         return game.discounts[1] ** (game.horizon.rounds - 1)
-    return bob_gain(result)
+    return self_gain_bob(result)
 
 
 def published_efficiency(result: Result) -> float:
-    """Efficiency in GLEE's released code: Alice's gain plus Bob's gain in that code."""
-    return alice_gain(result) + published_bob_gain(result)
+    """Efficiency in GLEE's released code: the sum of both self-gains in that code."""
+    return self_gain_alice(result) + published_self_gain_bob(result)
 
 
 def published_fairness(result: Result) -> float:
@@ -66,11 +69,11 @@ def published_fairness(result: Result) -> float:
 MONEY = "share of the money"
 METRICS = (
     Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
-    Metric("alice_gain", alice_gain, None, MONEY, SHARE, role="alice"),
-    Metric("bob_gain", bob_gain, published_bob_gain, MONEY, SHARE, role="bob"),
+    Metric("self_gain_alice", self_gain_alice, None, MONEY, SHARE, role="alice"),
+    Metric("self_gain_bob", self_gain_bob, published_self_gain_bob, MONEY, SHARE, role="bob"),
     Metric("efficiency", efficiency, published_efficiency, MONEY, SHARE),
-    Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
-    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=round_limits),
+    Metric("fairness", fairness, published_fairness, unit="1 for an even split", bounds=SHARE),
+    Metric("rounds_played", rounds_played, unit="rounds", bounds=COUNT, limits=round_limits),
 )
 
 
@@ -81,7 +84,7 @@ def demand(result: Result) -> Iterator[Point]:
         yield Point(request // 2 + 1, seat, demanded / result.game.money)
 
 
-def alice_share(result: Result) -> Iterator[Point]:
+def share_alice(result: Result) -> Iterator[Point]:
     """The share of the money that a proposal gives to Alice, by stage, in [0, 1]."""
     for request, seat, action in result.moves(Offer):
         yield Point(request // 2 + 1, seat, action.alice_gain / result.game.money)
@@ -89,7 +92,7 @@ def alice_share(result: Result) -> Iterator[Point]:
 
 SERIES = (
     Series("demand", demand, unit=MONEY, bounds=SHARE),
-    Series("alice_share", alice_share, unit=MONEY, bounds=SHARE),
+    Series("share_alice", share_alice, unit=MONEY, bounds=SHARE),
 )
 
 

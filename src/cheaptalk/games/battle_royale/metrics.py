@@ -45,7 +45,7 @@ def begun(result: Result) -> Iterator[tuple[Fired, set[str]]]:
             living.remove(shot.target)
 
 
-def rounds(result: Result) -> float:
+def rounds_played(result: Result) -> float:
     """The number of rounds played."""
     return float(len(result.outcome.shots))
 
@@ -71,7 +71,7 @@ def _survivors(game: BattleRoyale) -> tuple[float, float]:
 
 METRICS = (
     Metric("score", score, published_score, unit="0 to 100", bounds=PERCENT),
-    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=_rounds),
+    Metric("rounds_played", rounds_played, unit="rounds", bounds=COUNT, limits=_rounds),
     Metric("survivors", survivors, unit="players", bounds=COUNT, limits=_survivors),
     Metric("misses_on_purpose", misses_on_purpose, unit="share of rounds", bounds=SHARE),
 )
@@ -96,7 +96,7 @@ def strongest(result: Result) -> Iterator[Point]:
         yield Point(number, shot.shooter, float(targets_strongest(result.game, shot, living)))
 
 
-def living_by_round(result: Result) -> Iterator[Point]:
+def survivors_by_round(result: Result) -> Iterator[Point]:
     """The number of living players after the round."""
     for number, (shot, living) in enumerate(begun(result), 1):
         yield Point(number, None, float(len(living) - shot.hit))
@@ -106,5 +106,5 @@ SERIES = (
     Series("target", target, unit="number of the player", bounds=COUNT),
     Series("hit", hit, unit="share of shots", bounds=SHARE),
     Series("strongest", strongest, unit="share of rounds", bounds=SHARE),
-    Series("living", living_by_round, unit="players", bounds=COUNT),
+    Series("survivors", survivors_by_round, unit="players", bounds=COUNT),
 )

@@ -243,7 +243,7 @@ def _of_proposer(result: Result, value: Callable[[Proposed], float]) -> Iterator
 
 
 SERIES = (
-    Series("gain", gain_by_turn, unit="dollars"),
+    Series("cumulative_gain", gain_by_turn, unit="dollars"),
     Series("surplus_ratio", surplus_ratio_by_turn, unit="share of the bound"),
     Series("proposal_surplus", proposal_surplus, unit="dollars"),
     Series("proposal_ratio", proposal_ratio, unit="chips given a chip wanted", bounds=COUNT),

@@ -18,7 +18,7 @@ def agreement(result: Result) -> float:
     return fmean(sum(row) <= result.game.golds for row in result.outcome.choices)
 
 
-def demand(result: Result) -> float:
+def total_bid_share(result: Result) -> float:
     """The mean total of all bids in a round, as a multiple of the gold."""
     return fmean(sum(row) / result.game.golds for row in result.outcome.choices)
 
@@ -38,18 +38,18 @@ def score(result: Result) -> float:
 METRICS = (
     Metric("score", score, unit="0 to 100", bounds=PERCENT),
     Metric("agreement", agreement, unit="share of rounds", bounds=SHARE),
-    Metric("demand", demand, unit="of the gold", bounds=COUNT),
+    Metric("total_bid_share", total_bid_share, unit="multiples of the gold", bounds=COUNT),
     Metric("efficiency", efficiency, unit="share of the gold", bounds=SHARE),
 )
 
 
-def bid(result: Result) -> Iterator[Point]:
-    """Each player's bid and the sum of all bids, which are negative only if bids have no limits."""
+def bid_share(result: Result) -> Iterator[Point]:
+    """Bids and their sum as shares of the gold; negative only if bids have no limits."""
     return _in_gold(result, result.outcome.choices)
 
 
-def received(result: Result) -> Iterator[Point]:
-    """The amounts that players received, and their total; in [0, 1] if bids have limits."""
+def received_share(result: Result) -> Iterator[Point]:
+    """The players' receipts and their sum as shares of the gold; in [0, 1] if bids have limits."""
     return _in_gold(result, result.outcome.gains)
 
 
@@ -58,5 +58,6 @@ def _in_gold(result: Result, rows: tuple[tuple[float, ...], ...]) -> Iterator[Po
 
 
 SERIES = tuple(
-    Series(series.__name__, series, unit="share of the gold") for series in (bid, received)
+    Series(series.__name__, series, unit="share of the gold")
+    for series in (bid_share, received_share)
 )

@@ -27,7 +27,7 @@ def crowding(result: Result) -> float:
     return fmean(share > result.game.capacity for share in shares(result))
 
 
-def welfare(result: Result) -> float:
+def gain(result: Result) -> float:
     """The mean gain of a player in a round, between the parameters ``crowded`` and ``fun``."""
     return fmean(fmean(row) for row in result.outcome.gains)
 
@@ -48,7 +48,7 @@ METRICS = (
     Metric("score", score, unit="0 to 100", bounds=PERCENT),
     Metric("attendance", attendance, unit="share of players", bounds=SHARE),
     Metric("crowding", crowding, unit="share of rounds", bounds=SHARE),
-    Metric("welfare", welfare, unit="utility a round", limits=gain_limits),
+    Metric("gain", gain, unit="utility a round", limits=gain_limits),
 )
 
 

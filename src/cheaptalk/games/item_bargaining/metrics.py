@@ -274,7 +274,7 @@ def invalid_walk(result: Result) -> float:
     return float(result.outcome.ended == "invalid")
 
 
-def rounds(result: Result) -> float:
+def rounds_played(result: Result) -> float:
     """The round in which the match ended."""
     return float(result.outcome.round)
 
@@ -400,7 +400,7 @@ METRICS = (
     *metrics_of(OF_MAXIMUM, nash_of_maximum, bounds=SHARE),
     *metrics_of(OF_MAXIMUM, nash_of_allocated),
     *metrics_of(OF_MAXIMUM, nash_plus_of_maximum, bounds=SHARE),
-    *metrics_of("rounds", rounds),
+    *metrics_of("rounds_played", rounds_played),
     *metrics_of(
         "points",
         utilitarian_welfare_undiscounted,

@@ -17,12 +17,12 @@ def agreement(result: Result) -> float:
     return float(result.outcome.price is not None)
 
 
-def alice_gain(result: Result) -> float:
+def self_gain_alice(result: Result) -> float:
     """The seller's gain, price minus value, as a multiple of the scale M; 0 without a trade."""
     return float(result.game.payoffs(result.outcome)["alice"] / result.game.scale)
 
 
-def bob_gain(result: Result) -> float:
+def self_gain_bob(result: Result) -> float:
     """The buyer's gain, value minus price, as a multiple of the scale M; 0 without a trade."""
     return float(result.game.payoffs(result.outcome)["bob"] / result.game.scale)
 
@@ -56,35 +56,39 @@ def published_fairness(result: Result) -> float:
     return max(0.0, fairness(result))
 
 
-def price(result: Result) -> float | None:
-    """The price as a multiple of the scale, p / M; None without a trade."""
+def price_factor(result: Result) -> float | None:
+    """The price of the trade as a multiple of the scale M; None without a trade."""
     outcome: Sale = result.outcome
     return None if outcome.price is None else outcome.price / float(result.game.scale)
 
 
-def rounds(result: Result) -> float:
+def rounds_played(result: Result) -> float:
     """The stage in which the negotiation ended."""
     return float(result.outcome.stage)
 
 
 METRICS = (
     Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
-    Metric("alice_gain", alice_gain, role="alice", unit="multiples of the scale"),
-    Metric("bob_gain", bob_gain, role="bob", unit="multiples of the scale"),
+    Metric("self_gain_alice", self_gain_alice, role="alice", unit="multiples of the scale"),
+    Metric("self_gain_bob", self_gain_bob, role="bob", unit="multiples of the scale"),
     Metric("efficiency", efficiency, unit="share of matches", bounds=SHARE),
-    Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=(-inf, 1.0)),
-    Metric("price", price, unit="multiples of the scale", bounds=COUNT),
-    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=round_limits),
+    Metric("fairness", fairness, published_fairness, "1 at the fairest price", (-inf, 1.0)),
+    Metric("price_factor", price_factor, unit="multiples of the scale", bounds=COUNT),
+    Metric("rounds_played", rounds_played, unit="rounds", bounds=COUNT, limits=round_limits),
 )
 
 
-def offered_price(result: Result) -> Iterator[Point]:
-    """Each price that a player names, as a multiple of the scale, by stage."""
+def offered_price_factor(result: Result) -> Iterator[Point]:
+    """Each price that a player names, as a multiple of the scale M, by stage."""
     for request, seat, action in result.moves(Price):
         yield Point(request // 2 + 1, seat, action.price / result.game.scale)
 
 
-SERIES = (Series("offered_price", offered_price, unit="multiples of the scale", bounds=COUNT),)
+SERIES = (
+    Series(
+        "offered_price_factor", offered_price_factor, unit="multiples of the scale", bounds=COUNT
+    ),
+)
 
 
 class NegotiationAssessment(AlternatingOffers):

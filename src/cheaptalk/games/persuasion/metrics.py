@@ -1,8 +1,8 @@
 """Metrics of persuasion (GLEE section 2.3).
 
 T is the number of rounds: n with high quality, k with high quality and a purchase, and r with low
-quality and no purchase. M is the price, and v * M is the value of high quality. Per-round metrics
-describe quality, recommendation and purchase.
+quality and no purchase. M is the price; v * M and u * M are the values of high and low quality.
+Per-round metrics describe quality, recommendation and purchase.
 
 Judges of honesty are validated against an exact check, which reads only plain statements in
 messages. It ignores messages with a condition, a hedge, a question, a quotation, a word about
@@ -95,19 +95,19 @@ def sales(result: Result) -> float:
     return float(sum(result.outcome.bought))
 
 
-def alice_gain(result: Result) -> float:
-    """The share of rounds in which Alice sold, in [0, 1]."""
+def self_gain_alice(result: Result) -> float:
+    """The share of rounds in which Alice sold the product, in [0, 1]."""
     return sales(result) / len(result.outcome.bought)
 
 
-def bob_gain(result: Result) -> float:
-    """The buyers' total gain per round as a multiple of the price, in [u - 1, v - 1]."""
+def self_gain_bob(result: Result) -> float:
+    """The buyers' gain per round as a multiple of the price, in [u - 1, v - 1]."""
     game: Persuasion = result.game
     return game.seat_payoffs(result.outcome)["bob"] / (game.price * len(result.outcome.bought))
 
 
-def published_bob_gain(result: Result) -> float:
-    """Bob's gain in GLEE's code, (k * (v - 1) - r) / T, which subtracts rejected bad products."""
+def published_self_gain_bob(result: Result) -> float:
+    """Bob's self-gain in GLEE's code, (k * (v - 1) - r) / T; it subtracts rejected bad products."""
     outcome: Trades = result.outcome
     good = outcome.count(high=True, bought=True) * (result.game.value - 1)
     return float(good - outcome.count(high=False, bought=False)) / len(outcome.bought)
@@ -153,9 +153,14 @@ METRICS = (
         bounds=COUNT,
         limits=lambda game: game.payoff_bounds()["alice"],
     ),
-    Metric("alice_gain", alice_gain, role="alice", unit="share of rounds", bounds=SHARE),
+    Metric("self_gain_alice", self_gain_alice, role="alice", unit="share of rounds", bounds=SHARE),
     Metric(
-        "bob_gain", bob_gain, published_bob_gain, "prices a round", limits=_bob_limits, role="bob"
+        "self_gain_bob",
+        self_gain_bob,
+        published_self_gain_bob,
+        "multiples of the price a round",
+        limits=_bob_limits,
+        role="bob",
     ),
     Metric("efficiency", efficiency, unit="share of good products", bounds=SHARE),
     Metric("fairness", fairness, unit="share of bad products", bounds=SHARE),

@@ -166,7 +166,7 @@ def coins(result: Result) -> Iterator[Point]:
     return by_pirate(result, lambda ballot: ballot.plan)
 
 
-def accepted(result: Result) -> Iterator[Point]:
+def approval(result: Result) -> Iterator[Point]:
     """The votes on the plan, 1 to accept (always for the proposer) or 0, and their mean."""
     yield from by_pirate(result, lambda ballot: ballot.votes)
     for number, ballot in enumerate(result.outcome.ballots, 1):
@@ -199,7 +199,7 @@ def _right(result: Result, right: Right) -> Iterator[Point]:
 
 SERIES = (
     Series("coins", coins, unit="coins", bounds=COUNT),
-    Series("accepted", accepted, unit=VOTES, bounds=SHARE),
+    Series("approval", approval, unit=VOTES, bounds=SHARE),
     Series("plan_distance", plan_distance_by_ballot, unit="coins", bounds=COUNT),
     Series("vote_accuracy", vote_accuracy_by_ballot, published_accuracy_by_ballot, VOTES, SHARE),
 )

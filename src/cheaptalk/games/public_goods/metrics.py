@@ -19,7 +19,7 @@ def contribution(result: Result) -> float:
     return fmean(fmean(row) for row in result.outcome.choices) / game.tokens
 
 
-def last_round(result: Result) -> float:
+def last_round_contribution(result: Result) -> float:
     """The mean share of the tokens that players contributed in the last round."""
     game: PublicGoods = result.game
     return fmean(result.outcome.choices[-1]) / game.tokens
@@ -49,7 +49,12 @@ def published_score(result: Result) -> float:
 METRICS = (
     Metric("score", score, published_score, unit="0 to 100", bounds=PERCENT),
     Metric("contribution", contribution, unit="share of the tokens", bounds=SHARE),
-    Metric("last_round", last_round, unit="share of the tokens", bounds=SHARE),
+    Metric(
+        "last_round_contribution",
+        last_round_contribution,
+        unit="share of the tokens",
+        bounds=SHARE,
+    ),
     Metric("efficiency", efficiency, unit="share of the best", bounds=SHARE),
 )
 

@@ -71,7 +71,7 @@ def revenue(result: Result) -> float:
     return fmean(sorted(bids)[-rank] for bids in result.outcome.choices)
 
 
-def gain(result: Result) -> float:
+def winner_gain(result: Result) -> float:
     """The winner's mean gain per round: its valuation minus its payment."""
     return fmean(sum(gains) for gains in result.outcome.gains)
 
@@ -84,7 +84,7 @@ METRICS = (
     Metric("overbids", overbids, unit="share of bids", bounds=SHARE),
     Metric("efficiency", efficiency, unit="share of rounds", bounds=SHARE),
     Metric("revenue", revenue, unit="a round"),
-    Metric("gain", gain, unit="a round", limits=gain_limits),
+    Metric("winner_gain", winner_gain, unit="a round", limits=gain_limits),
 )
 
 

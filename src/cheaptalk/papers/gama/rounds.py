@@ -28,8 +28,8 @@ from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import capital, fixed, plain
 
-BATTLES = ("target", "hit", "strongest", "living")
-PIRATES = ("coins", "accepted", "plan_distance", "vote_accuracy")
+BATTLES = ("target", "hit", "strongest", "survivors")
+PIRATES = ("coins", "approval", "plan_distance", "vote_accuracy")
 GAINS = ("distance", "gain", "valuation", "bid")
 """Series of the results of choices, and of private values."""
 LINE = ("player", "variant")
@@ -44,9 +44,9 @@ def _best_guess(values: Row) -> float | None:
 CHOICES = {
     "guess_the_average": "number",
     "el_farol_bar": "attendance",
-    "divide_the_dollar": "bid",
+    "divide_the_dollar": "bid_share",
     "public_goods": "contribution",
-    "diners_dilemma": "cheap",
+    "diners_dilemma": "cheap_share",
     "sealed_bid_auction": "bid_share",
 }
 """The series of players' choices in the games with simultaneous decisions."""
@@ -249,7 +249,8 @@ def _together(title: str, unit: str, value: pl.Expr) -> RoundView:
 
 
 NUMBER, BID, SHADE = pl.col("number"), pl.col("bid"), pl.col("valuation") - pl.col("bid")
-DISH = pl.when(pl.col("cheap") == 1).then("game_cheap_price").otherwise("game_costly_price")
+BID_SHARE = pl.col("bid_share")
+DISH = pl.when(pl.col("cheap_share") == 1).then("game_cheap_price").otherwise("game_costly_price")
 VIEWS = {
     "guess_the_average": (
         RoundView(
@@ -261,15 +262,15 @@ VIEWS = {
     ),
     "el_farol_bar": (_together("players in the bar", "players", pl.col("attendance").sum()),),
     "divide_the_dollar": (
-        _agents("bids", "share of the gold", BID),
-        _together("sum of bids", "share of the gold", BID.sum()),
+        _agents("bids", "share of the gold", BID_SHARE),
+        _together("sum of bids", "share of the gold", BID_SHARE.sum()),
     ),
     "public_goods": (
         _agents("contributions", "share of the tokens", pl.col("contribution")),
         _agents("gains", "tokens", pl.col("gain")),
     ),
     "diners_dilemma": (
-        _together("costly dishes", "share of orders", 1 - pl.col("cheap").mean()),
+        _together("costly dishes", "share of orders", 1 - pl.col("cheap_share").mean()),
         _agents("utilities", "utility", pl.col("gain")),
         _together("average bill", "a player", DISH.mean()),
     ),

@@ -26,7 +26,7 @@ from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain
 
 BATTLE, PIRATES = "battle_royale", "pirate_game"
-ENDS = ("rounds", "survivors", "misses_on_purpose")
+ENDS = ("rounds_played", "survivors", "misses_on_purpose")
 BALLOTS = ("plan_distance", "vote_accuracy", "optimal_votes", "ballots", "overboard")
 MAX_PANELS = 12
 MAX_PIRATES = 20
@@ -118,7 +118,7 @@ def _means(
 
 def _battle(label: str, match: pl.DataFrame) -> Chart:
     shots = match.drop_nulls("strongest").sort("round").to_dicts()
-    living = match.filter(pl.col("seat").is_null()).sort("round")["living"][0]
+    living = match.filter(pl.col("seat").is_null()).sort("round")["survivors"][0]
     seats = list(numbered("player", int(living + (shots[0]["hit"] or 0))))  # before the first shot
     ends = {seats[int(shot["target"]) - 1]: shot["round"] for shot in shots if shot["hit"]}
     last = len(shots)
@@ -189,7 +189,7 @@ def _sample_ballots(
             voted = {"who": label, "ballot": number}
             voted |= results.select("plan_distance", "vote_accuracy").row(0, named=True)
             for row in ballot.drop_nulls("seat").iter_rows(named=True):
-                pirate, sign = row["seat"].rpartition("_")[2], "✓" if row["accepted"] else "✗"
+                pirate, sign = row["seat"].rpartition("_")[2], "✓" if row["approval"] else "✗"
                 voted[f"pirate {pirate}"] = f"{row['coins']:.0f}\u00a0{sign}"
             rows.append(voted)
     pirates = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))

@@ -90,7 +90,7 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
                     pl.col("Bob").replace_strict(labels).alias("bob"),
                     pl.col("Bob").alias("player"),
                     offer.alias("offer"),
-                    pl.col("alice_gain").alias("gain"),
+                    pl.col("self_gain_alice").alias("gain"),
                 )
             )
     return pl.concat(parts) if parts else pl.DataFrame()

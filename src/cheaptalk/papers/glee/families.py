@@ -27,14 +27,14 @@ table = partial(paper_table, "glee")
 METRICS = {
     "efficiency": "efficiency",
     "fairness": "fairness",
-    "alice_gain": "Alice's gain",
-    "bob_gain": "Bob's gain",
+    "self_gain_alice": "Alice's gain",
+    "self_gain_bob": "Bob's gain",
 }
 """The four metrics of each family (GLEE section 2)."""
 ROLES = {"alice": "Alice", "bob": "Bob"}
 REFERENCE = "gemini-1.5-flash"
 """The paper's reference player."""
-GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
+GAINS = {"alice": "self_gain_alice", "bob": "self_gain_bob"}
 CHOSEN = "reference"
 COMPOSITE = "composite"
 """The option for a parameter with terms to join."""

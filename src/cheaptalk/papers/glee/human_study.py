@@ -89,7 +89,7 @@ def bonuses() -> list[dict[str, Any]]:
         {
             "game": game,
             "when": {parameter: scale},
-            "metric": "{seat}_gain",
+            "metric": "self_gain_{seat}",
             "rate": round(average / 100 / gain, 4),
             "max": MAX_BONUSES * average / 100,
         }

@@ -95,19 +95,19 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     frames = read_matches(
         evidence.store,
         evidence.study,
-        only=["bob_gain"],
+        only=["self_gain_bob"],
         games=["persuasion"],
         as_published=not evidence.as_published,
         workers=evidence.workers,
     )
     names = ("code", "paper") if evidence.as_published else ("paper", "code")
-    gains = frames["persuasion"].select("match_id", pl.col("bob_gain").alias(names[1]))
-    own = played.frame.with_columns(pl.col("bob_gain").alias(names[0]))
+    gains = frames["persuasion"].select("match_id", pl.col("self_gain_bob").alias(names[1]))
+    own = played.frame.with_columns(pl.col("self_gain_bob").alias(names[0]))
     frame = with_matching(own, gains, "match_id").with_columns(
         (pl.col("code") - pl.col("paper")).alias("difference"),
         *(pl.col(f"player_{role}").replace_strict(labels).alias(role) for role in ROLES),
     )
-    gain = played.bounds["bob_gain"]
+    gain = played.bounds["self_gain_bob"]
     bounds = {"paper": gain, "code": gain, "difference": (-1.0, 1.0)}
     rows = means(frame.sort(*ROLES), [*bounds], [*ROLES], bounds=bounds, strata=STRATA)
     lead = Lead("persuasion", {"status": "finished"})

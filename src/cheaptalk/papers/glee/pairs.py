@@ -179,7 +179,7 @@ def _row(pairs: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
 
 
 MIN_SUPPORT = 0.01
-NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
+NUMBERS = ("gain_alice", "gain_bob", "regret_alice", "regret_bob", "support")
 
 
 class PlayerChoice(NamedTuple):
@@ -302,10 +302,10 @@ def _choice_rows(choice: PlayerChoice) -> Iterator[dict[str, Any]]:
             "Alice": result.rows[i],
             "Bob": result.columns[j],
             "estimates": "an equilibrium" if (i, j) in stable else "none",
-            "alice_gain": a[i, j],
-            "bob_gain": b[i, j],
-            "alice_regret": a[:, j].max() - a[i, j],
-            "bob_regret": b[i].max() - b[i, j],
+            "gain_alice": a[i, j],
+            "gain_bob": b[i, j],
+            "regret_alice": a[:, j].max() - a[i, j],
+            "regret_bob": b[i].max() - b[i, j],
             "support": None if result.support is None else 100 * support[i, j],
         }
 

@@ -151,8 +151,8 @@ def _default(played: FamilyMatches, term: Term) -> tuple[str, str]:
 
 
 GAINS_FIRST = {
-    "alice_gain": "Alice Self Gain",
-    "bob_gain": "Bob Self Gain",
+    "self_gain_alice": "Alice Self Gain",
+    "self_gain_bob": "Bob Self Gain",
     "efficiency": "Efficiency",
     "fairness": "Fairness",
 }

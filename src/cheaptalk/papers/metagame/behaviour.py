@@ -36,12 +36,16 @@ OWN = (
     "concession",
     "false_holdings_stated",
 )
-SHARED = ("rounds", "agreement", "ef1")
+SHARED = ("rounds_played", "agreement", "ef1")
 PERCENT = (0.0, 100.0)
 TOUGH = "tough"
 """The name of the strategy that concedes only its least valuable item."""
 OPPONENTS = ("vs tough", "vs others")
-MANNER = ("rounds", "rounds_agreed", "rounds_walked", "agreement", "own", *OWN[4:6], OWN[0])
+MANNER = (
+    *("rounds_played", "rounds_agreed", "rounds_walked", "agreement", "own"),
+    *OWN[4:6],
+    OWN[0],
+)
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
@@ -73,8 +77,8 @@ def seats(evidence: Evidence) -> pl.DataFrame:
         )
         for seat, opponent in permutations(SEATS)
     ).with_columns(
-        rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds")),
-        rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds")),
+        rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds_played")),
+        rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds_played")),
     )
 
 
@@ -92,7 +96,7 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
     frame, metrics = seats(evidence), get_game(GAME).metrics
     bounds = {name: metrics[f"{name}_{FIRST}"].bounds for name in OWN}
     bounds |= {name: metrics[name].bounds for name in SHARED}
-    bounds |= dict.fromkeys(("rounds_agreed", "rounds_walked"), bounds["rounds"])
+    bounds |= dict.fromkeys(("rounds_agreed", "rounds_walked"), bounds["rounds_played"])
     against = "Behaviour of a strategy against each opponent, in both seats."
     for name, title, by, caption in (
         ("behaviour", "By strategy", ["player"], ""),

@@ -19,7 +19,7 @@ from cheaptalk.records import FEW, Status, line_up, query_of
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.study import comparability
-from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
+from cheaptalk.rules import Game, GameSpec, Metric, field_meanings, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
@@ -89,7 +89,7 @@ class GameScores:
         metrics = [
             Score(
                 metric.name,
-                capital(metric.name),
+                _title(metric),
                 inspect.getdoc(metric.of) or "",
                 metric.unit,
                 metric.role,
@@ -310,6 +310,12 @@ class GameScores:
         ]
         total, valid = map(sum, zip(*sums, strict=True))
         return {"all": total, "ok": valid}
+
+
+def _title(metric: Metric) -> str:
+    """Return the heading of a metric, such as ``Self gain Alice`` for ``self_gain_alice``."""
+    stem, role = metric.name.removesuffix(f"_{metric.role}"), metric.role or ""
+    return capital(metric.name) if stem == metric.name else f"{capital(stem)} {capital(role)}"
 
 
 def query(row: Mapping[str, Any]) -> dict[str, str]:

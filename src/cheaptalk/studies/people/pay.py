@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from cheaptalk.rules import Chance, Game, Result, get_game
+from cheaptalk.rules import Chance, Game, Result, get_game, suggest
+from cheaptalk.rules.errors import LocatedError
 from cheaptalk.studies.people.path import Journey
 from cheaptalk.studies.people.protocol import EARNING, Bonus, Ending, Pay, Protocol, cents
 
@@ -27,6 +28,19 @@ def bonus_of(pay: Pay, game: Game) -> Bonus | None:
     """Return the first bonus rule that applies to a game; None if no rule applies."""
     parameters = game.model_dump(mode="json")
     return next((rule for rule in pay.bonus if rule.fits(game.name, parameters)), None)
+
+
+def check_metrics(pay: Pay, games: Sequence[Game]) -> None:
+    """Raise a LocatedError if the bonus for a game depends on a metric that the game lacks."""
+    for game in games:
+        rule, metrics = bonus_of(pay, game), get_game(game.name).metrics
+        if rule is None or rule.metric is None:
+            continue
+        general = (name.replace(seat, "{seat}") for name in metrics for seat in game.seats)
+        known = sorted({*metrics, *general})
+        if rule.metric not in known:
+            problem = f"{game.name} has no metric {suggest(rule.metric, known)}"
+            raise LocatedError(problem, "people", "pay", "bonus", pay.bonus.index(rule), "metric")
 
 
 def game_cents(

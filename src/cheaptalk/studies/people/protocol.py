@@ -149,8 +149,8 @@ class Bonus(Value):
         game: name of the game; None for all games.
         when: parameter values that the game must have.
         rate: dollars per unit of payoff or, if set, of ``metric``.
-        metric: a metric of the game, such as ``surplus_ratio``; ``{seat}`` is replaced with the
-            participant's seat.
+        metric: a metric of the game, such as ``surplus_ratio`` or ``self_gain_{seat}``; ``{seat}``
+            is replaced with the participant's seat.
         min: minimum in dollars.
         max: maximum in dollars; None for no maximum.
         at_zero: dollars for a result of zero or less; by default ``min``.
