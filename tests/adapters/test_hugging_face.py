@@ -15,7 +15,7 @@ from cheaptalk.records import Store
 from tests.fakes import Canned, study, with_model
 from tests.participants import Answered, People
 
-TABLES = ("matches", "answers", "calls")
+TABLES = ("matches", "seats", "answers", "calls")
 GAMES = ("bargaining", "persuasion")
 CHANGES = with_model() | {
     "games": [{"game": game, "fixed": {"horizon": 2}} for game in GAMES],

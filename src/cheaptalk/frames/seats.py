@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.matches import KINDS, PLAYERS, matches_with_players, series_of
+from cheaptalk.frames.matches import HEAD, KINDS, PLAYERS, matches_with_players, series_of
 from cheaptalk.frames.reader import Frames
 from cheaptalk.records import Store, line_up
 from cheaptalk.records.exports.columns import JSON, PARAMETER, TEXT, Column, shared_columns
 from cheaptalk.records.exports.seats import has_one_unit, metrics_by_seat, setting_columns
-from cheaptalk.records.exports.tables import factor_column, factor_names, kind_of
+from cheaptalk.records.exports.tables import factor_column, kind_of
 from cheaptalk.records.moves import COUNTS
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import seats_of
@@ -19,10 +19,12 @@ from cheaptalk.rules import GameSpec, get_game
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.studies.lookup import reads_study
 
-NUMBER = "number"
-"""The column with the number of the player in the store."""
+NUMBER, ROW, TOTAL = "player number", "row of the match", "total of the payoffs"
+"""Auxiliary columns."""
 FRAME_COLUMNS = [declared.name for declared in shared_columns("seats", "frame")]
 """The first columns of every game's frame."""
+OF_MATCH = {*HEAD, PLAYERS, NUMBER, "first_move"} - {*FRAME_COLUMNS}
+"""Columns of matches that the frame omits, because sums over seats would count them repeatedly."""
 
 
 @reads_study
@@ -74,22 +76,77 @@ def read_seats(
         workers=workers,
     )
     seats = seats_of(store, study)
-    factors = factor_names(store.study(study, counted=False).spec.get("factors") or {})
     with store.reading() as connection:
         players = people_of(connection, study)
-    settings = _settings(players)
-    by_seat = {
-        game: with_matching(
-            _by_seat(frame, get_game(game), seats[game], players, factors), settings, NUMBER, "m:1"
-        )
-        for game, frame in frames.items()
+    settings = _settings({number: player["spec"] for number, player in players.items()})
+    return Frames(
+        {
+            game: _with_settings(by_seat(frame, get_game(game), seats[game]), settings)
+            for game, frame in frames.items()
+        }
+    )
+
+
+def by_seat(frame: pl.DataFrame, game_spec: GameSpec, seats: Mapping[str, str]) -> pl.DataFrame:
+    """Return one row per seat of a frame of matches, in the order of matches and seats.
+
+    Columns are ``seat``, ``role``, ``opponent``, ``share``, the columns of the seat under their
+    names in the table of seats, and all columns that belong to no seat. ``seats`` are the roles by
+    seat.
+    """
+    columns = {seat: _own_columns(frame, game_spec, seat, list(seats)) for seat in seats}
+    of_seats = {column for own in columns.values() for column in own.values()}
+    payoffs = [pl.col(f"payoff_{seat}") for seat in seats]
+    total = pl.when(pl.min_horizontal(payoffs) >= 0).then(pl.sum_horizontal(payoffs))
+    frame = frame.with_columns(
+        pl.when(total > 0, has_one_unit(game_spec)).then(total).alias(TOTAL),
+        pl.int_range(pl.len()).alias(ROW),
+    )
+    rows = [
+        frame.select(
+            pl.lit(seat).alias("seat"),
+            pl.lit(role).alias("role"),
+            _opponent(frame, [f"player_{other}" for other in seats if other != seat]),
+            (pl.col(f"payoff_{seat}") / pl.col(TOTAL)).alias("share"),
+            *(pl.col(column).alias(name) for name, column in columns[seat].items()),
+            pl.exclude(of_seats),
+        ).drop_nulls("player")
+        for seat, role in seats.items()
+    ]
+    joined = pl.concat(rows, how="diagonal")
+    return joined.sort(ROW, maintain_order=True).drop(ROW, TOTAL)
+
+
+def _own_columns(
+    frame: pl.DataFrame, game_spec: GameSpec, seat: str, seats: Sequence[str]
+) -> dict[str, str]:
+    """Return the columns of a seat in a frame of matches, by name in the table of seats."""
+    own = {name: f"{name}_{seat}" for name in ("player", "payoff", *COUNTS)}
+    own |= {f"answers_{kind}": f"answers_{seat}_{kind}" for kind in KINDS}
+    metrics = metrics_by_seat(game_spec.metrics.values(), seats)
+    own |= {
+        name: of_seats[seat].name
+        for name, of_seats in metrics.items()
+        if seat in of_seats and of_seats[seat].name != name
     }
-    return Frames({game: _in_order(rows) for game, rows in by_seat.items()})
+    prefix = factor_column(seat, "")
+    own |= {
+        f"factor_{column.removeprefix(prefix)}": column
+        for column in frame.columns
+        if column.startswith(prefix)
+    }
+    return {name: column for name, column in own.items() if column in frame.columns}
 
 
-def _settings(players: Mapping[int, Mapping[str, Any]]) -> pl.DataFrame:
+def _opponent(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """Return the labels in the given columns, joined as in pairings."""
+    texts = frame.select(pl.concat_str(columns, separator="\n", ignore_nulls=True)).to_series()
+    names = {text: line_up(text.split("\n")) for text in texts.unique()}
+    return texts.replace_strict(names, return_dtype=pl.String).alias("opponent")
+
+
+def _settings(specs: Mapping[int, Mapping[str, Any]]) -> pl.DataFrame:
     """Return the kind, model and settings of each player by number."""
-    specs = {number: player["spec"] for number, player in players.items()}
     columns = [
         Column("kind", TEXT, "", "", kind_of),
         Column("model", TEXT, "", "", lambda settings: settings.get("model")),
@@ -100,57 +157,17 @@ def _settings(players: Mapping[int, Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame([numbers, *(series_of(column, specs.values()) for column in columns)])
 
 
-def _by_seat(
-    frame: pl.DataFrame,
-    game_spec: GameSpec,
-    seats: Mapping[str, str],
-    players: Mapping[int, Mapping[str, Any]],
-    factors: Sequence[str],
-) -> pl.DataFrame:
-    """Return the rows of a game's seats, from its frame of matches; without players' settings."""
-    payoffs = [pl.col(f"payoff_{seat}") for seat in seats]
-    total = pl.when(pl.min_horizontal(payoffs) >= 0).then(pl.sum_horizontal(payoffs))
-    frame = frame.with_columns(
-        total=pl.when(total > 0, has_one_unit(game_spec)).then(total),
-        match=pl.int_range(pl.len()),
-    )
-    metrics = [item for item in game_spec.metrics.values() if item.name in frame.columns]
-    by_seat = metrics_by_seat(metrics, list(seats))
-    pairings = {text: schema.SEATS.read(text) for text in frame[PLAYERS].unique()}
-    rows = []
-    for place, (seat, role) in enumerate(seats.items()):
-        own = {f"answers_{kind}": f"answers_{seat}_{kind}" for kind in KINDS}
-        own |= {count: f"{count}_{seat}" for count in COUNTS}
-        own |= {name: metric[seat].name for name, metric in by_seat.items() if seat in metric}
-        own |= {f"factor_{name}": factor_column(seat, name) for name in factors}
-        opponents = {
-            text: line_up(
-                [players[id_]["label"] for other, id_ in pairing.items() if other != seat]
-            )
-            for text, pairing in pairings.items()
-        }
-        numbers = {text: pairing.get(seat) for text, pairing in pairings.items()}
-        rows.append(
-            frame.select(
-                *(name for name in FRAME_COLUMNS if name in frame.columns),
-                f"^{PARAMETER}.*$",
-                "match",
-                pl.lit(place).alias("place"),
-                pl.lit(seat).alias("seat"),
-                pl.lit(role).alias("role"),
-                pl.col(f"player_{seat}").alias("player"),
-                pl.col(PLAYERS).replace_strict(opponents, return_dtype=pl.String).alias("opponent"),
-                pl.col(PLAYERS).replace_strict(numbers, return_dtype=pl.Int64).alias(NUMBER),
-                pl.col(f"payoff_{seat}").alias("payoff"),
-                (pl.col(f"payoff_{seat}") / pl.col("total")).alias("share"),
-                *(pl.col(name).alias(new) for new, name in own.items() if name in frame.columns),
-            ).drop_nulls("player")
-        )
-    return pl.concat(rows, how="diagonal")
-
-
-def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sort rows by match and seat, and columns as in exported tables."""
-    rows = rows.sort("match", "place").drop("match", "place", NUMBER)
+def _with_settings(rows: pl.DataFrame, settings: pl.DataFrame) -> pl.DataFrame:
+    """Add the settings of each seat's player, and order columns as in exported tables."""
+    seated = [
+        (text, seat, number)
+        for text in rows[PLAYERS].unique()
+        for seat, number in schema.SEATS.read(text).items()
+    ]
+    keys = [PLAYERS, "seat"]
+    numbers = pl.DataFrame(seated, [*keys, NUMBER], orient="row")
+    rows = with_matching(with_matching(rows, numbers, keys, "m:1"), settings, NUMBER, "m:1")
+    named = [name for name in FRAME_COLUMNS if name in rows.columns]
     last = [name for name in rows.columns if name.startswith((PARAMETER, "factor_", "settings_"))]
-    return rows.select(*FRAME_COLUMNS, pl.exclude(*FRAME_COLUMNS, *last), *last)
+    shown = [name for name in rows.columns if name not in (*OF_MATCH, *named, *last)]
+    return rows.select(*named, *shown, *last)

@@ -8,6 +8,7 @@ import polars as pl
 
 from cheaptalk.frames.bounds import with_mean_bounds
 from cheaptalk.frames.reader import places_in
+from cheaptalk.frames.seats import by_seat
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, mean_line, series_of
 from cheaptalk.papers.gama.scores import GAMES, table
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
@@ -75,17 +76,13 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     minimum and maximum of ``payoff`` and ``above``.
     """
     frame = evidence.scored(game)
-    seats = places_in(frame)
-    columns = [f"player_{seat}" for seat in seats]
+    columns = [f"player_{seat}" for seat in places_in(frame)]
     frame = with_matching(frame, seatings_of(evidence, game), columns, "m:1")
     columns_of_match = ["match_id", "configuration", "instance", "parameters", "lineup", "score"]
-    parts = [
-        frame.select(*columns_of_match, player=f"player_{seat}", payoff=f"payoff_{seat}")
-        for seat in seats
-    ]
-    long = pl.concat(parts).drop_nulls("player")
+    rows = by_seat(frame, get_game(game), evidence.seats[game])
     by_player = (
-        long.with_columns(
+        rows.select(*columns_of_match, "player", "payoff")
+        .with_columns(
             above=pl.col("payoff") - pl.col("payoff").mean().over("match_id"),
             mixed=pl.col("player").n_unique().over("match_id") > 1,
         )

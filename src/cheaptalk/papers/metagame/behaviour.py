@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
+from cheaptalk.frames.seats import by_seat
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.games.item_bargaining.rules import FIRST, SEATS
 from cheaptalk.papers.printed import paper_table, position, selected_labels
@@ -61,22 +61,8 @@ def scored(evidence: Evidence) -> pl.DataFrame:
 
 def seats(evidence: Evidence) -> pl.DataFrame:
     """Return one row per match and seat, with both players, the metrics and the player's payoff."""
-    frame = scored(evidence)
-    return pl.concat(
-        frame.select(
-            "match_id",
-            "configuration",
-            "instance",
-            NAME,
-            pl.lit(seat).alias("seat"),
-            pl.col(f"player_{seat}").alias("player"),
-            pl.col(f"player_{opponent}").alias("opponent"),
-            pl.col(f"payoff_{seat}").alias("own"),
-            *SHARED,
-            *(pl.col(f"{name}_{seat}").alias(name) for name in OWN),
-        )
-        for seat, opponent in permutations(SEATS)
-    ).with_columns(
+    return by_seat(scored(evidence), get_game(GAME), evidence.seats[GAME]).with_columns(
+        own="payoff",
         rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds_played")),
         rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds_played")),
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from cheaptalk.frames.matches import read_matches, scored
 from cheaptalk.frames.people import with_people
-from cheaptalk.frames.reader import places_in
+from cheaptalk.frames.seats import by_seat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.moves import COUNTS
@@ -127,20 +127,15 @@ class Evidence:
         """
         if not self.count_moves:
             return replace(self, count_moves=True).moves
-        seats = [
-            frame.select(
-                "match_id",
-                "first_move",
-                pl.lit(game).alias("game"),
-                pl.col(f"player_{seat}").alias("player"),
-                *(pl.col(f"{count}_{seat}").cast(pl.Int64).alias(count) for count in COUNTS),
+        columns = ("match_id", "first_move", "game", "player")
+        if not self.frames:
+            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+        return pl.concat(
+            by_seat(self.scored(game), get_game(game), self.seats[game]).select(
+                *columns, pl.col(*COUNTS).cast(pl.Int64)
             )
             for game in self.frames
-            for frame in [self.scored(game)]
-            for seat in places_in(frame)
-        ]
-        columns = dict.fromkeys(("match_id", "game", "player"), pl.String)
-        return pl.concat(seats).drop_nulls("player") if seats else pl.DataFrame(schema=columns)
+        )
 
     @cached_property
     def _spec(self) -> Mapping[str, Any]:
