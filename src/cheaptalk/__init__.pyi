@@ -26,7 +26,7 @@ from . import doctor as doctor
 from . import loopback as loopback
 from . import starters as starters
 from . import yaml_files as yaml_files
-from .frames import read_matches, read_rounds
+from .frames import read_matches, read_rounds, read_seats
 from .judges import judge
 from .records import MatchRecord, Store
 from .records.exports.exporter import export
@@ -114,6 +114,7 @@ __all__ = [
     "profiles",
     "read_matches",
     "read_rounds",
+    "read_seats",
     "records",
     "register",
     "replay",

@@ -167,11 +167,11 @@ def test_games_are_mixed_by_weight() -> None:
 def test_samples_are_named_by_distinguishing_parameters() -> None:
     matches = frame([*ASYMMETRIC, *(row | {"configuration": "e"} for row in ASYMMETRIC)])
     talk = pl.Series([True] * 8 + [None] * 8)
-    parametrised = matches.with_columns(talk.alias("game.talk"), pl.lit(1).alias("game.x"))
+    parametrised = matches.with_columns(talk.alias("game_talk"), pl.lit(1).alias("game_x"))
     game = EmpiricalGame.of_frame(parametrised)
     assert [sample.name for sample in game.samples] == ["talk=true", "talk=none"]
     unlike = pl.Series([True, False] * 8)
-    other = EmpiricalGame.of_frame(matches.with_columns(unlike.alias("game.talk")))
+    other = EmpiricalGame.of_frame(matches.with_columns(unlike.alias("game_talk")))
     assert [sample.name for sample in other.samples] == ["c", "e"]
 
 
@@ -217,7 +217,7 @@ def test_invalid_games_are_rejected() -> None:
 def test_payoffs_of_a_study_match_theory(played: Path) -> None:
     with ct.Store.open(played) as store:
         game = EmpiricalGame.of_study(
-            store, "extremes", game="item_bargaining", where=pl.col("game.rounds") == 3
+            store, "extremes", game="item_bargaining", where=pl.col("game_rounds") == 3
         )
         mixed = EmpiricalGame.of_study(store, "extremes", "extremes", game="item_bargaining")
         with pytest.raises(ValueError, match=r"Name one of the games.*bargaining, item_bargaining"):

@@ -20,7 +20,7 @@ def test_columns_cover_the_seats_of_all_configurations(toys: None, tmp_path: Pat
     assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [
         *(f"player_{giver}" for giver in GIVERS), *(f"payoff_{giver}" for giver in GIVERS),
     ]  # fmt: skip
-    ten = frame.filter(pl.col("game.givers") == 10)
+    ten = frame.filter(pl.col("game_givers") == 10)
     assert set(ten["pairing"]) == {"free / luck x 9", "luck x 10", "free x 3 / luck x 4 / kind x 3"}
     assert "luck / luck" in set(frame["pairing"])
     rows = {row["match_id"]: row for item in frames.values() for row in item.rows(named=True)}

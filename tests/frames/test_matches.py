@@ -57,9 +57,9 @@ def test_parameters_pairings_and_instances_are_columns(well: Path) -> None:
     frames = read_matches(well, "well")
     for frame in frames.values():
         assert set(frame["pairing"]) == {f"{first} / {second}" for first in used for second in used}
-    assert frames["persuasion"]["game.myopic"].dtype == pl.Boolean
-    assert set(frames["negotiation"]["game.buyer_factor"]) == {0.8, 1.5}
-    horizons = {json.loads(text)["rounds"] for text in frames["bargaining"]["game.horizon"]}
+    assert frames["persuasion"]["game_myopic"].dtype == pl.Boolean
+    assert set(frames["negotiation"]["game_buyer_factor"]) == {0.8, 1.5}
+    horizons = {*frames["bargaining"]["game_horizon_rounds"]}
     assert horizons == {3, 9}
     frame = frames["bargaining"]
     assert frame["configuration"].n_unique() == 4

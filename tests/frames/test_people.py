@@ -10,11 +10,11 @@ import cheaptalk as ct
 from cheaptalk.frames import (
     balance,
     funnel,
-    participants,
-    payments,
-    plays,
-    responses,
-    survey_answers,
+    read_participants,
+    read_payments,
+    read_plays,
+    read_responses,
+    read_survey_answers,
 )
 from cheaptalk.records import Store
 from tests.participants import People
@@ -26,6 +26,9 @@ WRONG_WORD = ("instructions", {"word": "?"}, False)
 RIGHT, WRONG = ("comprehension", {"money": "9"}, True), ("comprehension", {"money": "4"}, False)
 PLAYED = {"state": "finished", "match_id": "m", "seat": "alice", "payoff": 2.5, "cents": 30}
 """Steps of participants on the path."""
+
+
+READERS = (read_participants, read_plays, read_responses, read_payments, read_survey_answers)
 
 
 @pytest.fixture
@@ -84,15 +87,21 @@ def test_all_comprehension_steps_must_be_passed(store: Store) -> None:
 
 def test_frames_contain_codes_but_no_names(store: Store, people: People) -> None:
     people.come("lobby", None, [("first_name", {"name": "Ada Lovelace"}, None)])
-    frames = (participants(store, STUDY), responses(store, STUDY), plays(store, STUDY))
-    assert participants(store, STUDY)["participant"].to_list() == [f"p{n}" for n in range(1, 12)]
+    frames = (
+        read_participants(store, STUDY),
+        read_responses(store, STUDY),
+        read_plays(store, STUDY),
+    )
+    assert read_participants(store, STUDY)["participant"].to_list() == [
+        f"p{n}" for n in range(1, 12)
+    ]
     assert all("Ada" not in frame.write_json() for frame in frames)
-    last = responses(store, STUDY).row(-1, named=True)
+    last = read_responses(store, STUDY).row(-1, named=True)
     assert (last["step"], last["item"], last["answer"]) == ("first_name", None, None)
 
 
 def test_responses_are_long_and_surveys_wide(store: Store, people: People) -> None:
-    rows = responses(store, STUDY).filter(participant="p9", step="survey")
+    rows = read_responses(store, STUDY).filter(participant="p9", step="survey")
     assert rows.select("item", "answer", "value", "number", "correct").rows() == [
         ("satisfaction", "7", 7.0, 4, None), ("strategy", "I kept it.", None, 4, None),
     ]  # fmt: skip
@@ -100,8 +109,8 @@ def test_responses_are_long_and_surveys_wide(store: Store, people: People) -> No
         ("survey", {"satisfaction": 3, "age": 30}, None), ("after", {"age": "none"}, None),
         ("survey", {"satisfaction": 4}, None),
     ])  # fmt: skip
-    answers = survey_answers(store, STUDY)
-    assert answers.columns == ["participant", "satisfaction", "strategy", "survey.age", "after.age"]
+    answers = read_survey_answers(store, STUDY)
+    assert answers.columns == ["participant", "satisfaction", "strategy", "survey_age", "after_age"]
     assert answers.rows() == [
         ("p9", 7.0, "I kept it.", None, None), ("p10", 7.0, "I kept it.", None, None),
         ("p11", 4.0, None, 30.0, "none"),
@@ -109,10 +118,10 @@ def test_responses_are_long_and_surveys_wide(store: Store, people: People) -> No
 
 
 def test_plays_and_payments_have_rows_by_participant(store: Store, people: People) -> None:
-    last = plays(store, STUDY).row(-1, named=True)
+    last = read_plays(store, STUDY).row(-1, named=True)
     assert (last["participant"], last["number"], last["match_id"]) == ("p10", 1, "m")
     assert (last["payoff"], last["cents"]) == (2.5, 30)
-    assert payments(store, STUDY).select("participant", "kind", "key", "cents").rows() == [
+    assert read_payments(store, STUDY).select("participant", "kind", "key", "cents").rows() == [
         ("p9", "base", "base", 100), ("p9", "bonus", "game_1", 30), ("p10", "base", "base", 100),
     ]  # fmt: skip
 
@@ -120,7 +129,7 @@ def test_plays_and_payments_have_rows_by_participant(store: Store, people: Peopl
 def test_study_without_participants_gives_empty_frames(store: Store) -> None:
     store.register_study(STUDY, {"players": {}})
     People(store, "another").come("consent", None, [CONSENT], [PLAYED], base=5)
-    for read in (participants, plays, responses, payments, survey_answers):
+    for read in READERS:
         assert read(store, STUDY).is_empty()
     for frame in (*funnel(store, STUDY), *balance(store, STUDY)):
         assert frame.is_empty()

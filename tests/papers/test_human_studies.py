@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cheaptalk.calls.dispatcher import Models
-from cheaptalk.frames.people import funnel, survey_answers
+from cheaptalk.frames.people import funnel, read_survey_answers
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.papers.glee.human_study import FAMILIES
 from cheaptalk.records import Store
@@ -351,7 +351,7 @@ def test_three_participants_trade_twice_and_one_game_is_paid(tmp_path: Path) -> 
     traders = run(tmp_path, chips(), take_part)
     with Store.open(tmp_path / "s.sqlite") as store:
         games = list(store.records("chip-trading-human"))
-        answers = survey_answers(store, "chip-trading-human")
+        answers = read_survey_answers(store, "chip-trading-human")
         survey = report(store, "chips", "Survey").tables["survey"]
     assert len(games) == 2
     assert len({record.rules.model_dump_json() for record in games}) == 1

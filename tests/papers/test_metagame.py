@@ -51,7 +51,7 @@ def results(store_path: Path) -> Findings:
 def test_regret_and_mixture_match_bootstrap(store_path: Path, results: Findings) -> None:
     with ct.Store.open(store_path) as store:
         game = ct.equilibrium.EmpiricalGame.of_study(
-            store, "table", where=pl.col("game.rounds") == 3
+            store, "table", where=pl.col("game_rounds") == 3
         )
     drawn = ct.equilibrium.bootstrap_equilibrium(game, draws=200, seed=3)
     regrets = drawn.against("regret")

@@ -54,7 +54,7 @@ def results(store: Store) -> Findings:
 
 def earnings(store: Store) -> list[list[int]]:
     """Return the cents that each participant earned per game."""
-    plays = ct.frames.plays(store, STUDY).drop_nulls("cents")
+    plays = ct.frames.read_plays(store, STUDY).drop_nulls("cents")
     return [frame["cents"].to_list() for frame in plays.partition_by("participant")]
 
 
@@ -84,7 +84,7 @@ def test_figure_4_has_bar_per_number_of_games(store: Store, results: Findings) -
 
 def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findings) -> None:
     rows = {(row["objective"], row["ended"]): row for row in results.tables["pay-by-rule"].rows}
-    plays = ct.frames.plays(store, STUDY)
+    plays = ct.frames.read_plays(store, STUDY)
     weights = {record.id: record.parameters["objective"] for record in store.records(STUDY)}
     for objective, weight in (("semi-competitive", 0.0), ("cooperative", 1.0)):
         rewards = [

@@ -121,11 +121,14 @@ def test_columns_describe_parameters_seats_outcomes_and_metrics(
 ) -> None:
     rows = {row["game"]: row for row in read(mixed / "matches.csv")}
     bargaining, negotiation = rows["bargaining"], rows["negotiation"]
-    assert (bargaining["discounts_alice"], bargaining["discounts_bob"]) == ("0.8", "0.9")
-    assert (bargaining["horizon_rounds"], bargaining["horizon_hidden"]) == ("3", "false")
-    assert (negotiation["horizon_rounds"], negotiation["horizon_hidden"]) == ("30", "true")
-    assert negotiation["discounts_alice"] == ""
-    assert rows["persuasion"]["signal"] in ("text", "binary")
+    assert (bargaining["game_discounts_alice"], bargaining["game_discounts_bob"]) == ("0.8", "0.9")
+    assert (bargaining["game_horizon_rounds"], bargaining["game_horizon_hidden"]) == ("3", "false")
+    assert (negotiation["game_horizon_rounds"], negotiation["game_horizon_hidden"]) == (
+        "30",
+        "true",
+    )
+    assert negotiation["game_discounts_alice"] == ""
+    assert rows["persuasion"]["game_signal"] in ("text", "binary")
     assert json.loads(rows["persuasion"]["instance_qualities"]).__len__() == 20
     for row in rows.values():
         assert (row["player_alice"], row["player_bob"]) == ("luck", "luck")
@@ -137,7 +140,7 @@ def test_columns_describe_parameters_seats_outcomes_and_metrics(
     assert (talking["kind_bob"], talking["model_bob"]) == ("model", "acme/talk")
     assert json.loads(talking["settings_bob"]) == {"model": "acme/talk"}
     games_played = read(mixed / "matches.csv")
-    prices = {row["game"]: (row["price"], row["metric_price"]) for row in games_played}
+    prices = {row["game"]: (row["game_price"], row["price"]) for row in games_played}
     assert prices["persuasion"] == ("100.0", "")
     assert prices["negotiation"][0] == ""
     assert prices["bargaining"] == ("", "")
@@ -153,11 +156,11 @@ def test_outcomes_payoffs_and_metrics_are_columns(store: Store, mixed: Path) -> 
         for role, payoff in record.payoffs.items():
             assert float(row[f"payoff_{role}"]) == payoff
         for metric in get_game(record.game).metrics.values():
-            renamed = metric.name == "price"  # persuasion has a parameter of that name
-            name = f"metric_{metric.name}" if renamed else metric.name
-            assert row[name] == format_number(metric.of(record.result()))
+            assert row[metric.name] == format_number(metric.of(record.result()))
             if metric.published:
-                assert row[f"{name}_published"] == format_number(metric.published(record.result()))
+                assert row[f"{metric.name}_published"] == format_number(
+                    metric.published(record.result())
+                )
         assert row["outcome_stage"] == format_number((record.outcome or {}).get("stage"))
         assert row["answers_alice_ok"] == str(record.kinds["alice"]["ok"])
         assert row["answers_alice_refused"] == "0"
@@ -300,13 +303,15 @@ def test_codebook_explains_every_column(mixed: Path) -> None:
             assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
     book = read(mixed / "codebook.csv")
     tables = {row["table"]: row["column"] for row in reversed(book)}
-    assert tables == dict.fromkeys(("calls", "answers", "matches"), "match_id")
+    assert tables == dict.fromkeys(("calls", "answers", "seats", "matches"), "match_id")
     explained = {(row["table"], row["column"], row["game"]): row for row in book}
-    money = explained["matches", "money", "bargaining"]
+    money = explained["matches", "game_money", "bargaining"]
     assert money["meaning"] == "The sum to divide, in dollars."
     assert money["range"] == "> 0, <= 1,000,000,000,000"
-    assert explained["matches", "signal", "persuasion"]["range"] == "binary | text"
-    assert explained["matches", "discounts_bob", "bargaining"]["meaning"].endswith("Here: bob.")
+    assert explained["matches", "game_signal", "persuasion"]["range"] == "binary | text"
+    assert explained["matches", "game_discounts_bob", "bargaining"]["meaning"].endswith(
+        "Here: bob."
+    )
     assert "bob. Each" in explained["matches", "payoff_bob", "bargaining"]["meaning"]
     fairness = explained["matches", "fairness", "negotiation"]
     assert "1 - 4 * ((p - p_f) / M) ** 2" in fairness["meaning"]
@@ -318,7 +323,7 @@ def test_codebook_explains_every_column(mixed: Path) -> None:
     assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
     page = (mixed / "codebook.md").read_text(encoding="utf-8")
     assert page.count("\n| ") == len(book) + 2 * 3
-    assert "| signal | persuasion | text | binary \\| text | Whether Alice writes" in page
+    assert "| game_signal | persuasion | text | binary \\| text | Whether Alice writes" in page
 
 
 def test_every_game_has_codebook_entries() -> None:
@@ -388,6 +393,7 @@ def test_parquet_equals_csv(
         done = export(store, name, tmp_path / name, "parquet")
         assert sorted(path.name for path in done.path.iterdir()) == [
             "answers.parquet", "calls.parquet", "codebook.csv", "codebook.md", "matches.parquet",
+                "seats.parquet",
         ]  # fmt: skip
         for table, count in done.rows.items():
             frame = polars.read_parquet(done.path / f"{table}.parquet")
@@ -395,7 +401,7 @@ def test_parquet_equals_csv(
             lines = [csv_line(frame.columns), *map(csv_line, frame.iter_rows())]
             assert "".join(lines).encode() == (folder / f"{table}.csv").read_bytes()
     frame = polars.read_parquet(tmp_path / "mixed" / "matches.parquet")
-    assert frame.schema["horizon_hidden"] == polars.Boolean
+    assert frame.schema["game_horizon_hidden"] == polars.Boolean
     assert frame.schema["repeat"] == polars.Int64
     assert frame.schema["fairness"] == polars.Float64
 

@@ -21,6 +21,7 @@ def scores(rows: Iterable[tuple[str, int, float, str]]) -> GameScores:
                 "dropped": False,
                 "rules_version": 1,
                 "configuration": "c",
+                "parameters": "{}",
                 "instance": f"{instance}",
                 "pairing": f"{who} / {rival}",
                 "player_left": who,

@@ -35,8 +35,8 @@ def test_effect_in_a_balanced_design_is_the_difference_of_means(tmp_path: Path) 
     game = scores(tmp_path, {"game": "bargaining", "fixed": {"money": 100}, "grid": grid})
     table = shown(game)
     (row,) = table.filter(score="Efficiency", parameter="discounts").rows(named=True)
-    means = game.scored.group_by("game.discounts").agg(pl.col("efficiency").mean())
-    mean = {text[1:-1]: value for text, value in means.iter_rows()}
+    means = game.scored.group_by("game_discounts_alice").agg(pl.col("efficiency").mean())
+    mean = {f"{discount}, 0.9": value for discount, value in means.iter_rows()}
     assert row["effect"] == pytest.approx(mean[row["level"]] - mean[row["over"]])
     assert abs(row["effect"]) > 0.01
     assert row["effect.n"] == len(game.scored) / 2
@@ -48,7 +48,7 @@ def test_effects_need_variation_and_hold_pairings_fixed(tmp_path: Path) -> None:
     both = {"game": "bargaining", "fixed": {"horizon": 3, "money": 100}}
     restricted = {**both, "fixed": {"horizon": 3, "money": 10_000}, "pairing": [["fair", "firm"]]}
     game = scores(tmp_path, both, restricted)
-    raw = game.scored.group_by("game.money").agg(pl.col("self_gain_alice").mean())
+    raw = game.scored.group_by("game_money").agg(pl.col("self_gain_alice").mean())
     assert raw["self_gain_alice"].n_unique() == 2
     (row,) = shown(game).filter(score="Self gain Alice").rows(named=True)
     assert (row["parameter"], row["effect"]) == ("money", pytest.approx(0, abs=1e-9))

@@ -309,7 +309,7 @@ def test_concession_curves_have_bands_if_instances_suffice(matches: Played, tmp_
     for mark in (first, *later):
         low, high = known(mark.y_ends)
         assert 0 <= low <= float(mark.y or 0) <= high <= 1
-    part = frame.filter(pl.col("game.discount") == 0.9)
+    part = frame.filter(pl.col("game_discount") == 0.9)
     few = known(figures.concession_curves("item_bargaining", part, rounds, ["tough"]))
     assert across(named(few)["tough"]) == [1, 2, 3]  # only BG6 has more rounds
     assert figures.concession_curves("item_bargaining", frame, rounds, ["walk"]) is None

@@ -142,6 +142,6 @@ def test_frames_have_a_column_for_each_factor_of_a_seat(tmp_path: Path) -> None:
     study = crossed(players={"seller": seller, "firm": "linear"})
     ct.run(study, tmp_path / "s.sqlite")
     (frame,) = ct.frames.read_matches(tmp_path / "s.sqlite", study.name).values()
-    assert [name for name in frame.columns if name.startswith("factor.")] == ["factor.alice.share"]
-    rows = frame.select("player_alice", "factor.alice.share").unique().rows()
+    assert [name for name in frame.columns if name.startswith("factor_")] == ["factor_alice_share"]
+    rows = frame.select("player_alice", "factor_alice_share").unique().rows()
     assert set(rows) == {("seller/0.5", "0.5"), ("seller/0.7", "0.7")}

@@ -31,6 +31,7 @@ CARD = jinja2.Template(
 )
 ROWS = {
     "matches": "a match: game, parameters, players, outcome, payoffs, metrics",
+    "seats": "a seat of a match: player, settings, opponent, payoff, metrics, parameters",
     "answers": "an answer: its actor, request and action, and the raw reply",
     "calls": "a model call: the complete request and reply",
     "judgements": "a verdict of a judge on an answer, a seat or a match",

@@ -1,9 +1,18 @@
 from .assignment import Balance, balance
 from .language import corpus_metrics
 from .matches import read_matches
-from .people import Funnel, funnel, participants, payments, plays, responses, survey_answers
+from .people import (
+    Funnel,
+    funnel,
+    read_participants,
+    read_payments,
+    read_plays,
+    read_responses,
+    read_survey_answers,
+)
 from .reader import MetricError
 from .rounds import read_rounds
+from .seats import read_seats
 
 __all__ = [
     "Balance",
@@ -12,11 +21,12 @@ __all__ = [
     "balance",
     "corpus_metrics",
     "funnel",
-    "participants",
-    "payments",
-    "plays",
     "read_matches",
+    "read_participants",
+    "read_payments",
+    "read_plays",
+    "read_responses",
     "read_rounds",
-    "responses",
-    "survey_answers",
+    "read_seats",
+    "read_survey_answers",
 ]

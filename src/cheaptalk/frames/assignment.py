@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import scipy
 
-from cheaptalk.frames.people import plays
+from cheaptalk.frames.people import read_plays
 from cheaptalk.frames.reader import varying
 from cheaptalk.records import Store
 from cheaptalk.records.people.queries import settings_played
@@ -66,7 +66,7 @@ def balance(store: Store, study: str) -> Balance:
     Raises:
         StoreError: there is no such study.
     """
-    played = plays(store, study)
+    played = read_plays(store, study)
     settings = list(settings_played(store, study))
     by_match = {setting.match_id: setting.digest for setting in settings}
     digests: dict[str, set[str]] = {}

@@ -1,6 +1,6 @@
 """Data frames of matches: one row per match, with all variables for statistical analysis."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import nan
 from typing import Any, NamedTuple
@@ -22,8 +22,17 @@ from cheaptalk.frames.reader import (
 )
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Standing, Status, Store, StoreError, line_up
-from cheaptalk.records.encoding import standard_json
-from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT, shared_columns
+from cheaptalk.records.exports.columns import (
+    BOOLEAN,
+    INTEGER,
+    JSON,
+    NUMBER,
+    TEXT,
+    Column,
+    shared_columns,
+)
+from cheaptalk.records.exports.sheets import VALUES
+from cheaptalk.records.exports.tables import factor_column, factor_names, parameter_columns
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.metrics import Measured, MetricSet
 from cheaptalk.records.record import SETTLED
@@ -46,14 +55,28 @@ from cheaptalk.studies.lookup import reads_study
 
 matches, configurations = schema.matches, schema.configurations
 KINDS = tuple(kind.value for kind in Kind)
-TYPES = {TEXT: pl.String, INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
+TYPES = {
+    TEXT: pl.String,
+    JSON: pl.String,
+    INTEGER: pl.Int64,
+    NUMBER: pl.Float64,
+    BOOLEAN: pl.Boolean,
+}
 FRAME_COLUMNS = shared_columns("matches", "frame")
 HEAD: dict[str, Any] = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
 """The first columns of every game's frame."""
-STORED = {declared.name: declared.sql for declared in FRAME_COLUMNS if declared.sql}
+SHARED_VALUES = ("study", "game", "parameters")
+"""The columns of :data:`HEAD` that all matches of a study, a game or a configuration share."""
+STORED = {
+    declared.name: declared.sql
+    for declared in FRAME_COLUMNS
+    if declared.sql and declared.name not in SHARED_VALUES
+}
+PLAYERS = "seats"
+"""The column with the numbers of the players by seat, as JSON."""
 HIDDEN: dict[str, Any] = {
     **dict.fromkeys(("number", "configuration_id"), pl.Int64),
-    **dict.fromkeys(("seats", "kinds", "payoffs", "definitions"), pl.String),
+    **dict.fromkeys((PLAYERS, "kinds", "payoffs", "definitions"), pl.String),
     "numbers": pl.Binary,
 }
 """Columns from which others are computed; JSON as text, because many matches share it."""
@@ -120,7 +143,7 @@ class StoredRows:
         for _ in self.store.records(self.study):
             pass
 
-    def parameters(self, game: str) -> dict[str, dict[str, Any]]:
+    def parameters(self, game: str) -> dict[str, Mapping[str, Any]]:
         """Return the parameters of a game's configurations by digest, in order of appearance."""
         ids = self.frame["configuration_id"].unique(maintain_order=True)
         known = (self.configurations[id_] for id_ in ids)
@@ -160,8 +183,9 @@ class StoredRows:
         ]
         scored = rows.select(SCORED).to_series()
         masked = (pl.when(scored).then(item).alias(item.name) for item in payoffs)
-        return rows.with_columns(pl.lit(None, pl.String).alias("played"), *masked).select(
-            *HEAD, *shared.columns[5:], *(item.name for item in payoffs), *HIDDEN, "imported"
+        own_columns = [name for name in HEAD if name not in SHARED_VALUES]
+        return rows.with_columns(pl.lit(None, pl.String).alias("source_date"), *masked).select(
+            *own_columns, *shared.columns[5:], *(item.name for item in payoffs), *HIDDEN, "imported"
         )
 
     def _shared(
@@ -236,8 +260,8 @@ class Measuring:
         dates: list[str | None] = [None] * frame.height
         for index, _, record in self.rows.records(frame.filter("imported")):
             dates[index] = record.played
-        played = pl.Series("played", dates, pl.String)
-        return frame.drop("index").with_columns(played, *series)
+        source_date = pl.Series("source_date", dates, pl.String)
+        return frame.drop("index").with_columns(source_date, *series)
 
     def _computed(self, record: MatchRecord, number: int) -> list[float]:
         """Return the selected metrics of a match; note all metrics if they can be stored."""
@@ -273,7 +297,7 @@ class _Part(NamedTuple):
     """Rows of a game, parameters by configuration, and computed metrics by match number."""
 
     frame: pl.DataFrame
-    parameters: dict[str, dict[str, Any]]
+    parameters: dict[str, Mapping[str, Any]]
     measured: dict[int, Measured]
 
 
@@ -305,7 +329,7 @@ def read_matches(
     kind; for imported matches ``ok`` counts all valid answers and ``repaired`` is null, because
     their attempts are unknown), ``payoff_SEAT`` (in the game's unit), the game's metrics under
     their own names, ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON), and
-    in studies with factors ``factor.SEAT.FACTOR`` (the level of the seat's player). A frame has
+    in studies with factors ``factor_SEAT_FACTOR`` (the level of the seat's player). A frame has
     columns for the seats of all configurations; they are null if a match lacks the seat.
 
     Args:
@@ -328,6 +352,29 @@ def read_matches(
             of its games has such a metric.
         MetricError: a metric failed.
     """
+    frames = matches_with_players(
+        store,
+        study,
+        only=only,
+        games=games,
+        as_published=as_published,
+        moves=moves,
+        workers=workers,
+    )
+    return Frames({game: frame.drop(PLAYERS) for game, frame in frames.items()})
+
+
+def matches_with_players(
+    store: Store,
+    study: str,
+    *,
+    only: Collection[str] | None,
+    games: Collection[str] | None,
+    as_published: bool,
+    moves: bool,
+    workers: int,
+) -> dict[str, pl.DataFrame]:
+    """Return the frames of :func:`read_matches`, and the players' numbers as :data:`PLAYERS`."""
     seats = seats_of(store, study)
     for game in games or ():
         if game not in seats:
@@ -340,33 +387,33 @@ def read_matches(
         for game_part in read.values():
             write_back(store, game_part.measured)
     factors = store.study(study, counted=False).spec.get("factors") or {}
-    frames = Frames()
+    frames = {}
     for game in sorted(seats):
         of_game = [read.pop(game) for read in parts if game in read]  # frees memory
         if of_game:
-            frames[game] = with_factors(_joined(of_game), seats[game], factors)
+            frame = _joined(of_game, study, game, list(seats[game]))
+            frames[game] = with_factors(frame, seats[game], factors)
     return frames
 
 
 def with_factors(
     frame: pl.DataFrame, seats: Collection[str], factors: Mapping[str, Mapping[str, str]]
 ) -> pl.DataFrame:
-    """Add a column ``factor.SEAT.FACTOR`` with the factor's level for the player in a seat or role.
+    """Add a column ``factor_SEAT_FACTOR`` with the factor's level for the player in a seat or role.
 
     ``factors`` are levels by player and factor. The columns are null for players without the
     factor.
     """
-    names = dict.fromkeys(name for levels in factors.values() for name in levels)
     columns = []
     for seat in seats:
         filled = set(frame[f"player_{seat}"].unique())
-        for name in names:
+        for name in factor_names(factors):
             levels = {player: values[name] for player, values in factors.items() if name in values}
             if filled & levels.keys():
                 level = pl.col(f"player_{seat}").replace_strict(
                     levels, default=None, return_dtype=pl.String
                 )
-                columns.append(level.alias(f"factor.{seat}.{name}"))
+                columns.append(level.alias(factor_column(seat, name)))
     return frame.with_columns(columns)
 
 
@@ -392,35 +439,37 @@ def _read_part(
                 frame = measuring.add(own)
                 if moves:
                     frame = with_moves(store, study, frame, list(game_seats), rows.configurations)
-                frame = frame.drop(*HIDDEN, "imported")
+                frame = frame.drop(*HIDDEN.keys() - {PLAYERS}, "imported")
                 games[game] = _Part(frame, parameters, measuring.measured)
     return games
 
 
-def _joined(parts: Sequence[_Part]) -> pl.DataFrame:
+def _joined(parts: Sequence[_Part], study: str, game: str, seats: Sequence[str]) -> pl.DataFrame:
     """Return the complete frame of a game, with its parameters."""
-    parameters: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, Mapping[str, Any]] = {}
     for part in parts:
         parameters |= part.parameters
-    columns: dict[str, list[Any]] = {"configuration": list(parameters)}
-    for name in dict.fromkeys(name for values in parameters.values() for name in values):
-        columns[f"game.{name}"] = _uniform([values.get(name) for values in parameters.values()])
-    digests, *values = pl.DataFrame(columns).get_columns()
+    digests = pl.Series(list(parameters), dtype=pl.String)
+    declared = parameter_columns(get_game(game), seats, dict)
+    declared.insert(0, Column("parameters", JSON, "", "", dict))
+    by_digest = [series_of(column, parameters.values()) for column in declared]
     joined = [  # frees each column of the parts as soon as it is copied
         pl.concat([part.frame.drop_in_place(name) for part in parts], rechunk=True)
         for name in parts[0].frame.columns
     ]
-    return pl.DataFrame(joined).with_columns(
-        pl.col("configuration").replace_strict(digests, column).alias(column.name)
-        for column in values
+    frame = pl.DataFrame(joined).with_columns(
+        pl.lit(study).alias("study"),
+        pl.lit(game).alias("game"),
+        *(
+            pl.col("configuration").replace_strict(digests, column).alias(column.name)
+            for column in by_digest
+        ),
     )
+    return frame.select(*HEAD, pl.exclude(*HEAD))
 
 
-def _uniform(values: list[Any]) -> list[Any]:
-    """Return a column's values, converted to JSON unless all have the same plain type."""
-    types = {type(value) for value in values if value is not None}
-    if types == {int, float}:
-        return [None if value is None else float(value) for value in values]
-    if len(types) <= 1 and types <= {bool, int, float, str}:
-        return values
-    return [None if value is None else standard_json(value) for value in values]
+def series_of(column: Column, sources: Iterable[Any]) -> pl.Series:
+    """Return a column's values as in exported tables, read from the source of each row."""
+    values = (column.of(source) for source in sources)
+    written = [None if value is None else VALUES[column.type](value) for value in values]
+    return pl.Series(column.name, written, TYPES[column.type])

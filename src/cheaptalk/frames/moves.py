@@ -11,15 +11,16 @@ from pydantic import ValidationError
 
 from cheaptalk.frames.reader import AT_ONCE
 from cheaptalk.records import Status, Store
-from cheaptalk.records.encoding import text_of
+from cheaptalk.records.exports.columns import JSON
+from cheaptalk.records.exports.sheets import VALUES
 from cheaptalk.records.identity import Configuration
+from cheaptalk.records.moves import COUNTS, count_moves
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import UnknownName
 from cheaptalk.statistics.columns import with_matching
 
 matches = schema.matches
-COUNTS = ("moves", "messages", "words", "decisions")
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -61,9 +62,9 @@ def with_moves(
             chosen = query.where(matches.c.number.in_(numbers)).order_by(matches.c.number)
             for number, configuration, body in connection.execute(chosen):
                 answers = _answers(store, study, number, body)
-                counts = _counted(answers, places[configuration], len(seats))
+                counts = count_moves(answers, places[configuration], len(seats))
                 first = answers[0].action if answers else None
-                rows.append([number, *counts, None if first is None else text_of(first)])
+                rows.append([number, *counts, None if first is None else VALUES[JSON](first)])
     counted = pl.DataFrame(rows, {"number": pl.Int64, **move_columns(seats)}, orient="row")
     return with_matching(frame, counted, "number").with_columns(
         pl.when(pl.col(f"player_{seat}").is_not_null()).then(f"{count}_{seat}").name.keep()
@@ -73,12 +74,12 @@ def with_moves(
 
 
 def _places(configuration: Configuration, seats: Sequence[str]) -> dict[str, int]:
-    """Return where the counts of each actor's seat start; empty if the rules can't be loaded."""
+    """Return the index of each actor's seat; empty if the rules can't be loaded."""
     try:
         actors = configuration.rules.actors
     except (UnknownName, ValidationError):
         return {}
-    return {actor.name: len(COUNTS) * seats.index(actor.seat) for actor in actors}
+    return {actor.name: seats.index(actor.seat) for actor in actors}
 
 
 def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_Answer]:
@@ -89,18 +90,3 @@ def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_An
         records = store.records(study, bodies=True, part=range(number, number + 1))
         answers = next(records).body["answers"]
         return [_Answer(answer["actor"], answer["action"]) for answer in answers]
-
-
-def _counted(answers: Iterable[_Answer], places: Mapping[str, int], seats: int) -> list[int]:
-    """Return the counts of the first seat, in the order of :data:`COUNTS`, then of the others."""
-    counts = [0] * (len(COUNTS) * seats)
-    for answer in answers:
-        place = places.get(answer.actor)
-        if (action := answer.action) is not None and place is not None:
-            counts[place] += 1
-            if (message := action.get("message")) and (words := len(message.split())):
-                counts[place + 1] += 1
-                counts[place + 2] += words
-            if "decision" in action:
-                counts[place + 3] += 1
-    return counts

@@ -2,39 +2,41 @@
 
 Participants are identified only by their codes: no frame contains names or other identifying data.
 A study without participants gives empty frames; an unknown study raises StoreError. Missing values
-are null, and times are in seconds since 1970.
+are null, and times are date-times in UTC.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
 
 from cheaptalk.records import Store
+from cheaptalk.records.exports.columns import TIME, row_columns
+from cheaptalk.records.exports.tables import TABLES, people_columns
 from cheaptalk.records.people import queries
-from cheaptalk.records.people.rows import Participant, Payment, Play, Response
+from cheaptalk.records.people.rows import Response
 from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.lookup import reads_study
 
 
 @reads_study
-def participants(store: Store, study: str) -> pl.DataFrame:
+def read_participants(store: Store, study: str) -> pl.DataFrame:
     """Return the participants of a study, one row each, in the order of arrival.
 
-    The columns are the fields of :class:`.Participant`.
+    The columns are those of the exported table.
     """
-    return _frame(store, study, queries.participants_of, Participant)
+    return _frame(store, study, "participants")
 
 
 @reads_study
-def plays(store: Store, study: str) -> pl.DataFrame:
+def read_plays(store: Store, study: str) -> pl.DataFrame:
     """Return the games of a study's participants, one row each, ordered by participant.
 
-    The columns are the fields of :class:`.Play`.
+    The columns are those of the exported table.
     """
-    return _frame(store, study, queries.plays_of, Play)
+    return _frame(store, study, "plays")
 
 
 def with_people(
@@ -45,7 +47,7 @@ def with_people(
     Returns:
         The frames with the column :data:`.PEOPLE`, a list, null in matches without participants.
     """
-    seated = _frame(store, study, queries.plays_of, Play).filter(pl.col("match_id") != "")
+    seated = _frame(store, study, "plays").filter(pl.col("match_id") != "")
     if seated.is_empty():
         return dict(frames)
     codes = pl.col("participant").unique(maintain_order=True)
@@ -57,30 +59,30 @@ def with_people(
 
 
 @reads_study
-def payments(store: Store, study: str) -> pl.DataFrame:
+def read_payments(store: Store, study: str) -> pl.DataFrame:
     """Return the payments of a study's participants, one row per payment.
 
-    The columns are the fields of :class:`.Payment`.
+    The columns are those of the exported table.
     """
-    return _frame(store, study, queries.payments_of, Payment)
+    return _frame(store, study, "payments")
 
 
 @reads_study
-def responses(store: Store, study: str) -> pl.DataFrame:
+def read_responses(store: Store, study: str) -> pl.DataFrame:
     """Return participants' responses, one row per item, ordered by participant.
 
-    The columns are the fields of :class:`.Response`.
+    The columns are those of the exported table.
     """
-    return _frame(store, study, queries.responses_of, Response)
+    return _frame(store, study, "responses")
 
 
 @reads_study
-def survey_answers(store: Store, study: str) -> pl.DataFrame:
+def read_survey_answers(store: Store, study: str) -> pl.DataFrame:
     """Return survey answers, one row per participant who answered any question.
 
     Columns: ``participant``, then one per item, numeric if all answers to the item are. If a
     participant answered an item several times, for example after each game, the last answer is
-    used. If two steps contain an item of the same name, the columns are named ``STEP.ITEM``.
+    used. If two steps contain an item of the same name, the columns are named ``STEP_ITEM``.
     """
     store.study(study, counted=False)
     answers: dict[str, dict[tuple[str, str], Response]] = {}
@@ -92,7 +94,7 @@ def survey_answers(store: Store, study: str) -> pl.DataFrame:
     names = [item for _, item in keys] + ["participant"]
     columns = [
         _column(
-            item if names.count(item) == 1 else f"{step}.{item}",
+            item if names.count(item) == 1 else f"{step}_{item}",
             [items.get((step, item)) for items in answers.values()],
         )
         for step, item in keys
@@ -105,14 +107,22 @@ def in_survey(response: Response) -> bool:
     return response.correct is None and queries.step_kind(response.step) in (queries.SURVEY, None)
 
 
-def _frame(
-    store: Store,
-    study: str,
-    read: Callable[[Store, str], Iterable[tuple[Any, ...]]],
-    row_type: type[tuple[Any, ...]],
-) -> pl.DataFrame:
+def _frame(store: Store, study: str, table: str) -> pl.DataFrame:
+    """Return an exported table as a data frame, with times as date-times in UTC."""
     store.study(study, counted=False)  # raises StoreError if there is none
-    return pl.DataFrame(list(read(store, study)), get_type_hints(row_type), orient="row")
+    row_type, read = TABLES[table]
+    fields, columns = row_columns(row_type), people_columns()[table]
+    rows = pl.DataFrame(list(read(store, study)), get_type_hints(row_type), orient="row")
+    rows = rows.rename(dict(zip(rows.columns, (field.name for field in fields), strict=True)))
+    times = [pl.col(field.name) for field in fields if field.range == TIME]
+    return rows.with_columns(
+        pl.lit(study).alias("study"),
+        pl.lit(queries.currency_of(store, study)).alias("currency"),
+        *(
+            pl.from_epoch((time * 1e6).round().cast(pl.Int64), "us").dt.replace_time_zone("UTC")
+            for time in times
+        ),
+    ).select(column.name for column in columns)
 
 
 def _column(name: str, responses: list[Response | None]) -> pl.Series:
@@ -167,7 +177,7 @@ def funnel(store: Store, study: str) -> Funnel:
     Raises:
         StoreError: there is no such study.
     """
-    people, played = participants(store, study), plays(store, study)
+    people, played = read_participants(store, study), read_plays(store, study)
     rows = [(*row, queries.step_kind(row.step)) for row in queries.answered_steps(store, study)]
     answered = pl.DataFrame(rows, ANSWERED, orient="row")
     steps, checks = _steps(people, answered), _checks(answered, _prompts(store, study))

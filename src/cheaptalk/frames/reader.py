@@ -10,6 +10,7 @@ from cheaptalk.records import MatchRecord
 from cheaptalk.rules import CheaptalkError, GameSpec, Quantity, get_game, unknown
 from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.rules.display import brief, html_table
+from cheaptalk.text import readable
 
 RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])
@@ -76,13 +77,8 @@ def places_in(frame: pl.DataFrame) -> list[str]:
 
 def parameters_in(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """Return the parameters of each configuration in a frame of matches, in order of appearance."""
-    names = [name for name in frame.columns if name.startswith("game.")]
-    rows = frame.select("configuration", *names).unique("configuration", maintain_order=True)
-    parameter_names = [name.removeprefix("game.") for name in names]
-    return {
-        key: dict(zip(parameter_names, map(decoded, values), strict=True))
-        for key, *values in rows.iter_rows()
-    }
+    rows = frame.select("configuration", "parameters").unique("configuration", maintain_order=True)
+    return {digest: json.loads(parameters) for digest, parameters in rows.iter_rows()}
 
 
 def varying(configurations: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -95,12 +91,11 @@ def varying(configurations: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [name for name, texts in values.items() if len(texts) > 1]
 
 
-def decoded(value: Any) -> Any:
-    """Return a parameter's value, parsed if it is JSON, such as a list."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:  # plain text
-        return value
+def in_order(value: Any) -> tuple[int, float, str]:
+    """Return the key that sorts a parameter's values: none, then numbers, then other values."""
+    if value is None:
+        return -1, 0, ""
+    return (0, value, "") if isinstance(value, int | float) else (1, 0, readable(value))
 
 
 class Frames(dict[str, pl.DataFrame]):

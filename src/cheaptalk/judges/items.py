@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.people import plays, survey_answers
+from cheaptalk.frames.people import read_plays, read_survey_answers
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.players import Kind
 from cheaptalk.records import Line, MatchRecord, Store, text_of, transcript
@@ -128,7 +128,7 @@ def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
 
 
 def _why(store: Store, study: str, rubric: Rubric) -> str:
-    texts = [name for name in survey_answers(store, study).columns if name != "participant"]
+    texts = [name for name in read_survey_answers(store, study).columns if name != "participant"]
     if not texts:
         return "no participant answered a survey"
     questions = f"the study's surveys ask {', '.join(texts)}"
@@ -141,7 +141,7 @@ def _why(store: Store, study: str, rubric: Rubric) -> str:
 
 def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]]:
     """Return the survey answers to judge by a rubric, from participants who played its games."""
-    responses = survey_answers(store, study)
+    responses = read_survey_answers(store, study)
     texts = [
         name
         for name, kind in responses.schema.items()
@@ -149,7 +149,7 @@ def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]
         and name != "participant"
         and (rubric.answers is None or name in rubric.answers)
     ]
-    games = plays(store, study).select("participant", "game").iter_rows()
+    games = read_plays(store, study).select("participant", "game").iter_rows()
     eligible = {person for person, game in games if rubric.fits(game)}
     items_by_person: dict[str, list[Item]] = {}
     for row in responses.filter(pl.col("participant").is_in(list(eligible))).iter_rows(named=True):

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
+from cheaptalk.records.exports.columns import PARAMETER
 from cheaptalk.statistics import INSTANCES
 
 Key: TypeAlias = tuple[int, int]
@@ -128,11 +129,11 @@ def named(frame: pl.DataFrame, by: str | None) -> pl.Expr:
     if by is None:
         return pl.lit("")
     differing = [
-        name for name in frame.columns if name.startswith("game.") and frame[name].n_unique() > 1
+        name for name in frame.columns if name.startswith(PARAMETER) and frame[name].n_unique() > 1
     ]
     if by == "configuration" and differing:
         parts = [
-            pl.lit(f"{name.removeprefix('game.')}=")
+            pl.lit(f"{name.removeprefix(PARAMETER)}=")
             + pl.col(name).cast(pl.String).fill_null("none")
             for name in differing
         ]

@@ -130,7 +130,7 @@ class Empirical:
         Args:
             studies: names in the store; a match of several studies counts once.
             game: the game's name; required if there are several.
-            where: a filter for matches, such as ``pl.col("game.rounds") == 3``.
+            where: a filter for matches, such as ``pl.col("game_rounds") == 3``.
             as_published: use the published variants of metrics.
             **options: as for :meth:`of_frame`.
 

@@ -144,8 +144,8 @@ def games(evidence: Evidence) -> Games:
         pl.col("configuration").replace_strict(names).alias("variant"),
         "population",
         "bound",
-        (pl.col("game.rounds") * pl.col("game.players")).alias("turns"),
-        pl.col("game.players").alias("players"),
+        (pl.col("game_rounds") * pl.col("game_players")).alias("turns"),
+        pl.col("game_players").alias("players"),
     )
     turns, judged = _turns_and_decisions(evidence, set(usable["match_id"]))
     last = turns.group_by("match_id", maintain_order=True).agg(pl.col("surplus").last())

@@ -10,7 +10,7 @@ import polars as pl
 from scipy import stats
 
 from cheaptalk.atomic_files import read_whole
-from cheaptalk.frames.people import plays, survey_answers
+from cheaptalk.frames.people import read_plays, read_survey_answers
 from cheaptalk.judges import answer_verdicts
 from cheaptalk.papers.chips.games import GAME, Games, games, paper_game, table
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
@@ -84,10 +84,10 @@ def survey(evidence: Evidence) -> Survey:
             "match, seat and the answers"
         )
     store, study, data = evidence.store, evidence.study, evidence.once(games)
-    played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
+    played = read_plays(store, study).filter(game=GAME).select(*KEYS, at="number")
     if played.join(data.matches, on="match_id", how="semi").is_empty():
         raise NoData(f"no participant has finished a game of {GAME}")
-    numeric = survey_answers(store, study).select("participant", pl.selectors.numeric())
+    numeric = read_survey_answers(store, study).select("participant", pl.selectors.numeric())
     coded = with_matching(numeric, _themes(answer_verdicts(store, study)), "participant")
     return _survey(evidence, "the survey", played, coded)
 

@@ -65,7 +65,7 @@ def _single_player_matches(evidence: Evidence) -> pl.DataFrame:
     )
     if runs.is_empty():
         raise NoData("guess the average: no match of one player in all seats; run the preset gama")
-    names = {f"game.{name}": name for name in ("minimum", "maximum", "ratio", "told")}
+    names = {f"game_{name}": name for name in ("minimum", "maximum", "ratio", "told")}
     keep = ["match_id", "configuration", "instance", *NUMBERS]
     scored = evidence.scored(GAME).select(*keep, *names).rename(names)
     return scored.join(runs, on="match_id", maintain_order="left", validate="1:1")

@@ -78,7 +78,7 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     seats = places_in(frame)
     columns = [f"player_{seat}" for seat in seats]
     frame = with_matching(frame, seatings_of(evidence, game), columns, "m:1")
-    columns_of_match = ["match_id", "configuration", "instance", "lineup", "score", "^game\\..*$"]
+    columns_of_match = ["match_id", "configuration", "instance", "parameters", "lineup", "score"]
     parts = [
         frame.select(*columns_of_match, player=f"player_{seat}", payoff=f"payoff_{seat}")
         for seat in seats

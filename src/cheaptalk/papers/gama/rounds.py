@@ -250,7 +250,7 @@ def _together(title: str, unit: str, value: pl.Expr) -> RoundView:
 
 NUMBER, BID, SHADE = pl.col("number"), pl.col("bid"), pl.col("valuation") - pl.col("bid")
 BID_SHARE = pl.col("bid_share")
-DISH = pl.when(pl.col("cheap_share") == 1).then("game.cheap_price").otherwise("game.costly_price")
+DISH = pl.when(pl.col("cheap_share") == 1).then("game_cheap_price").otherwise("game_costly_price")
 VIEWS = {
     "guess_the_average": (
         RoundView(
@@ -301,7 +301,7 @@ def single_runs(evidence: Evidence) -> Iterator[Charts]:
 
 
 def _run_charts(evidence: Evidence, game: str, matches: pl.DataFrame) -> Charts:
-    prices = evidence.scored(game).select("match_id", "^game\\.(cheap|costly)_price$")
+    prices = evidence.scored(game).select("match_id", "^game_(cheap|costly)_price$")
     seats = evidence.once(by_round)[game].drop("player").drop_nulls("seat")
     panels = []
     for match, *names in matches.head(MAX_RUNS).iter_rows():

@@ -59,7 +59,7 @@ def pirates(evidence: Evidence) -> Iterator[Shown]:
     """
     runs = _single_player_matches(evidence, PIRATES)
     yield _means(evidence, runs, PIRATES, "Plans and votes", BALLOTS)
-    gold = evidence.scored(PIRATES).select("match_id", gold="game.gold")
+    gold = evidence.scored(PIRATES).select("match_id", gold="game_gold")
     known = with_matching(runs.select("match_id", who="player"), gold, "match_id")
     frame = evidence.once(by_round)[PIRATES].join(
         known, on="match_id", validate="m:1", maintain_order="left"

@@ -22,8 +22,8 @@ from cheaptalk.text import capital
 
 FIRST = pl.col("first_move")
 OFFERS = {
-    "bargaining": ("alice_gain", FIRST / pl.col("game.money")),
-    "negotiation": ("price", FIRST / pl.col("game.scale") - pl.col("game.seller_factor")),
+    "bargaining": ("alice_gain", FIRST / pl.col("game_money")),
+    "negotiation": ("price", FIRST / pl.col("game_scale") - pl.col("game_seller_factor")),
 }
 """The field of Alice's first move with her offer, and her gain if Bob accepted the offer."""
 ALL = "all"

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.people import plays, responses
+from cheaptalk.frames.people import read_plays, read_responses
 from cheaptalk.papers.glee.families import FAMILIES as GAMES
 from cheaptalk.papers.glee.families import table
 from cheaptalk.records.people.queries import CODE_WORD, QUIZ, step_kind
@@ -53,14 +53,14 @@ def checked(evidence: Evidence) -> pl.DataFrame:
     checks = (
         answers.with_columns(
             kind=pl.col("step").replace_strict(kinds, return_dtype=pl.String),
-            seconds=pl.col("answered") - pl.col("shown"),
+            seconds=_seconds("shown_at", "answered_at"),
         )
         .filter(pl.col("kind").is_in([CODE_WORD, QUIZ]), pl.col("correct").is_not_null())
-        .rename({"game": "after"})
+        .rename({"game_number": "after"})
     )
     if checks.is_empty():
         raise NoData("no participant has answered a code word or quiz step")
-    games = plays(evidence.store, evidence.study).select("participant", "game", after="number")
+    games = read_plays(evidence.store, evidence.study).select("participant", "game", after="number")
     return (
         checks.join(
             games, on=["participant", "after"], how="left", maintain_order="left", validate="m:1"
@@ -70,8 +70,12 @@ def checked(evidence: Evidence) -> pl.DataFrame:
     )
 
 
+def _seconds(start: str, end: str) -> pl.Expr:
+    return (pl.col(end) - pl.col(start)).dt.total_microseconds() / 1e6
+
+
 def _first_answers(evidence: Evidence) -> pl.DataFrame:
-    answers = responses(evidence.store, evidence.study)
+    answers = read_responses(evidence.store, evidence.study)
     return answers.unique(["participant", "number"], keep="first", maintain_order=True)
 
 
@@ -92,15 +96,15 @@ def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
 
 
 def _times(evidence: Evidence) -> pl.DataFrame:
-    took = pl.col("answered") - pl.col("shown")
+    took = _seconds("shown_at", "answered_at")
     steps = evidence.once(_first_answers).select("participant", "step", "number", took=took)
     over = pl.col("state").is_in(["finished", "erased"])
-    games = plays(evidence.store, evidence.study).filter(over)
+    games = read_plays(evidence.store, evidence.study).filter(over)
     taken = games.select(
         "participant",
         step=pl.format("game of {}", "game"),
         number=pl.lit(None, pl.Int64),
-        took=pl.col("ended") - pl.col("assigned"),
+        took=_seconds("assigned_at", "ended_at"),
     )
     quantiles = {"quarter": 0.25, "median": 0.5, "three_quarters": 0.75}
     by_step = pl.concat([steps, taken]).drop_nulls("took").group_by("step", maintain_order=True)

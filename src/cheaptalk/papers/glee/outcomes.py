@@ -32,7 +32,7 @@ from cheaptalk.statistics.limits import Bounds, BoundsColumns
 from cheaptalk.text import capital
 
 HIGH_INFLATION = 0.9
-DISCOUNTS = "game.discounts"
+DISCOUNTS = ("game_discounts_alice", "game_discounts_bob")
 ALL = "all"
 
 
@@ -148,9 +148,8 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
     )
     yield means(frame, metrics, by, bounds=bounds, strata=STRATA)
     groups = {"equal weights": frame["configuration"].unique(maintain_order=True)}
-    if DISCOUNTS in frame.columns:
-        rates = pl.col(DISCOUNTS).str.json_decode(pl.List(pl.Float64))
-        high = frame.filter(rates.list.max() <= HIGH_INFLATION)
+    if played.game == "bargaining":
+        high = frame.filter(pl.max_horizontal(DISCOUNTS) <= HIGH_INFLATION)
         inflation = high["configuration"].unique(maintain_order=True)
         if 0 < len(inflation) < len(groups["equal weights"]):
             groups["high inflation"] = inflation

@@ -1,5 +1,6 @@
 """The strategic landscape: regret and welfare in equilibrium, and best responses."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,7 +12,6 @@ from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.estimation import analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.selection import NAME, PLUS, selected, with_names
-from cheaptalk.frames.reader import decoded
 from cheaptalk.games.item_bargaining.rules import SEATS
 from cheaptalk.papers.metagame.behaviour import AGENTS, GAME, scored, table
 from cheaptalk.papers.printed import selected_labels
@@ -181,13 +181,13 @@ def _table_1(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
     pair = pl.concat_list("player_player_1", "player_player_2").list.sort().list.join("\n")
     games = frame.group_by(NAME, maintain_order=True).agg(
         pl.struct("instance", pair).n_unique().alias("settings"),
-        pl.col("^game\\.(quantities|discount|rounds)$").first().name.replace("game.", ""),
+        pl.col("^game_(quantities|discount|rounds)$").first().name.replace("game_", ""),
     )
     rows = []
     for row in games.sort(NAME).iter_rows(named=True):
         game = row.pop(NAME)
         kind = "BGS" if game in SMALL else "BGL" if game in LARGE else "other"
-        kinds, quantities = _pool(decoded(row.pop("quantities")))
+        kinds, quantities = _pool(json.loads(row.pop("quantities")))
         rows.append({"class": kind, "kinds": kinds, "quantities": quantities, "game": game, **row})
     settings, pool = pl.col("settings"), ("class", "kinds", "quantities")
     first = pl.int_range(pl.len()).over(pool) == 0

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from cheaptalk.frames.people import plays
+from cheaptalk.frames.people import read_plays
 from cheaptalk.papers.printed import position
 from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, table
 from cheaptalk.reports.charts.kinds import histogram
@@ -40,13 +40,13 @@ def played(evidence: Evidence) -> pl.DataFrame:
     Raises:
         NoData: no participant has completed a game.
     """
-    games = plays(evidence.store, evidence.study).filter(
+    games = read_plays(evidence.store, evidence.study).filter(
         pl.col("game") == GAME, pl.col("match_id").is_not_null(), pl.col("state") != "playing"
     )
     if games.is_empty() or GAME not in evidence.frames:
         raise NoData(f"no person has completed a game of {GAME}")
     weights = evidence.frames[GAME].select(
-        "match_id", pl.col("game.objective").cast(pl.Float64).alias("weight")
+        "match_id", pl.col("game_objective").cast(pl.Float64).alias("weight")
     )
     finished, scored = pl.col("state") == "finished", pl.col("payoff") > 0
     outcome = pl.when(finished & scored).then(pl.lit(ENDS[0]))

@@ -125,7 +125,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
         pl.col("match_id", *INSTANCES, *METRICS),
         pl.col(*SHARES) * 100,
         pl.when(pl.col("calls") > 0).then("output_tokens").cast(pl.Float64).alias("tokens"),
-        pl.col("game.objective").cast(pl.Float64).alias("weight"),
+        pl.col("game_objective").cast(pl.Float64).alias("weight"),
     )
     itself = pl.lit(ITSELF).alias("partner"), second.alias("opponent")
     parts.append(scored.filter(alike).select(*match, *_seats(PLAYERS, PLAYERS), *itself))

@@ -33,6 +33,8 @@ TYPES = {"string": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEA
 PYTHON_TYPES: dict[Any, str] = {str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN}
 PYTHON_TYPES |= {kind | None: type_ for kind, type_ in PYTHON_TYPES.items()}
 TRUTH = "true | false"
+PARAMETER = "game_"
+"""Prefix of columns with parameters of the game."""
 TIME = "UTC, ISO 8601"
 """Range of a column that contains times, which are exported as text."""
 BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}

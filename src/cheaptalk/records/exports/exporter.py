@@ -25,12 +25,14 @@ from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports import sheets, tables
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.records.exports.columns import Column, SharedColumn, shared_columns, table_columns
+from cheaptalk.records.exports.seats import SeatRow, seat_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.parts import Part, over_parts
 from cheaptalk.records.store.queries import seats_of
+from cheaptalk.records.store.reader import specs_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
 
@@ -166,8 +168,11 @@ def _columns(store: Store, study: str) -> dict[str, list[Column]]:
     """Return the columns of the tables of a study's matches."""
     seats = {game: [*seats] for game, seats in seats_of(store, study, past=True).items()}
     game_specs = [game_spec for name, game_spec in games().items() if name in seats]
+    factors = store.study(study, counted=False).spec.get("factors") or {}
+    players = [settings for specs in specs_of(store, study).values() for settings in specs]
     columns = {
-        "matches": tables.match_columns(game_specs, seats),
+        "matches": tables.match_columns(game_specs, seats, factors),
+        "seats": seat_columns(game_specs, seats, factors, players),
         "answers": tables.answer_columns(game_specs),
         "calls": table_columns("calls"),
     }
@@ -271,6 +276,8 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
         match = tables.MatchRow(standing.of(record), record, studies)
         buyers = iter(purchases.of(record))
         yield "matches", match
+        for seat in record.seats:
+            yield "seats", SeatRow(match, seat)
         for answer in record.answers:
             yield "answers", tables.AnswerRow(match, answer.request, answer.actor, answer)
             for attempt, call in enumerate(answer.calls):

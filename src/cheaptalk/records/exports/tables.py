@@ -3,20 +3,22 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import methodcaller
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cheaptalk.players import Kind
 from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import cost_of
-from cheaptalk.records.descriptions import VALID
+from cheaptalk.records.descriptions import VALID, line_up
 from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import (
     INTEGER,
     JSON,
     NUMBER,
+    PARAMETER,
     TEXT,
     Column,
     column,
@@ -27,11 +29,17 @@ from cheaptalk.records.exports.columns import (
     table_columns,
 )
 from cheaptalk.records.judgements import Judgement
+from cheaptalk.records.moves import COUNTS, count_moves
 from cheaptalk.records.people import queries
 from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Response
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.rules import GameSpec, Result
+
+
+def kind_of(settings: Mapping[str, Any]) -> str | None:
+    """Return the kind of a player, as in rosters, from its settings."""
+    return next((key for key in SEATS if settings.get(key) is not None), None)
 
 
 @dataclass
@@ -41,10 +49,16 @@ class MatchRow:
     stand: Stand
     record: MatchRecord
     bought_by: Sequence[str] | None
+    metrics: dict[Callable[[Result], float | None], float | None] = field(default_factory=dict)
+    """Metrics that were computed, because a match's seats have them too."""
 
     @property
     def game(self) -> str:
         return self.record.game
+
+    @property
+    def pairing(self) -> str:
+        return line_up([self.record.label(seat) for seat in self.record.seats])
 
     @property
     def ended(self) -> float | None:
@@ -61,6 +75,26 @@ class MatchRow:
         """The result for metrics; None if the match did not finish."""
         return self.record.result() if self.record.status is Status.FINISHED else None
 
+    @cached_property
+    def moves(self) -> Mapping[str, Sequence[int]]:
+        """Counts of moves by seat, in the order of COUNTS; empty if the match did not finish."""
+        if self.record.status is not Status.FINISHED:
+            return {}
+        seats, size = list(self.record.seats), len(COUNTS)
+        places = {actor: seats.index(seat) for actor, seat in self.record.at.items()}
+        counts = count_moves(self.record.answers, places, len(seats))
+        return {seat: counts[size * at : size * (at + 1)] for at, seat in enumerate(seats)}
+
+    def move_count(self, seat: str, index: int) -> int | None:
+        """Return a count of a seat's moves, by its index in COUNTS."""
+        return self.moves[seat][index] if seat in self.moves else None
+
+    @property
+    def first_move(self) -> dict[str, Any] | None:
+        """The first action of the match; None if the match did not finish."""
+        answers = self.record.answers
+        return answers[0].action if self.moves and answers else None
+
     def source(self, key: str) -> Any:
         return (self.record.body.get("source") or {}).get(key)
 
@@ -72,8 +106,7 @@ class MatchRow:
         return self.record.seats[seat]["spec"] if seat in self.record.seats else None
 
     def seat_kind(self, seat: str) -> str | None:
-        settings = self.settings(seat) or {}
-        return next((key for key in SEATS if settings.get(key) is not None), None)
+        return kind_of(self.settings(seat) or {})
 
     def model(self, seat: str) -> str | None:
         """Return the model string of the player in a seat; None if the player is not a model."""
@@ -87,7 +120,11 @@ class MatchRow:
         return (self.record.payoffs or {}).get(seat)
 
     def metric_value(self, compute: Callable[[Result], float | None]) -> float | None:
-        return None if self.result is None else compute(self.result)
+        if self.result is None:
+            return None
+        if compute not in self.metrics:
+            self.metrics[compute] = compute(self.result)
+        return self.metrics[compute]
 
     def count(self, seat: str, kind: str) -> int | None:
         """Return the number of a seat's answers of one kind; None if it is unknown."""
@@ -236,7 +273,17 @@ class JudgementRow(_OfMatch):
         return int(request) if slash else None
 
 
-GROUPS = ("parameter", "instance", "player", "outcome", "payoff", "metric", "answers")
+GROUPS = (
+    "parameter",
+    "instance",
+    "player",
+    "outcome",
+    "payoff",
+    "metric",
+    "answers",
+    "moves",
+    "factor",
+)
 """Kinds of game-specific columns in the table of matches, in order."""
 
 PLAYER = (
@@ -248,8 +295,14 @@ PLAYER = (
 """Columns about a seat's player: name, type, method that reads the value, and meaning."""
 
 
+Factors: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The level of each factor, by player and factor."""
+
+
 def match_columns(
-    game_specs: Sequence[GameSpec], seats: Mapping[str, Sequence[str]] | None = None
+    game_specs: Sequence[GameSpec],
+    seats: Mapping[str, Sequence[str]] | None = None,
+    factors: Factors = MappingProxyType({}),
 ) -> list[Column]:
     """Return the columns of the table of matches for the given games.
 
@@ -263,9 +316,35 @@ def match_columns(
         for game_spec in game_specs
         for column in _of_match(game_spec, seats_by_game[game_spec.name])
     ]
+    columns += [
+        Column(
+            factor_column(seat, name),
+            TEXT,
+            "",
+            f"The level of the factor {name} of the player in seat {seat}.",
+            partial(_level, factors, name, seat),
+            "factor",
+        )
+        for seat in dict.fromkeys(seat for seats in seats_by_game.values() for seat in seats)
+        for name in factor_names(factors)
+    ]
     return settled(
         [*table_columns("matches"), *sorted(columns, key=lambda column: GROUPS.index(column.group))]
     )
+
+
+def factor_names(factors: Factors) -> list[str]:
+    """Return the names of a study's factors."""
+    return list(dict.fromkeys(name for levels in factors.values() for name in levels))
+
+
+def factor_column(seat: str, factor: str) -> str:
+    """Return the name of the column with the level of a seat's player."""
+    return f"factor_{seat}_{factor}"
+
+
+def _level(factors: Factors, name: str, seat: str, row: MatchRow) -> str | None:
+    return factors.get(row.label(seat) or "", {}).get(name)
 
 
 def answer_columns(game_specs: Sequence[GameSpec]) -> list[Column]:
@@ -279,11 +358,19 @@ def _roles(game_spec: GameSpec, seats: Sequence[str]) -> Sequence[str]:
     return game_spec.rules.roles if list(seats) == list(game_spec.rules.roles) else ()
 
 
+def parameter_columns(
+    game_spec: GameSpec, seats: Sequence[str], data: Callable[[Any], Mapping[str, Any] | None]
+) -> list[Column]:
+    """Return a column for each scalar parameter of a game; ``data`` returns a row's parameters."""
+    roles, game = _roles(game_spec, seats), game_spec.name
+    return columns_of(game_spec.rules, roles, data, group="parameter", game=game, prefix=PARAMETER)
+
+
 def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
     """Yield the columns that a game adds to the table of matches: data, seats and metrics."""
     rules = game_spec.rules
+    yield from parameter_columns(game_spec, seats, lambda row: row.record.parameters)
     for group, prefix, model, data in (
-        ("parameter", "", rules, lambda row: row.record.parameters),
         ("instance", "instance_", rules.instance_type, lambda row: row.record.body.get("instance")),
         ("outcome", "outcome_", rules.outcome_type, lambda row: row.record.outcome),
     ):
@@ -314,6 +401,11 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
             count = methodcaller("count", seat, kind.value)
             name = f"answers_{seat}_{kind}"
             yield game_column(name, INTEGER, ">= 0", description, count, "answers")
+        for index, (name, meaning) in enumerate(COUNTS.items()):
+            count = methodcaller("move_count", seat, index)
+            yield game_column(
+                f"{name}_{seat}", INTEGER, ">= 0", meaning.format(seat), count, "moves"
+            )
     for metric in game_spec.metrics.values():
         unit = metric.published_unit or metric.unit
         for name, compute, column_unit in (

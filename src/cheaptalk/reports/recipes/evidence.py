@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cheaptalk.frames.matches import read_matches, scored
-from cheaptalk.frames.moves import COUNTS
 from cheaptalk.frames.people import with_people
 from cheaptalk.frames.reader import places_in
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.moves import COUNTS
 from cheaptalk.records.store.queries import overview, seats_of
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.rules import CheaptalkError, get_game

@@ -158,7 +158,7 @@ def currency(evidence: Evidence) -> tuple[str, str]:
 
 def pay(evidence: Evidence) -> pl.DataFrame:
     """Return each paid participant's ``base`` pay, ``bonus`` and ``all``, the sum of both."""
-    payments = frames.payments(evidence.store, evidence.study).drop_nulls("participant")
+    payments = frames.read_payments(evidence.store, evidence.study).drop_nulls("participant")
     if payments.is_empty():
         raise NoData("no participant has been paid yet")
     return payments.group_by("participant", maintain_order=True).agg(
@@ -170,7 +170,7 @@ def pay(evidence: Evidence) -> pl.DataFrame:
 def paid(evidence: Evidence) -> Iterator[Shown]:
     """Show the base and bonus pay of all participants with any pay."""
     people = evidence.once(pay)
-    payments = frames.payments(evidence.store, evidence.study)
+    payments = frames.read_payments(evidence.store, evidence.study)
     titles = {"all": "Total"} | KINDS
     everyone, bounds = people.with_columns(one=pl.lit("")), dict.fromkeys(titles, COUNT)
     mean_pay = means(everyone, list(titles), ["one"], cluster=PERSON, bounds=bounds)

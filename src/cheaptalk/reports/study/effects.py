@@ -1,13 +1,13 @@
 """The effects of a game's parameters on its scores, all else equal."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import in_order, parameters_in
 from cheaptalk.records import FEW
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
@@ -63,7 +63,7 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
     many = [plain(item.name) for item in game.parameters if len(item.values) > MOST]
     if many:
         notes.append(f"Not compared because they have more than {MOST} values: {', '.join(many)}.")
-    configurations = game.frame.unique("configuration").sort("configuration")
+    configurations = parameters_in(game.frame.sort("configuration"))
     lead = cache(partial(_lead, game.name, configurations))
     panels = [_panel(score, rows, lead) for score in fits]
     yield Charts(f"{game.name}-effects", "Effects of parameters", panels, CAPTION)
@@ -89,18 +89,16 @@ def effects(game: GameScores) -> Iterator[Charts | ReportTable]:
 def _with_levels(game: GameScores) -> tuple[list[Varied], pl.DataFrame]:
     """Return the varying parameters, and the scored matches with their values as text."""
     frame, factors = game.scored, []
+    configurations = parameters_in(frame)
     for parameter in game.parameters:
         if not 1 < len(parameter.values) <= MOST:
             continue
-        column = f"game.{parameter.name}"
-        values = {value: decoded(value) for value in frame[column].unique(maintain_order=True)}
-        texts = {value: readable(meant) for value, meant in values.items()}
-        numeric = all(isinstance(meant, int | float) for meant in values.values())
-        order = sorted(values, key=lambda value: values[value] if numeric else texts[value])
-        levels = tuple(dict.fromkeys(texts[value] for value in order))
+        values = {key: settings.get(parameter.name) for key, settings in configurations.items()}
+        levels = tuple(dict.fromkeys(map(readable, sorted(values.values(), key=in_order))))
         if len(levels) < 2:
             continue
-        named = pl.col(column).replace_strict(texts, return_dtype=pl.Enum(levels))
+        texts = {key: readable(value) for key, value in values.items()}
+        named = pl.col("configuration").replace_strict(texts, return_dtype=pl.Enum(levels))
         frame = frame.with_columns(named.alias(parameter.name))
         counts = dict(frame[parameter.name].cast(pl.String).value_counts().iter_rows())
         factors.append(Varied(parameter.name, levels, max(levels, key=counts.__getitem__)))
@@ -191,12 +189,14 @@ def _panel(
     return dots(capital(score.title), score.unit, names, selected, EFFECT, texts, leads)
 
 
-def _lead(game: str, configurations: pl.DataFrame, parameter: str, level: str) -> Lead | None:
-    column = f"game.{parameter}"
-    values = [
-        value for value in configurations[column].unique() if readable(decoded(value)) == level
+def _lead(
+    game: str, configurations: Mapping[str, Mapping[str, Any]], parameter: str, level: str
+) -> Lead | None:
+    digests = [
+        digest
+        for digest, settings in configurations.items()
+        if readable(settings.get(parameter)) == level
     ]
-    digests = configurations.filter(pl.col(column).is_in(values))["configuration"]
     if not 0 < len(digests) <= LINKED:
         return None
     return Lead(game, {"configuration": ",".join(digests)})

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.matches import with_factors
+from cheaptalk.records.exports.tables import factor_column, factor_names
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
 from cheaptalk.reports.recipes.margins import rare_outcomes
@@ -73,9 +74,13 @@ def _role_rows(
     game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]]
 ) -> Iterator[dict[str, Any]]:
     cells = _cell_means(game, role, factors)
-    names = [name for name in cells.columns if name.startswith("factor.")]
-    levels = {name: _levels(cells, name, factors) for name in names}
-    varied = [name for name in names if len(levels[name]) > 1]
+    names = {factor_column(role, factor): factor for factor in factor_names(factors)}
+    levels = {
+        name: _levels(cells, name, factor, factors)
+        for name, factor in names.items()
+        if name in cells.columns
+    }
+    varied = [name for name in levels if len(levels[name]) > 1]
     for size in range(1, min(ORDER, len(varied)) + 1):
         for chosen in combinations(varied, size):
             for others in product(*(levels[name][1:] for name in chosen)):
@@ -86,7 +91,7 @@ def _role_rows(
                     role,
                     pairs,
                     {
-                        name.split(".", 2)[2]: (level, levels[name][0])
+                        names[name]: (level, levels[name][0])
                         for name, level in zip(chosen, others, strict=True)
                     },
                 )
@@ -101,7 +106,8 @@ def _cell_means(
     """
     frame = with_factors(game.seated(role, scored=True), [role], factors)
     column, key = f"player_{role}", game.gain(role).key
-    names = [name for name in frame.columns if name.startswith(f"factor.{role}.")]
+    names = [factor_column(role, factor) for factor in factor_names(factors)]
+    names = [name for name in names if name in frame.columns]
     if not names:
         return frame.clear()
     seats = [f"player_{seat}" for seat in game.seats if f"player_{seat}" in game.scored.columns]
@@ -133,9 +139,10 @@ def _opponents(row: Mapping[str, Any]) -> str:
     return "\n".join(sorted(seated))
 
 
-def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, str]]) -> list[str]:
+def _levels(
+    cells: pl.DataFrame, name: str, factor: str, factors: Mapping[str, Mapping[str, str]]
+) -> list[str]:
     played = set(cells[name].drop_nulls())
-    factor = name.split(".", 2)[2]
     listed = dict.fromkeys(levels[factor] for levels in factors.values() if factor in levels)
     return [level for level in listed if level in played]
 

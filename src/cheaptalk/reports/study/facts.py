@@ -110,7 +110,7 @@ def imported_facts(
     if system is None:
         return None
     days = []
-    for text in (text for frame in frames.values() for text in frame["played"].drop_nulls()):
+    for text in (text for frame in frames.values() for text in frame["source_date"].drop_nulls()):
         with suppress(ValueError):  # a date in another format
             days.append(date.fromisoformat(text[:10]))
     return {

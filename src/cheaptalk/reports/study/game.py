@@ -109,7 +109,7 @@ def _charts(
 
 def _players(game: GameScores, evidence: Evidence) -> ReportTable:
     names = dict.fromkeys(name for levels in evidence.factors.values() for name in levels)
-    factors = (Header(f"factor.{name}", capital(plain(name)), "level") for name in names)
+    factors = (Header(f"factor_{name}", capital(plain(name)), "level") for name in names)
     columns = [Header("player", "Player"), *factors, *_role_header(game)]
     columns += [*_scores(game, game.scores, evidence), *_bookkeeping(game, evidence)]
     frame = _with_levels(_by_role(game), evidence.factors)
@@ -130,7 +130,7 @@ def _linked(
 
 def _with_levels(frame: pl.DataFrame, factors: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
     levels = [
-        {"player": label, **{f"factor.{name}": level for name, level in levels.items()}}
+        {"player": label, **{f"factor_{name}": level for name, level in levels.items()}}
         for label, levels in factors.items()
     ]
     if not levels:

@@ -1,6 +1,7 @@
 """One game of a study: its design, and the scores and answers of players and pairings as frames."""
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,11 @@ import polars as pl
 
 from cheaptalk.frames.bounds import beyond, with_bounds, with_mean_bounds
 from cheaptalk.frames.matches import KINDS, scored
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import in_order, parameters_in
 from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status, line_up, query_of
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.study import comparability
 from cheaptalk.rules import Game, GameSpec, Metric, field_meanings, get_game
@@ -225,14 +227,19 @@ class GameScores:
 
     @cached_property
     def parameters(self) -> list[Parameter]:
+        """Return the parameters of all matches, except empty mappings."""
+        configurations, meanings = parameters_in(self.frame), field_meanings(self.rules)
+        matches = dict(self.frame.group_by("configuration").len().iter_rows())
         parameters = []
-        for column in (name for name in self.frame.columns if name.startswith("game.")):
-            name = column.removeprefix("game.")
-            counts = self.frame.group_by(column, maintain_order=True).len().sort(column)
-            meaning = field_meanings(self.rules).get(name, "")
-            values = [(decoded(value), count) for value, count in counts.iter_rows()]
-            if values != [({}, self.frame.height)]:
-                parameters.append(Parameter(name, meaning, values))
+        for name in dict.fromkeys(name for values in configurations.values() for name in values):
+            counts: dict[str, int] = {}
+            for digest, values in configurations.items():
+                text = standard_json(values.get(name))
+                counts[text] = counts.get(text, 0) + matches[digest]
+            decoded = [(json.loads(text), count) for text, count in counts.items()]
+            if decoded != [({}, self.frame.height)]:
+                decoded.sort(key=lambda pair: in_order(pair[0]))
+                parameters.append(Parameter(name, meanings.get(name, ""), decoded))
         return parameters
 
     @cached_property

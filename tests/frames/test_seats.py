@@ -1,0 +1,105 @@
+"""Frames of seats, and the equality of frames, exported tables and SQL views."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+
+STUDY = ct.Study(
+    name="mixed",
+    games=[
+        {"game": "bargaining", "fixed": {"horizon": 3}, "grid": {"discounts": [[0.8, 0.9]]}},
+        {"game": "persuasion"},
+        {"game": "item_bargaining"},
+        {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
+    ],
+    players={
+        "luck": {"strategies": {"bargaining": "random", "persuasion": "random"}},
+        "gpt": {"model": "script/legal", "cross": {"temperature": [0, 0.5]}},
+    },
+    instances=1,
+)
+READERS = {"matches": ct.read_matches, "seats": ct.read_seats}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ct.Store]:
+    with ct.Store.open(tmp_path_factory.mktemp("seats") / "s.sqlite", create=True) as opened:
+        ct.run(STUDY, opened)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def seats(store: ct.Store) -> dict[str, pl.DataFrame]:
+    return ct.read_seats(store, "mixed", moves=True)
+
+
+def test_each_seat_is_a_row_with_its_player_and_opponent(
+    store: ct.Store, seats: dict[str, pl.DataFrame]
+) -> None:
+    for record in store.records("mixed", bodies=True):
+        rows = seats[record.game].filter(match_id=record.id).rows(named=True)
+        assert [row["seat"] for row in rows] == list(record.seats)
+        labels = {seat: record.label(seat) for seat in record.seats}
+        for row in rows:
+            own, others = row["seat"], [seat for seat in labels if seat != row["seat"]]
+            assert row["role"] == record.roles[own]
+            assert row["player"] == labels[own]
+            assert row["opponent"] == " / ".join(labels[seat] for seat in others)
+            assert row["payoff"] == (record.payoffs or {})[own]
+            assert json.loads(row["settings"]) == record.seats[own]["spec"]
+            is_model = row["player"].startswith("gpt")
+            assert (row["kind"], row["model"]) == (
+                ("model", "script/legal") if is_model else ("strategy", None)
+            )
+            assert row["settings_temperature"] == record.seats[own]["spec"].get("temperature")
+            assert row["factor_temperature"] == (row["player"].split("/")[1] if is_model else None)
+            assert row["moves"] == sum(answer.actor == own for answer in record.answers)
+
+
+def test_metrics_of_a_seat_lose_its_name(store: ct.Store, seats: dict[str, pl.DataFrame]) -> None:
+    matches = ct.read_matches(store, "mixed")["item_bargaining"]
+    for seat in ("player_1", "player_2"):
+        own = seats["item_bargaining"].filter(seat=seat)
+        assert own["own_mistakes"].equals(matches[f"own_mistakes_{seat}"], null_equal=True)
+        assert own["agreement"].equals(matches["agreement"], null_equal=True)
+    assert "own_mistakes_player_1" not in seats["item_bargaining"].columns
+
+
+def test_shares_add_up_to_one_if_payoffs_are_comparable(seats: dict[str, pl.DataFrame]) -> None:
+    total = pl.col("payoff").sum().over("match_id")
+    for game in ("bargaining", "public_goods"):
+        rows = seats[game].with_columns(total=total)
+        paid = rows.filter(pl.col("total") > 0)
+        assert paid.height
+        assert paid["share"].to_list() == pytest.approx((paid["payoff"] / paid["total"]).to_list())
+        assert rows.filter(pl.col("total") == 0)["share"].null_count() == rows.height - paid.height
+    assert seats["persuasion"]["share"].null_count() == seats["persuasion"].height
+
+
+@pytest.mark.parametrize("table", READERS)
+def test_frames_equal_exported_tables(store: ct.Store, tmp_path: Path, table: str) -> None:
+    exported = pl.read_parquet(
+        ct.export(store, "mixed", tmp_path / "out", "parquet").path / f"{table}.parquet"
+    )
+    keys = [key for key in ("match_id", "seat") if table == "seats" or key != "seat"]
+    for game, frame in READERS[table](store, "mixed", moves=True).items():
+        assert set(frame.columns) <= set(exported.columns)
+        own = exported.filter(game=game).select(frame.columns).cast(frame.schema)
+        assert frame.sort(keys).equals(own.sort(keys), null_equal=True)
+
+
+@pytest.mark.parametrize("table", READERS)
+def test_columns_of_views_are_those_of_exported_tables(
+    store: ct.Store, tmp_path: Path, table: str
+) -> None:
+    as_json = {"parameters", "payoffs", "outcome", "kinds"}
+    columns = set(
+        pl.read_database(f"select * from v_{table}", store.backend.engine).columns  # noqa: S608
+    )
+    path = ct.export(store, "mixed", tmp_path / "out", "parquet").path / f"{table}.parquet"
+    assert columns - as_json <= set(pl.read_parquet(path).columns)
