@@ -135,7 +135,7 @@ def test_unusable_frames_are_rejected() -> None:
 
     for name in [name for name in FRAMES if name != "predicted_means"]:
         text = error_message(FRAMES[name], games().to_dict())
-        assert text == "the frame must be a polars.DataFrame, not a builtins.dict"
+        assert text == "the frame must be a data frame of polars or pandas, not a builtins.dict"
 
     means = mean_intervals(games().clear(), ["gain"], ["model"])
     assert means.is_empty()
