@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cheaptalk.extras import needing
 from cheaptalk.rules import CheaptalkError, suggest
 
 FloatArray = NDArray[np.float64]
@@ -43,8 +42,7 @@ def as_polars(frame: Frame) -> pl.DataFrame:
         raise StatisticsError(f"the frame must be a data frame, not a {kind}; call .collect()")
     if not hasattr(frame, "__arrow_c_stream__"):
         raise StatisticsError(f"the frame must be a data frame of polars or pandas, not a {kind}")
-    with needing("analysis"):
-        return pl.DataFrame(frame)
+    return pl.DataFrame(frame)
 
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
