@@ -46,7 +46,14 @@ USES = {
         until grep Open log; do kill -0 $!; sleep 0.2; done
         cheaptalk study bots http://127.0.0.1:8130/ --bots 1 --think-time 0 --game bargaining
         """,
-    "analysis": PLAYED + "cheaptalk metagame small --out page.html; test -s page.html",
+    "analysis": PLAYED + """
+        cheaptalk metagame small --out page.html; test -s page.html
+        python - <<'END'
+import cheaptalk as ct
+frame = ct.read_matches("study.sqlite", "small")["bargaining"].to_pandas()
+print(ct.statistics.mean_intervals(frame, ["alice_gain"]).to_pandas())
+END
+        """,
     "figures": PLAYED + "cheaptalk report small --figures figures; ls figures/*.pdf",
     "predict": """
         cheaptalk run glee-small

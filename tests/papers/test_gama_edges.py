@@ -9,8 +9,8 @@ from scipy import stats
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.scores import GAMES
+from cheaptalk.reports.recipes.exports import latex
 from cheaptalk.reports.recipes.findings import Findings, write_findings
-from cheaptalk.reports.recipes.latex import latex
 from tests.papers.studies import play, report, row_of
 from tests.papers.test_gama import CHANCE, EQUAL, labels
 

@@ -135,7 +135,7 @@ def test_unusable_frames_are_rejected() -> None:
 
     for name in [name for name in FRAMES if name != "predicted_means"]:
         text = error_message(FRAMES[name], games().to_dict())
-        assert text == "the frame must be a polars.DataFrame, not a builtins.dict"
+        assert text == "the frame must be a data frame of polars or pandas, not a builtins.dict"
 
     means = mean_intervals(games().clear(), ["gain"], ["model"])
     assert means.is_empty()
@@ -153,3 +153,10 @@ def test_non_numeric_samples_are_rejected() -> None:
 
 def test_column_correlates_perfectly_with_itself() -> None:
     assert correlation(games(), "gain", "gain", interval="fisher").estimate == pytest.approx(1)
+
+
+def test_pandas_frames_are_accepted() -> None:
+    frame = games().with_columns(gain=pl.when(pl.col("instance") != "3").then("gain"))
+    pandas = frame.to_pandas().set_index(np.arange(60)[::-1])  # a missing gain is NaN
+    for name, function in FRAMES.items():
+        assert str(function(pandas)) == str(function(frame)), name

@@ -9,6 +9,7 @@ import scipy
 
 from cheaptalk.frames.people import read_plays
 from cheaptalk.frames.reader import varying
+from cheaptalk.printout import frames_html
 from cheaptalk.records import Store
 from cheaptalk.records.people.queries import settings_played
 from cheaptalk.studies.lookup import reads_study
@@ -52,6 +53,9 @@ class Balance(NamedTuple):
     levels: pl.DataFrame
     crossings: pl.DataFrame
     tests: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frames_html(self._asdict())
 
 
 @reads_study

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
 
+from cheaptalk.printout import frames_html
 from cheaptalk.records import Store
 from cheaptalk.records.exports.columns import TIME, row_columns
 from cheaptalk.records.exports.tables import TABLES, people_columns
@@ -168,6 +169,9 @@ class Funnel(NamedTuple):
     steps: pl.DataFrame
     endings: pl.DataFrame
     checks: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frames_html(self._asdict())
 
 
 @reads_study

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from cheaptalk.judges.items import move_name
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.judges.verdicts import valid_verdicts
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import instances_of, judges_of
 from cheaptalk.records.store.queries import read_records
 from cheaptalk.rules import counted, get_game
-from cheaptalk.rules.display import brief, html_table
+from cheaptalk.rules.display import brief
 from cheaptalk.statistics.limits import percentiles
 from cheaptalk.studies.lookup import reads_study
 
@@ -74,8 +75,8 @@ class Share(NamedTuple):
         return self.interval.value
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, repr=False)
+class Agreement(Printed):
     """The agreement of a judge with a reference, which is an exact check or another judge.
 
     Attributes:
@@ -108,14 +109,12 @@ class Agreement:
     recall: Share
     alike: Share
 
-    def __repr__(self) -> str:
+    def printout(self) -> Printout:
         kappa = "undefined" if self.kappa.value is None else f"{self.kappa.value:.3f}"
         items = counted(self.items, "item")
-        return brief(self, f"{self.judge} with {self.reference}, {items}, kappa {kappa}")
-
-    def _repr_html_(self) -> str:
-        rows = zip(self.labels, *zip(*self.table, strict=True), strict=True)
-        return html_table(repr(self)[1:-1], ["reference said", *self.labels], rows)
+        title = f"{self.judge} with {self.reference}, {items}, kappa {kappa}"
+        rows = [(label, *row) for label, row in zip(self.labels, self.table, strict=True)]
+        return Printout(title, ["reference said", *self.labels], rows)
 
     @property
     def items(self) -> int:
@@ -299,8 +298,8 @@ Metric = Literal["nominal", "ordinal", "interval"]
 Tables = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Reliability:
+@dataclass(frozen=True, repr=False)
+class Reliability(Printed):
     """The agreement of the raters that used a rubric.
 
     Attributes:

@@ -7,6 +7,7 @@ from cheaptalk.judges.items import subjects
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
+from cheaptalk.printout import Printed
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items
@@ -21,8 +22,8 @@ VERDICT = (100, 800)
 """Low and high estimate of the characters of a verdict with reason and quote."""
 
 
-@dataclass(frozen=True)
-class JudgingEstimate:
+@dataclass(frozen=True, repr=False)
+class JudgingEstimate(Printed):
     """The estimated usage of a judge.
 
     Attributes:

@@ -24,7 +24,9 @@ from cheaptalk.judges.items import Item, Subject, answer_item, subjects
 from cheaptalk.judges.judges import Judge, Verdict, matches_for, why_nothing
 from cheaptalk.judges.verdicts import label
 from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.notebooks import reporting
 from cheaptalk.players import Kind
+from cheaptalk.printout import Printed
 from cheaptalk.records import Store, digest
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import ended_text
@@ -48,8 +50,8 @@ CONCURRENCY = 32
 """Default number of matches judged concurrently."""
 
 
-@dataclass
-class Judging:
+@dataclass(repr=False)
+class Judging(Printed):
     """The progress of a judge's run.
 
     Attributes:
@@ -90,7 +92,17 @@ class Judging:
     state: RunState | None = None
 
     def __repr__(self) -> str:
-        return brief(self, ended_text(self.done, self.matches, failed=self.failed, verb="judged"))
+        return brief(self, self.line)
+
+    @property
+    def share(self) -> float:
+        """The share of matches that are completely judged."""
+        return self.done / self.matches if self.matches else 1.0
+
+    @property
+    def line(self) -> str:
+        """The number of judged matches, as text."""
+        return ended_text(self.done, self.matches, failed=self.failed, verb="judged")
 
     @property
     def judged(self) -> int:
@@ -134,7 +146,7 @@ def judge(
     budget: Cap = NO_CAP,
     cache: Path | str | None = None,
     concurrency: int = CONCURRENCY,
-    progress: Callable[[Judging], None] = lambda _: None,
+    progress: Callable[[Judging], None] | None = None,
     models: Models | None = None,
     prices: Prices | None = None,
     stop: Event | None = None,
@@ -155,7 +167,8 @@ def judge(
         budget: the judge's limit for this study over all runs.
         cache: a file of cached responses, created if missing; None for no cache.
         concurrency: maximum number of matches judged concurrently.
-        progress: called after every match, and about once per second.
+        progress: called after every match, and about once per second; by default, notebooks show
+            the progress.
         models: makes the calls; by default over HTTP.
         prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
         stop: stops the run when another thread sets it, as for :func:`.run`.
@@ -167,9 +180,13 @@ def judge(
     """
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     known_prices = _prices(by, budget, models, prices)
-    with open_cache(cache) as call_cache, store.writing():
+    with (
+        open_cache(cache) as call_cache,
+        store.writing(),
+        reporting(progress) as report,
+    ):
         register_judge(store, by.digest, by.written)
-        run = _JudgingRun(store, study, by, ids, progress, stop or Event(), again)
+        run = _JudgingRun(store, study, by, ids, report, stop or Event(), again)
         spent = judge_cost(store, by.digest, study)
         budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
         opened = open_dispatcher(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
+from cheaptalk.printout import Printed
 from cheaptalk.rules import CheaptalkError
 
 np = needed("numpy")
@@ -186,8 +187,8 @@ def _level(game: ArrayGame[Any, Any], state: Any) -> Level:
     )
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Printed):
     """The result of counterfactual regret minimisation.
 
     Attributes:

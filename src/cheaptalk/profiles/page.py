@@ -64,7 +64,7 @@ def profile_recipe(profile: Profile, held: Gated = NOTHING) -> Recipe:
         RecipePart("Highlights", "", partial(_matches, profile), folded=True),
         RecipePart("All metrics", "", partial(_numbers, profile), folded=True),
     )
-    title, heading = f"The profile of {profile.player}", str(profile)
+    title, heading = f"The profile of {profile.player}", profile.title
     return Recipe("profile", title, "", parts, metrics=(), heading=heading, outline=False)
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.players import RosterEntry
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics import estimation
 from cheaptalk.profiles.metrics.definitions import Quantity, quantities
@@ -24,7 +25,6 @@ from cheaptalk.records.identity import digest
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
-from cheaptalk.rules.display import brief
 
 FORMAT = 2
 """The format of a profile's file; format 1 had no columns ``way`` and ``repeat``."""
@@ -92,6 +92,12 @@ class Number(NamedTuple):
         }
 
     @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The lowest and the highest value of the baselines; None without baselines."""
+        values = [item.value for item in self.panel.values() if item.value is not None]
+        return min(values, default=None), max(values, default=None)
+
+    @property
     def rank(self) -> int | None:
         """The player's rank among the baselines from 1 (best); None if no direction is better."""
         if not self.of.good or self.own.value is None:
@@ -102,8 +108,8 @@ class Number(NamedTuple):
         return len(better) + 1
 
 
-@dataclass(frozen=True, eq=False)
-class Profile:
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile(Printed):
     """The results of a battery for a player.
 
     Attributes:
@@ -126,11 +132,29 @@ class Profile:
     unplayed: int = 0
     entry: str = ""
 
-    def __repr__(self) -> str:
-        return brief(self, str(self))
-
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The player, the battery and its size."""
         return f"{self.player} by {self.battery.name}, {self.size}"
+
+    def printout(self) -> Printout:
+        table = self.data()
+        main = zip(self.numbers, table.rows, strict=True)
+        rows = [row for key, row in main if "." not in key]
+        found = [
+            f"{self.player} {item.title}: {item.sentence}" for item in self.examination.findings
+        ]
+        notes = [*found, self.failed] if self.failed else found
+        return table._replace(rows=rows, notes=notes)
+
+    def data(self) -> Printout:
+        """Return all metrics, including those of single parts and messages."""
+        rows = [
+            (number.of.title, number.own.value, number.own.low, number.own.high, *number.range)
+            for number in self.numbers.values()
+        ]
+        columns = ["metric", "value", "low", "high", "lowest baseline", "highest baseline"]
+        return Printout(self.title, columns, rows)
 
     @property
     def failed(self) -> str:

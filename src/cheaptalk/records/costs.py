@@ -6,13 +6,16 @@ from operator import add
 from typing import Any
 
 from cheaptalk.models import Usage
+from cheaptalk.printout import Printed, Printout
+from cheaptalk.rules import counted
+from cheaptalk.text import money, plain
 
 NO_TOKENS = Usage()
 COUNTS = ("unpriced", "uncounted", "implausible")
 
 
-@dataclass(frozen=True)
-class Cost:
+@dataclass(frozen=True, repr=False)
+class Cost(Printed):
     """Cost of model calls. Cached responses cost nothing and are not counted.
 
     Attributes:
@@ -36,6 +39,13 @@ class Cost:
     unreached: int = 0
     uncounted: int = 0
     implausible: int = 0
+
+    def printout(self) -> Printout:
+        dollars = self.dollars_known
+        cost = "unknown cost" if dollars is None else money(dollars)
+        title = f"{counted(self.calls, 'call')}, {counted(self.tokens, 'token')}, {cost}"
+        rows = [(plain(name), value) for name, value in self.as_json().items() if value]
+        return Printout(title, ["", "number"], rows)
 
     @property
     def sendings(self) -> int:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from cheaptalk import __version__
 from cheaptalk.players import Kind
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import Forfeit, blamed, invalid
 from cheaptalk.records.encoding import pack, text_of, unpack
@@ -35,7 +36,6 @@ from cheaptalk.rules import (
     get_game,
     give,
 )
-from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import describe, first_problem, shown
 from cheaptalk.rules.game import expect_json
 
@@ -197,8 +197,8 @@ class VersionMismatch(ReplayMismatch):
     """Raised when the installed rules can't replay a match recorded under another version."""
 
 
-@dataclass(frozen=True)
-class MatchRecord:
+@dataclass(frozen=True, repr=False)
+class MatchRecord(Printed):
     """A recorded match.
 
     Attributes:
@@ -246,10 +246,7 @@ class MatchRecord:
     begun: float | None = None
     unread: bool = field(default=False, repr=False, compare=False)
 
-    def __repr__(self) -> str:
-        return brief(self, f"{self.id}, {self.game}, {self._players}, {self.status.value}")
-
-    def _repr_html_(self) -> str:
+    def printout(self) -> Printout:
         rows = [
             (answer.request, answer.actor, text_of(answer.action) if answer.action else "forfeited")
             for answer in ([] if self.unread else self.answers)
@@ -257,8 +254,8 @@ class MatchRecord:
         payoffs = [f"{seat} {payoff:,.10g}" for seat, payoff in (self.payoffs or {}).items()]
         notes = [f"payoffs: {', '.join(payoffs)}"] if payoffs else []
         notes += [self.reason] if self.reason else []
-        title = f"{self.game}, {self._players}: {self.status.value}"
-        return html_table(title, ["request", "actor", "answer"], rows, notes)
+        title = f"{self.id}, {self.game}, {self._players}, {self.status.value}"
+        return Printout(title, ["request", "actor", "answer"], rows, notes)
 
     @property
     def game(self) -> str:

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from textwrap import indent
 from typing import Any, NamedTuple
 
 from cheaptalk.players import Kind
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.rules import Moment, Table, counted, unknown
-from cheaptalk.rules.display import brief, html_table
+from cheaptalk.rules.display import brief
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
 
@@ -38,19 +40,27 @@ class Line(NamedTuple):
     kind: Kind | None = None
     calls: tuple[dict[str, Any], ...] = ()
 
+    @property
+    def answer_text(self) -> str:
+        """The answer as JSON, or the reason why it is invalid; empty for an observation."""
+        if self.answer is not None:
+            return text_of(self.answer)
+        return "" if self.kind is None else f"no valid answer ({self.kind})"
 
-class Transcript(list[Line]):
+
+class Transcript(Printed, list[Line]):
     """The observations, requests and answers of all actors of a match, in order."""
 
     def __repr__(self) -> str:
         return brief(self, counted(len(self), "line"))
 
-    def _repr_html_(self) -> str:
-        rows = [
-            (line.name, line.text, "" if line.answer is None else text_of(line.answer))
-            for line in self
-        ]
-        return html_table("Transcript", ["actor", "observed", "answer"], rows)
+    def __str__(self) -> str:
+        seats = len({line.actor for line in self})
+        return "\n\n".join(scene.told(seats) for scene in gathered(self))
+
+    def printout(self) -> Printout:
+        rows = [(line.name, line.text, line.answer_text) for line in self]
+        return Printout("Transcript", ["actor", "observed", "answer"], rows)
 
 
 def transcript(record: MatchRecord) -> Transcript:
@@ -144,6 +154,17 @@ class Scene(NamedTuple):
         verb = "observe" if len(self.lines) > 1 else "observes"
         kind = f" {verb}" if request is None else f": request {request}"
         return f"{subject}{kind}{'' if self.instead is None else ' (only differences)'}"
+
+    def told(self, seats: int) -> str:
+        """Return the heading, the text and the answers, given the match's number of actors."""
+        several = len(self.lines) > 1
+        answers = [
+            f"{f'{line.name} answers' if several else 'Answer'}: {line.answer_text}"
+            for line in self.lines
+            if line.answer_text
+        ]
+        body = "\n".join([self.shown.rstrip(), *answers])
+        return f"{self.head(seats)}\n{indent(body, '  ')}"
 
 
 def gathered(lines: Iterable[Line]) -> list[Scene]:

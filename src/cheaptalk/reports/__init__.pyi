@@ -2,9 +2,8 @@ from .curves import write_curves
 from .metagame.data import analysis_json
 from .metagame.page import Played, analyses_by_seat, metagame_report
 from .recipes.comparison import compare, comparison
-from .recipes.exports import write_figures, write_tables
+from .recipes.exports import latex, write_figures, write_tables
 from .recipes.findings import Findings, findings, recipe_of, write_findings
-from .recipes.latex import latex
 from .recipes.leaderboard import leaderboard
 from .recipes.parts import RECIPES, Answer, Charts, NoData, Recipe, RecipePart, Text
 from .recipes.tables import Estimate, Header, ReportTable

@@ -3,8 +3,10 @@
 User-written text is escaped, so that no browser or spreadsheet executes it.
 """
 
+import re
 from collections.abc import Iterable
 from html import escape
+from numbers import Integral, Real
 
 LONGEST = 120
 """Maximum characters of a line."""
@@ -12,6 +14,13 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of spreadsheet formulas."""
 SUSPECT = {*FORMULAS, "'"}
 """First characters of cells that may have to be escaped."""
+
+EMPTY = "-"
+"""The text of a cell without a value."""
+LEFT, RIGHT = (f' style="text-align: {side}; vertical-align: top"' for side in ("left", "right"))
+"""The attributes of cells with text and of cells with numbers."""
+NUMBER = re.compile(r"[<$+\-\N{MINUS SIGN}]? ?\d")
+"""The first characters of a formatted number."""
 
 
 def brief(value: object, text: str) -> str:
@@ -30,21 +39,58 @@ def html_table(
     rows: Iterable[Iterable[object]],
     notes: Iterable[object] = (),
 ) -> str:
-    """Return an HTML table with a caption above it and notes below it.
+    """Return an HTML table with a title above it and notes below it.
 
-    >>> html_table("Gains", ["player"], [["a & b"]])
-    '<table><caption>Gains</caption><tr><th>player</th></tr><tr><td>a &amp; b</td></tr></table>'
+    >>> html_table("Gains", [], [])
+    '<p><b>Gains</b></p>'
     """
-    body = "".join(
-        f"<tr>{''.join(f'<{tag}>{_html(cell)}</{tag}>' for cell in cells)}</tr>"
-        for tag, cells in [("th", headings), *(("td", row) for row in rows)]
-    )
+    names, table = list(map(str, headings)), [list(map(cell_text, row)) for row in rows]
+    columns = zip(*table, strict=True) if table else [()] * len(names)
+    sides = [RIGHT if _is_numeric(column) else LEFT for column in columns]
+    body = _html_row("th", sides, names)
+    body += "".join(_html_row("td", sides, cells) for cells in table)
+    heading = f"<p><b>{_html(title)}</b></p>" if title else ""
     footer = "".join(f"<p>{_html(note)}</p>" for note in notes)
-    return f"<table><caption>{_html(title)}</caption>{body}</table>{footer}"
+    return f"{heading}<table>{body}</table>{footer}" if names else heading + footer
 
 
-def _html(cell: object) -> str:
-    return escape(str(cell)).replace("\n", "<br>")
+def _is_numeric(column: Iterable[str]) -> bool:
+    return all(text == EMPTY or is_number(text) for text in column)
+
+
+def _html_row(tag: str, sides: Iterable[str], cells: Iterable[str]) -> str:
+    pairs = zip(sides, cells, strict=True)
+    return f"<tr>{''.join(f'<{tag}{side}>{_html(text)}</{tag}>' for side, text in pairs)}</tr>"
+
+
+def _html(text: object) -> str:
+    return escape(str(text)).replace("\n", "<br>")
+
+
+def cell_text(value: object) -> str:
+    """Return the value of a table's cell as text, with four significant digits.
+
+    >>> cell_text(0.123456), cell_text(12345), cell_text(None), cell_text("a")
+    ('0.1235', '12,345', '-', 'a')
+    """
+    if value is None:
+        return EMPTY
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, Real) else str(value)
+
+
+def is_number(value: object) -> bool:
+    """Return whether a cell is a number or a text that begins with a number.
+
+    >>> is_number(1), is_number("-0.5 (0.1)"), is_number("level 1"), is_number(True)
+    (True, True, False, False)
+    """
+    if isinstance(value, str):
+        return bool(NUMBER.match(value))
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def spreadsheet_text(text: str) -> str:
@@ -73,15 +119,3 @@ def _resembles_formula(text: str) -> bool:
     except ValueError:
         return True
     return False
-
-
-class Printed:
-    """A result that prints as several lines; its ``repr`` shows only the first."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return brief(self, str(self).partition("\n")[0])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"

@@ -20,6 +20,8 @@ LONGEST = 100
 
 ERROR_FORMAT = "CHEAPTALK_ERRORS"
 """Environment variable; if it is ``json``, commands print their error as a last line of JSON."""
+TRACEBACK_COMMAND = str(Path("IPython", "core", "magics", "execution.py"))
+"""The end of the path of the file in IPython that defines the command %tb."""
 
 
 class Advice(NamedTuple):
@@ -47,6 +49,13 @@ class CheaptalkError(Exception):
     def __str__(self) -> str:
         parts = (part.text if isinstance(part, Advice) else str(part) for part in self.args)
         return "".join(parts)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows: the message, or a traceback for its command %tb."""
+        callers = (frame for frame, _ in traceback.walk_stack(None))
+        if any(caller.f_code.co_filename.endswith(TRACEBACK_COMMAND) for caller in callers):
+            return traceback.format_exception(self)
+        return [f"{type(self).__name__}: {self}", "Run %tb to show the traceback."]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the error's class, arguments and attributes, without calling ``__init__``."""

@@ -11,10 +11,16 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.statistics.columns import StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.columns import (
+    Frame,
+    StatisticsError,
+    as_polars,
+    demand_columns,
+    with_numbers,
+)
 from cheaptalk.statistics.design_matrix import level_texts, one_hot
-from cheaptalk.statistics.printout import Tabular
 
 Task = Literal["number", "yes or no"]
 METRICS = {"number": ("rmse", "r2"), "yes or no": ("accuracy", "auc")}
@@ -27,7 +33,7 @@ LEARNERS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Baselines(Tabular):
+class Baselines(Printed):
     """Out-of-sample scores of several prediction methods.
 
     Attributes:
@@ -48,12 +54,12 @@ class Baselines(Tabular):
             splits=pl.col("score").count(),
         )
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        return f"{self.outcome}: {self.label}", self.frame, ()
+    def printout(self) -> Printout:
+        return Printout.of(f"{self.outcome}: {self.label}", self.frame)
 
 
 def prediction_baselines(
-    frame: pl.DataFrame,
+    frame: Frame,
     outcome: str,
     factors: Sequence[str],
     *,
@@ -83,6 +89,7 @@ def prediction_baselines(
         StatisticsError: an argument is invalid, a column is missing, the outcome does not vary, or
             there are too few rows.
     """
+    frame = as_polars(frame)
     unknown = [name for name in learners if name not in LEARNERS]
     if unknown or not learners or not len(seeds) or not 0 < test < 1:
         known = ", ".join(LEARNERS)

@@ -1,7 +1,7 @@
 """Columns of frames: their validation, with error messages that suggest a fix, and joins."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,15 +15,38 @@ LISTED = 12
 """Maximum number of columns listed in an error."""
 
 
+class ArrowFrame(Protocol):
+    """A data frame with Arrow's interface, such as one of pandas, pyarrow or DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Frame: TypeAlias = pl.DataFrame | ArrowFrame
+"""A data frame of polars, pandas or another library."""
+
+
 class StatisticsError(CheaptalkError, ValueError):
     """Raised if the data or the arguments do not determine a statistic."""
 
 
+def as_polars(frame: Frame) -> pl.DataFrame:
+    """Return a data frame as a polars frame; missing values become null.
+
+    Raises:
+        StatisticsError: the object isn't a data frame.
+    """
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    kind = f"{type(frame).__module__}.{type(frame).__qualname__}"
+    if isinstance(frame, pl.LazyFrame):
+        raise StatisticsError(f"the frame must be a data frame, not a {kind}; call .collect()")
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise StatisticsError(f"the frame must be a data frame of polars or pandas, not a {kind}")
+    return pl.DataFrame(frame)
+
+
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
     """Raise a StatisticsError if a frame lacks a column."""
-    if not isinstance(frame, pl.DataFrame):
-        kind = f"{type(frame).__module__}.{type(frame).__qualname__}"
-        raise StatisticsError(f"the frame must be a polars.DataFrame, not a {kind}")
     if isinstance(names, str):
         raise StatisticsError(f'columns must be a list of names, such as ["{names}"], not a string')
     for name in names:

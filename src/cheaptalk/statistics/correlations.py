@@ -11,10 +11,16 @@ import polars as pl
 import scipy
 from scipy.special import ndtri
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics.columns import StatisticsError, demand_level, with_numbers
+from cheaptalk.statistics.columns import (
+    Frame,
+    StatisticsError,
+    as_polars,
+    demand_level,
+    with_numbers,
+)
 from cheaptalk.statistics.intervals import INSTANCES
-from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import bootstrap
 
 Method = Literal["pearson", "spearman", "kendall"]
@@ -24,7 +30,7 @@ TESTS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau"
 
 
 @dataclass(frozen=True, repr=False)
-class Correlation(Tabular):
+class Correlation(Printed):
     """The correlation of two columns.
 
     Attributes:
@@ -57,12 +63,12 @@ class Correlation(Tabular):
         result = f"{self.estimate:.4g}; {self.label}" if defined else "undefined"
         return brief(self, f"{self.x} with {self.y}: {result}")
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        return self.label, self.frame.drop("interval"), self.notes
+    def printout(self) -> Printout:
+        return Printout.of(self.label, self.frame.drop("interval"), self.notes)
 
 
 def correlation(
-    frame: pl.DataFrame,
+    frame: Frame,
     x: str,
     y: str,
     *,
@@ -95,6 +101,7 @@ def correlation(
         StatisticsError: an argument is invalid, a column is missing or constant, or there are fewer
             than three rows.
     """
+    frame = as_polars(frame)
     if method not in TESTS:
         raise StatisticsError(f'method must be one of {", ".join(TESTS)}, not "{method}"')
     if interval not in ("fisher", "bootstrap"):

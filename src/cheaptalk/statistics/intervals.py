@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from cheaptalk.rules.bounds import SHARE, SLACK
 from cheaptalk.statistics.columns import (
+    Frame,
     StatisticsError,
+    as_polars,
     demand_clusters,
     demand_columns,
     demand_level,
@@ -67,7 +69,7 @@ def few_clusters(count: int, freedom: float) -> str:
 
 
 def mean_intervals(
-    frame: pl.DataFrame,
+    frame: Frame,
     values: Sequence[str],
     by: Sequence[str] = (),
     *,
@@ -146,6 +148,7 @@ def mean_intervals(
         StatisticsError: a column is missing, a value isn't a finite number, or no value or cluster
             column is named.
     """
+    frame = as_polars(frame)
     if strata is None:
         strata = STRATA if set(STRATA) < set(cluster) else ()
     demand_level(level)

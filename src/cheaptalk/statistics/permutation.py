@@ -9,17 +9,18 @@ import polars as pl
 import scipy
 from scipy.special import comb
 
-from cheaptalk.rules.display import Printed
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.statistics.columns import (
     FloatArray,
+    Frame,
     StatisticsError,
     as_numbers,
+    as_polars,
     demand_columns,
     demand_draws,
     with_numbers,
 )
 from cheaptalk.statistics.intervals import INSTANCES
-from cheaptalk.statistics.printout import Tabular
 
 CELLS = 10_000_000
 """The maximum number of shuffled values in memory."""
@@ -48,6 +49,9 @@ class PermutationTest(Printed):
         """The name of the test."""
         kind = "paired" if self.paired else "unpaired"
         return f"{kind} permutation test, two-sided, {'exact' if self.exact else 'drawn'}"
+
+    def printout(self) -> Printout:
+        return super().printout()._replace(title=self.label)
 
     def __str__(self) -> str:
         return f"{self.label}: difference {self.difference:.4g}, p = {self.p:.4g}"
@@ -109,7 +113,7 @@ def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairwiseTests(Tabular):
+class PairwiseTests(Printed):
     """Permutation tests of all pairs of groups.
 
     Attributes:
@@ -123,12 +127,12 @@ class PairwiseTests(Tabular):
     frame: pl.DataFrame = field(repr=False)
     notes: tuple[str, ...]
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        return f"Differences in {self.value}", self.frame, self.notes
+    def printout(self) -> Printout:
+        return Printout.of(f"Differences in {self.value}", self.frame, self.notes)
 
 
 def pairwise_tests(
-    frame: pl.DataFrame,
+    frame: Frame,
     value: str,
     by: str,
     *,
@@ -152,6 +156,7 @@ def pairwise_tests(
         StatisticsError: a column is missing, there are fewer than two groups, or paired tests have
             no cluster columns.
     """
+    frame = as_polars(frame)
     if paired and not cluster:
         raise StatisticsError("paired tests need cluster columns that identify the pairs")
     demand_draws(draws)

@@ -11,9 +11,12 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.statistics.columns import (
     FloatArray,
+    Frame,
     StatisticsError,
+    as_polars,
     demand_columns,
     demand_draws,
     demand_level,
@@ -27,7 +30,6 @@ from cheaptalk.statistics.differences import (
 from cheaptalk.statistics.intervals import INSTANCES
 from cheaptalk.statistics.limits import ROUNDING, percentile_tail
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
 ENOUGH_FREEDOM = 5
@@ -56,7 +58,7 @@ class Lead(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankRanges(Tabular):
+class RankRanges(Printed):
     """Groups ranked by their means, with rank ranges.
 
     Attributes:
@@ -78,12 +80,12 @@ class RankRanges(Tabular):
     growth: float | None = None
     leads: tuple[Lead, ...] = ()
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        return f"Ranks by {self.value}; {self.label}", self.frame, self.notes
+    def printout(self) -> Printout:
+        return Printout.of(f"Ranks by {self.value}; {self.label}", self.frame, self.notes)
 
 
 def rank_ranges(
-    frame: pl.DataFrame,
+    frame: Frame,
     value: str,
     by: str,
     *,
@@ -134,6 +136,7 @@ def rank_ranges(
         StatisticsError: an argument is invalid, a column is missing, or there are fewer than two
             groups or clusters.
     """
+    frame = as_polars(frame)
     demand_draws(draws)
     demand_level(level)
     demand_columns(frame, [by], "rank by")

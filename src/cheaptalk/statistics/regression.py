@@ -10,10 +10,13 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import (
     FloatArray,
+    Frame,
     StatisticsError,
+    as_polars,
     demand_clusters,
     demand_level,
     with_numbers,
@@ -33,7 +36,6 @@ from cheaptalk.statistics.design_matrix import (
 )
 from cheaptalk.statistics.intervals import FEW, INSTANCES
 from cheaptalk.statistics.limits import t_quantile
-from cheaptalk.statistics.printout import Tabular
 
 Errors = Literal["classical", "HC3", "cluster"]
 ENOUGH_TREATED = 25
@@ -44,7 +46,7 @@ NARROW = "if the outcome is a share or skewed, the intervals are too narrow"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regression(Tabular):
+class Regression(Printed):
     """A regression of an outcome on numeric and categorical variables.
 
     Attributes:
@@ -159,14 +161,14 @@ class Regression(Tabular):
             for name, condition in conditions.items()
         )
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
+    def printout(self) -> Printout:
         r2 = "undefined" if self.r2 is None else f"{self.r2:.4f}"
         head = f"{self.outcome}: n = {self.rows}, R2 = {r2}\nIntervals: {self.label}"
-        return head, self.frame.drop("interval", "reference"), self.notes
+        return Printout.of(head, self.frame.drop("interval", "reference"), self.notes)
 
 
 def ols(
-    frame: pl.DataFrame,
+    frame: Frame,
     outcome: str,
     factors: Sequence[str],
     *,
@@ -209,6 +211,7 @@ def ols(
         StatisticsError: an argument is invalid, a column, a reference level or a factor's value is
             missing, no row has an outcome, or factors are confounded.
     """
+    frame = as_polars(frame)
     results = regressions(
         frame,
         [outcome],
@@ -223,7 +226,7 @@ def ols(
 
 
 def regressions(
-    frame: pl.DataFrame,
+    frame: Frame,
     outcomes: Sequence[str],
     factors: Sequence[str],
     *,
@@ -246,6 +249,7 @@ def regressions(
     Returns:
         The regressions by outcome and type of errors.
     """
+    frame = as_polars(frame)
     for kind in errors:
         _check(kind, level, factors)
     declared = {column_of(name): level_name for name, level_name in (reference or {}).items()}
@@ -415,7 +419,7 @@ def _small_sample_notes(clusters: Clusters, freedom: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictedMeans(Tabular):
+class PredictedMeans(Printed):
     """Predicted means of combinations of factor levels.
 
     Attributes:
@@ -428,17 +432,17 @@ class PredictedMeans(Tabular):
     over: str
     frame: pl.DataFrame = field(repr=False)
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
+    def printout(self) -> Printout:
         fit = self.regression
         head = f"{fit.outcome} predicted over {self.over}\nIntervals: {fit.label}"
-        return head, self.frame.drop("interval"), fit.notes
+        return Printout.of(head, self.frame.drop("interval"), fit.notes)
 
 
 def predicted_means(
     regression: Regression,
     by: Sequence[str] = (),
     *,
-    configurations: pl.DataFrame | None = None,
+    configurations: Frame | None = None,
     weight: str | None = None,
 ) -> PredictedMeans:
     """Predict each cell's mean outcome, with the same distribution of other factors in all cells.
@@ -464,7 +468,7 @@ def predicted_means(
     cells = [next(factor for factor in design.factors if factor.name == name) for name in by]
     shares, over = design.active_shares(), "the regression's configurations"
     if configurations is not None:
-        shares, over = _reweighted(design, shares, by, configurations, weight)
+        shares, over = _reweighted(design, shares, by, as_polars(configurations), weight)
     elif weight is not None:
         raise StatisticsError("a weight needs configurations; none are given")
     combinations = list(product(*(factor.levels for factor in cells)))

@@ -8,16 +8,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import (
+    Frame,
     StatisticsError,
+    as_polars,
     demand_columns,
     demand_draws,
     demand_level,
 )
 from cheaptalk.statistics.intervals import FEW, INSTANCES, few_clusters, without_rounding
 from cheaptalk.statistics.limits import draw_summary, percentile_tail
-from cheaptalk.statistics.printout import Tabular
 
 Indices = NDArray[np.int64]
 Statistic = Callable[[pl.DataFrame], Mapping[str, float | None]]
@@ -25,7 +27,7 @@ Statistic = Callable[[pl.DataFrame], Mapping[str, float | None]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Resampled(Tabular):
+class Resampled(Printed):
     """Bootstrap estimates of a frame's statistics.
 
     Attributes:
@@ -40,8 +42,8 @@ class Resampled(Tabular):
     label: str
     notes: tuple[str, ...]
 
-    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        return self.label, self.frame.drop("interval"), self.notes
+    def printout(self) -> Printout:
+        return Printout.of(self.label, self.frame.drop("interval"), self.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ class Clusters:
 
 
 def bootstrap(
-    frame: pl.DataFrame,
+    frame: Frame,
     statistic: Statistic,
     *,
     cluster: Sequence[str] = INSTANCES,
@@ -138,6 +140,7 @@ def bootstrap(
         StatisticsError: an argument is invalid, a column is missing, or there are fewer than two
             clusters.
     """
+    frame = as_polars(frame)
     demand_draws(draws)
     demand_level(level)
     clusters = clusters_of(frame, cluster, strata)

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from cheaptalk.calls.commands import ControlError, RunState, live_state
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, excluded
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.spending import paid_by_others, study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
-from cheaptalk.rules.display import brief
+from cheaptalk.rules import counted
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.studies.plans.plan import planned_count
 
@@ -64,8 +65,8 @@ class Turnout(NamedTuple):
     currency: str
 
 
-@dataclass(frozen=True)
-class StudyStatus:
+@dataclass(frozen=True, repr=False)
+class StudyStatus(Printed):
     """The status of a study: its stage, matches, cost, times and participants.
 
     Attributes:
@@ -110,12 +111,23 @@ class StudyStatus:
     paid_by_others: Mapping[str, int] = field(default_factory=dict)
     judging: Cost = NO_COST
 
-    def __repr__(self) -> str:
+    def printout(self) -> Printout:
         planned = "?" if self.planned is None else f"{self.planned:,}"
         text = f"{self.name}, {self.counts.total():,} of {planned} matches stored"
         named = {status: str(status) for status in Status} | {Status.LIVE: "in progress"}
         counts = [f"{self.counts[state]:,} {named[state]}" for state in self.counts]
-        return brief(self, f"{text}: {', '.join(counts)}" if counts else text)
+        title = f"{text}: {', '.join(counts)}" if counts else text
+        rows = [
+            (game, *(found[state] for state in self.counts)) for game, found in self.games.items()
+        ]
+        notes = [f"the study is {self.stage}{f' ({self.reason})' if self.reason else ''}"]
+        notes += [f"the last run halted: {self.halted}"] if self.halted else []
+        notes += [f"cost: {self.cost.printout().title}"] if self.cost.sendings else []
+        notes += [f"{game}: {n:,} x {why}" for (game, why), n in self.failures.items()]
+        if self.people is not None:
+            people = counted(self.people.admitted, "participant")
+            notes.append(f"{people}, {self.people.active:,} active")
+        return Printout(title, ["game", *(named[state] for state in self.counts)], rows, notes)
 
     @property
     def counts(self) -> Counter[Status]:
@@ -173,15 +185,15 @@ def statuses(store: Store | Path | str) -> list[StudyStatus]:
 
 
 def _complete_status(store: Store, summary: StudySummary) -> StudyStatus:
-    name, counted = summary.name, counted_status(store, summary)
-    stored = counted.counts.total()
+    name, status = summary.name, counted_status(store, summary)
+    stored = status.counts.total()
     planned = planned_count(summary, store) if "players" in summary.spec else stored
     with suppress(ControlError):
         run = live_state(store)
         if run is not None and run.study == name:
-            counted = replace(counted, stage=Stage(run.state), run=run)
+            status = replace(status, stage=Stage(run.state), run=run)
     return replace(
-        counted,
+        status,
         planned=None if planned is None else max(stored, planned),
         imported=bool(summary.spec.get("imported")),
         excluded=excluded(store, name),

@@ -27,9 +27,9 @@ from cheaptalk.calls.budget import Budget
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen
 from cheaptalk.players.seats import entry_of, labelled
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, get_game, suggest
-from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import LocatedError, Location, Problem, problems_in, shown
 from cheaptalk.studies.factors import (
     FactorTable,
@@ -41,6 +41,7 @@ from cheaptalk.studies.factors import (
 )
 from cheaptalk.studies.people.pay import check_metrics
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.text import plain, readable
 from cheaptalk.yaml_files import read_yaml as read_file
 
 
@@ -313,7 +314,7 @@ class Sample(Value):
     sample: Count
 
 
-class Study(Value):
+class Study(Printed, Value):
     """A study: games x instances x seatings x repeats.
 
     Attributes:
@@ -464,9 +465,14 @@ class Study(Value):
                 ]
             ) from None
 
-    def __repr__(self) -> str:
+    def printout(self) -> Printout:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
-        return brief(self, f"{self.name}, {games}, {players}")
+        entries = self.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
+        rows = [("game", readable(entry)) for entry in entries.pop("games", ())]
+        parts = entries.pop("players", {}).items()
+        rows += [(f"player {label}", readable(entry)) for label, entry in parts]
+        rows += [(plain(name), readable(entry)) for name, entry in entries.items()]
+        return Printout(f"{self.name}, {games}, {players}", ["setting", "value"], rows)
 
     def written(self) -> dict[str, Any]:
         """Return the complete study as plain data."""

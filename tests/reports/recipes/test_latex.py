@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cheaptalk.reports.recipes.latex import latex
+from cheaptalk.reports.recipes.exports import latex
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 
 PAGE = r"""\documentclass{article}

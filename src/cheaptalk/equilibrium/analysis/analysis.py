@@ -34,8 +34,8 @@ from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.frames.reader import places_in
 from cheaptalk.frames.unscored import unscored, unscored_text
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import MetricTable, counted
-from cheaptalk.rules.display import Printed
 from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 from cheaptalk.text import aligned, decimals, fixed
 
@@ -155,6 +155,15 @@ class Analysis(CautiousAnalysis):
 
     def __str__(self) -> str:
         return analysis_text(self)
+
+    def printout(self) -> Printout:
+        return self.bootstrap.printout()._replace(
+            title=f"{self.name}: strategies at the maximum-entropy equilibrium",
+            notes=self.cautions,
+        )
+
+    def _repr_html_(self) -> str:
+        return f"{self.solution._repr_html_()}{super()._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"<Analysis of {self.name}: {self.count_in_words}>"

@@ -12,6 +12,7 @@ from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.provider_game import Construction, ProviderGame, provider_game
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.printout import Printed
 from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"
@@ -59,8 +60,8 @@ class ProviderReading(NamedTuple):
     several: float
 
 
-@dataclass(frozen=True)
-class Providers:
+@dataclass(frozen=True, repr=False)
+class Providers(Printed):
     """Results of the game in which each model provider chooses among its strategies.
 
     Attributes:

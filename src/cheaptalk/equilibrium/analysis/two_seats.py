@@ -34,6 +34,7 @@ from cheaptalk.equilibrium.solvers.bimatrix import (
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile
+from cheaptalk.printout import Printout
 from cheaptalk.rules import counted
 from cheaptalk.text import aligned, fixed
 
@@ -166,6 +167,10 @@ PAYOFF = "payoff"
 """The name of the payoff that the rules define."""
 
 
+NUMBERS = ("payoff", "regret", "best response")
+"""The columns of a pair of strategies for each seat."""
+
+
 class Pair(NamedTuple):
     """A strategy of the first seat combined with a strategy of the second seat.
 
@@ -224,6 +229,17 @@ class SeatsAnalysis(CautiousAnalysis):
 
     def __str__(self) -> str:
         return seats_text(self)
+
+    def printout(self) -> Printout:
+        first, second = self.seats
+        columns = [first, second, *(f"{name} {seat}" for name in NUMBERS for seat in self.seats)]
+        rows = []
+        for pair in self.pairs:
+            payoffs = [payoff.estimate for payoff in pair.payoffs]
+            numbers = (*payoffs, *pair.regrets, *pair.replies)
+            rows.append((pair.row, pair.column, *numbers, pair.stable, pair.support))
+        title = f"{self.name}: {self.solution.in_words}"
+        return Printout(title, [*columns, "equilibrium", "in draws"], rows, self.cautions)
 
     def __repr__(self) -> str:
         return f"<SeatsAnalysis of {self.name}: {self.solution.in_words}>"

@@ -24,8 +24,9 @@ from cheaptalk.equilibrium.empirical.metrics import (
 )
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Flags, Floats, near
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.display import Printed, brief
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import Advice
 from cheaptalk.statistics.limits import draw_summary, expanded, percentiles
 from cheaptalk.statistics.permutation import holm
@@ -184,6 +185,17 @@ class Bootstrap(Printed):
 
     def __repr__(self) -> str:
         return brief(self, f"{counted(len(self.payoff), 'draw')} of {', '.join(self.labels)}")
+
+    def printout(self) -> Printout:
+        names = ["mixture", "regret", *self.values]
+        columns: list[str] = ["strategy"]
+        numbers: list[Sequence[object]] = [self.labels]
+        for name in names:
+            draws = self.against(name)
+            columns += [name, f"{name} error"]
+            numbers += [draws.mean(axis=0).tolist(), draws.std(axis=0).tolist()]
+        title = f"payoff at equilibrium {mean_and_error(self.payoff)}"
+        return Printout(title, columns, list(zip(*numbers, strict=True)))
 
     def __str__(self) -> str:
         names = ["mixture", "regret", *self.values]

@@ -20,14 +20,20 @@ from cheaptalk.equilibrium.empirical.cells import (
     sample_of_payoffs,
     samples_of,
 )
-from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.payoffs import (
+    Floats,
+    Integers,
+    payoffs_printout,
+    symmetric_payoffs,
+)
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import read_matches
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
+from cheaptalk.statistics.columns import Frame, as_polars
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import aligned
@@ -41,8 +47,8 @@ class OneSided(CheaptalkError, ValueError):
     """Raised if some pairs of players always sat in the same order."""
 
 
-@dataclass(frozen=True, eq=False)
-class Empirical:
+@dataclass(frozen=True, eq=False, repr=False)
+class Empirical(Printed):
     """The base of symmetric and bimatrix empirical games.
 
     Attributes:
@@ -61,7 +67,7 @@ class Empirical:
     @classmethod
     def of_frame(
         cls: type[T],
-        frame: pl.DataFrame,
+        frame: Frame,
         *,
         metrics: Sequence[str] = (),
         by: str | None = "configuration",
@@ -87,6 +93,7 @@ class Empirical:
             ValueError: the frame lacks a column, doesn't have exactly two seats, or has no scored
                 match; weights don't match the samples; or players always sat in one order.
         """
+        frame = as_polars(frame)
         seats = places_in(frame)
         if len(seats) != 2:
             raise ValueError(f"An empirical game needs matches of 2 players, not of {len(seats)}")
@@ -114,6 +121,12 @@ class Empirical:
                 " if the seats are identical",
             )
         return game
+
+    @property
+    def _origin(self) -> str:
+        """The number of matches behind the payoffs, as text."""
+        matches = sum(cell.matches for sample in self.samples for cell in sample.cells.values())
+        return counted(matches, "match") if self.sampled else "given payoffs"
 
     @classmethod
     def of_study(
@@ -320,7 +333,7 @@ def listed(cells: Sequence[CellName]) -> str:
     return ", ".join(map(str, cells[:LISTED])) + suffix
 
 
-class EmpiricalGame(Printed, Empirical):
+class EmpiricalGame(Empirical):
     """A symmetric game of two players, estimated from matches in both orders of the seats.
 
     ``payoffs()[i, j]`` is the mean payoff of strategy i against strategy j over both seats;
@@ -354,16 +367,16 @@ class EmpiricalGame(Printed, Empirical):
     def labels(self) -> tuple[str, ...]:
         return self.rows
 
-    def __str__(self) -> str:
-        matches = sum(cell.matches for sample in self.samples for cell in sample.cells.values())
-        behind = counted(matches, "match") if self.sampled else "given payoffs"
+    def printout(self) -> Printout:
         lacking = f", {counted(len(self.missing), 'cell')} missing" if self.missing else ""
-        lines = [f"{counted(len(self.labels), 'strategy')}, {behind}{lacking}"]
-        if not self.missing:
-            numbers = [[f"{payoff:.2f}" for payoff in row] for row in self.payoffs()]
-            rows = [[label, *row] for label, row in zip(self.labels, numbers, strict=True)]
-            lines += aligned([["", *self.labels], *rows], ())
-        return "\n".join(lines)
+        title = f"{counted(len(self.labels), 'strategy')}, {self._origin}{lacking}"
+        payoffs = [] if self.missing else [self.payoffs()]
+        return payoffs_printout(title, self.rows, self.columns, *payoffs)
+
+    def __str__(self) -> str:
+        title, columns, rows, _ = self.printout()
+        cells = [[str(label), *(f"{payoff:.2f}" for payoff in row)] for label, *row in rows]
+        return "\n".join([title, *(aligned([columns, *cells], ()) if cells else ())])
 
     @property
     def keys(self) -> list[Key]:
@@ -461,8 +474,10 @@ class EmpiricalBimatrix(Empirical):
 
     swapped: ClassVar[bool] = False
 
-    def __repr__(self) -> str:
-        return brief(self, f"{len(self.rows)} by {len(self.columns)} strategies")
+    def printout(self) -> Printout:
+        title = f"{len(self.rows)} by {len(self.columns)} strategies, {self._origin}"
+        payoffs = () if self.missing else self.payoffs()
+        return payoffs_printout(title, self.rows, self.columns, *payoffs)
 
     _payoffs: ClassVar[int] = 2
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, pure_profiles, unit_spread
 from cheaptalk.equilibrium.solvers.supports import MARGIN
-from cheaptalk.rules.display import Printed
+from cheaptalk.printout import Printed, Printout
 
 WORTH_A_LINE = 0.01
 """The minimum support of printed profiles that aren't equilibria of the estimates."""
@@ -36,6 +36,17 @@ class ModelChoice(Printed):
     equilibria: tuple[Profile, ...]
     support: Floats | None
     without: float | None
+
+    def printout(self) -> Printout:
+        cells = {(int(item.row.argmax()), int(item.column.argmax())) for item in self.equilibria}
+        shares = None if self.support is None else self.support.tolist()
+        rows = [
+            (row, column, (i, j) in cells, None if shares is None else shares[i][j])
+            for i, row in enumerate(self.rows)
+            for j, column in enumerate(self.columns)
+        ]
+        columns = ["row", "column", "equilibrium", "share of draws"]
+        return Printout("Pure equilibria of the choice of models", columns, rows)
 
     def __str__(self) -> str:
         cells = [(int(item.row.argmax()), int(item.column.argmax())) for item in self.equilibria]

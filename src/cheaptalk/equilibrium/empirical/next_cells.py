@@ -32,8 +32,9 @@ from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats, Integers, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.display import Printed, brief
+from cheaptalk.rules.display import brief
 
 ROUNDING = 1e-12
 """A total variance below this share of the cells' variances counts as a rounding error."""
@@ -69,6 +70,9 @@ class NextCells(Printed):
     even: float
     even_matches: float
     paired: bool
+
+    def printout(self) -> Printout:
+        return Printout.of(str(self).partition("\n")[0], self.cells)
 
     def __str__(self) -> str:
         total = int(self.cells["add_matches"].sum())
@@ -312,8 +316,8 @@ def broken_ties(sample: GameSample) -> int:
     return sum(group in broken for group in groups)
 
 
-@dataclass(frozen=True)
-class Designs:
+@dataclass(frozen=True, repr=False)
+class Designs(Printed):
     """The errors of two simulated sampling designs with the same number of matches.
 
     Attributes:

@@ -9,11 +9,18 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, Integers
+from cheaptalk.equilibrium.solvers.payoffs import (
+    EquilibriumError,
+    Floats,
+    Integers,
+    payoffs_printout,
+)
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import counted
-from cheaptalk.rules.display import Printed, brief
+from cheaptalk.rules.display import brief
+from cheaptalk.statistics.columns import Frame, as_polars
 
 EVEN = 1e-9
 """Payoffs tie if they differ by at most this share of the larger."""
@@ -45,8 +52,12 @@ class Tally(NamedTuple):
     def __repr__(self) -> str:
         return brief(self, f"{counted(len(self.scores), 'match')} of {', '.join(self.names)}")
 
+    def _repr_html_(self) -> str:
+        title = f"Wins and ties in {counted(len(self.scores), 'match')}"
+        return payoffs_printout(title, self.names, self.names, self.wins, self.ties).html()
 
-def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
+
+def tally(frame: Frame, names: Sequence[str] = ()) -> Tally:
     """Count wins and ties by payoff: the seat with the higher payoff wins.
 
     Payoffs are compared in the game's unit, regardless of the payoffs that each seat could attain.
@@ -60,6 +71,7 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
     Raises:
         ValueError: the frame doesn't have exactly two seats.
     """
+    frame = as_polars(frame)
     seats = places_in(frame)
     if len(seats) != 2:
         raise ValueError(f"Wins are counted in matches of 2 players, not of {len(seats)}")
@@ -178,6 +190,11 @@ class BradleyTerry(Printed):
     def elo(self) -> Floats:
         """Return the strengths on Elo's scale, with mean 1500."""
         return np.asarray(1500 + ELO_A_UNIT * self.strengths, dtype=np.float64)
+
+    def printout(self) -> Printout:
+        order = np.argsort(-self.strengths, kind="stable").tolist()
+        rows = [(self.names[index], self.elo[index], self.strengths[index]) for index in order]
+        return Printout("Bradley-Terry ratings", ["player", "Elo", "log-strength"], rows)
 
     def __str__(self) -> str:
         order = np.argsort(-self.strengths, kind="stable")

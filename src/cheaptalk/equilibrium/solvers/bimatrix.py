@@ -15,9 +15,15 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Flags, Floats
-from cheaptalk.equilibrium.solvers.profiles import Profile, checked, unit_spread, verified
+from cheaptalk.equilibrium.solvers.profiles import (
+    Profile,
+    checked,
+    profiles_table,
+    unit_spread,
+    verified,
+)
 from cheaptalk.equilibrium.solvers.supports import undominated
-from cheaptalk.rules.display import Printed
+from cheaptalk.printout import Printed, Printout
 
 Indices = NDArray[np.intp]
 TINY = 1e-11
@@ -54,10 +60,21 @@ class BimatrixEquilibria(Printed):
         """Return the extreme equilibria; these are all equilibria unless there is a continuum."""
         return tuple(profile for component in self.components for profile in component)
 
-    def __str__(self) -> str:
+    def printout(self) -> Printout:
+        table = profiles_table(self.in_words, self.profiles)
+        numbers = [n for n, part in enumerate(self.components, 1) for _ in part]
+        rows = [(number, *row[1:]) for number, row in zip(numbers, table.rows, strict=True)]
+        return table._replace(columns=["component", *table.columns[1:]], rows=rows)
+
+    @property
+    def in_words(self) -> str:
+        """Describe how many isolated equilibria and continua there are."""
         kind = "degenerate" if self.degenerate else "not degenerate"
         isolated = sum(len(component) == 1 for component in self.components)
-        lines = [f"isolated: {isolated}, continua: {len(self.components) - isolated} ({kind})"]
+        return f"isolated: {isolated}, continua: {len(self.components) - isolated} ({kind})"
+
+    def __str__(self) -> str:
+        lines = [self.in_words]
         for component in self.components:
             if len(component) > 1:
                 lines.append(f"- a continuum with {len(component)} extreme points:")

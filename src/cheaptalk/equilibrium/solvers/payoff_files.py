@@ -23,9 +23,16 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.atomic_files import read_whole, whole_file
-from cheaptalk.equilibrium.solvers.payoffs import LARGEST, Floats, beyond_reckoning, usable
+from cheaptalk.equilibrium.solvers.payoffs import (
+    LARGEST,
+    Floats,
+    beyond_reckoning,
+    payoffs_printout,
+    usable,
+)
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.display import brief, spreadsheet_text, unescape_spreadsheet_text
+from cheaptalk.rules.display import spreadsheet_text, unescape_spreadsheet_text
 from cheaptalk.rules.errors import shown
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -48,8 +55,8 @@ class PayoffFileError(CheaptalkError, ValueError):
     """Raised if a payoff file cannot be read; the message names file, line and cell."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PayoffTable:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class PayoffTable(Printed):
     """The payoffs of a two-player game, with labels of strategies.
 
     Attributes:
@@ -64,9 +71,10 @@ class PayoffTable:
     title: str = ""
     players: tuple[str, str] = ("row", "column")
 
-    def __repr__(self) -> str:
+    def printout(self) -> Printout:
         kind = "symmetric" if self.symmetric else "not symmetric"
-        return brief(self, f"{self.title} {len(self.rows)} by {len(self.columns)}, {kind}")
+        title = f"{self.title} {len(self.rows)} by {len(self.columns)}, {kind}".strip()
+        return payoffs_printout(title, self.rows, self.columns, self.a, self.b)
 
     @property
     def symmetric(self) -> bool:

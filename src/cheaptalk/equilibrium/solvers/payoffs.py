@@ -1,12 +1,14 @@
 """Validation and scaling of the payoff matrices of symmetric games."""
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cheaptalk.printout import Printout
 from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules.display import cell_text
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -25,6 +27,22 @@ NOISE = 1e-12
 
 class EquilibriumError(CheaptalkError):
     """Raised if a solver finds no equilibrium or cannot verify its solution."""
+
+
+def payoffs_printout(
+    title: str, rows: Sequence[str], columns: Sequence[str], *matrices: Floats
+) -> Printout:
+    """Return payoffs as a table: numbers, or for two players, pairs of numbers."""
+    lists = [matrix.tolist() for matrix in matrices]
+    cells = [
+        (row, *(_payoff_cell(payoffs) for payoffs in zip(*lines, strict=True)))
+        for row, *lines in zip(rows, *lists, strict=True)
+    ]
+    return Printout(title, ["", *columns], cells if lists else [])
+
+
+def _payoff_cell(payoffs: tuple[float, ...]) -> object:
+    return payoffs[0] if len(payoffs) == 1 else ", ".join(map(cell_text, payoffs))
 
 
 def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:

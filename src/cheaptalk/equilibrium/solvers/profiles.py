@@ -4,6 +4,7 @@ A game is two arrays of shape (m, n): ``a[i, j]`` and ``b[i, j]`` are the payoff
 column player for row i and column j.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     beyond_reckoning,
     usable,
 )
-from cheaptalk.rules.display import Printed
+from cheaptalk.printout import Printed, Printout
 
 TOLERANCE = 1e-9
 """The maximum regret of a profile, as a share of a player's payoff range."""
@@ -40,12 +41,28 @@ class Profile(Printed):
     payoffs: tuple[float, float]
     regrets: tuple[float, float]
 
+    def printout(self) -> Printout:
+        return profiles_table("Strategy profile", [self])
+
     def __str__(self) -> str:
         mixtures = " x ".join(map(weights, (self.row, self.column)))
         return (
             f"{mixtures}: payoffs {self.payoffs[0]:.6g}, {self.payoffs[1]:.6g}; "
             f"regret {max(self.regrets):.1e}"
         )
+
+
+def profiles_table(title: str, profiles: Sequence[Profile]) -> Printout:
+    """Return a table of profiles, with a column for each strategy that a player uses."""
+    columns, shares = ["profile"], [list(range(1, len(profiles) + 1))]
+    for side in ("row", "column"):
+        mixtures = np.array([getattr(profile, side) for profile in profiles])
+        played = np.flatnonzero((mixtures > SHOWN).any(axis=0)).tolist()
+        columns += [f"{side} {index}" for index in played]
+        shares += mixtures.T[played].tolist()
+    ends = [(*profile.payoffs, max(profile.regrets)) for profile in profiles]
+    rows = [(*cells, *end) for cells, end in zip(zip(*shares, strict=True), ends, strict=True)]
+    return Printout(title, [*columns, "row payoff", "column payoff", "regret"], rows)
 
 
 def weights(mixture: Floats) -> str:

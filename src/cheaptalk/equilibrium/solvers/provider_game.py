@@ -15,7 +15,8 @@ from cheaptalk.equilibrium.solvers.bimatrix import Indices, lemke_howson_mixture
 from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import TOLERANCE
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
-from cheaptalk.rules.display import Printed, brief
+from cheaptalk.printout import Printed, Printout
+from cheaptalk.rules.display import brief
 
 Construction = Literal["mixtures", "selected"]
 TakenEnd = Literal["first", "highest", "lowest"]
@@ -69,6 +70,11 @@ class ProviderGame(Printed):
 
     def __repr__(self) -> str:
         return brief(self, ", ".join(self.providers))
+
+    def printout(self) -> Printout:
+        shares = self.best_responses().tolist()
+        rows = [(name, *row) for name, row in zip(self.providers, shares, strict=True)]
+        return Printout("Frequencies of best responses", ["against", *self.providers], rows)
 
     def __str__(self) -> str:
         width = max(map(len, self.providers))

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.rules import counted
-from cheaptalk.rules.display import brief
 
 SEARCHED = 10_000_000
 """The maximum number of strategy sets that Nash averaging searches."""
@@ -21,8 +21,8 @@ SETTLED = 1e-3
 """The minimum change of a mass in a sweep that hasn't settled."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class AlphaSweep:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class AlphaSweep(Printed):
     """Results of alpha-rank at increasing selection intensities.
 
     Attributes:
@@ -36,9 +36,14 @@ class AlphaSweep:
     masses: Floats
     settled: float | None
 
-    def __repr__(self) -> str:
+    def printout(self) -> Printout:
         settled = "not stable" if self.settled is None else f"stable from {self.settled:.4g} on"
-        return brief(self, f"{counted(len(self.alphas), 'intensity')}, {settled}")
+        shape = self.masses.shape[1:]
+        names = [", ".join(map(str, index)) for index in np.ndindex(shape)]
+        masses = self.masses.reshape(len(self.alphas), -1).tolist()
+        rows = [(alpha, *row) for alpha, row in zip(self.alphas.tolist(), masses, strict=True)]
+        title = f"{counted(len(self.alphas), 'intensity')}, {settled}"
+        return Printout(title, ["alpha", *names], rows)
 
 
 def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Floats:
@@ -178,8 +183,8 @@ def _stationary(rates: Floats) -> Floats:
     return np.asarray(np.exp(masses - logsumexp(masses)), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class NashAverage:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class NashAverage(Printed):
     """The ratings of strategies by Nash averaging.
 
     Attributes:
@@ -193,9 +198,11 @@ class NashAverage:
     mixture: Floats
     regret: float
 
-    def __repr__(self) -> str:
-        ratings = ", ".join(f"{index}: {rating:.4g}" for index, rating in enumerate(self.ratings))
-        return brief(self, f"{ratings}; regret {self.regret:.1e}")
+    def printout(self) -> Printout:
+        pairs = zip(self.ratings.tolist(), self.mixture.tolist(), strict=True)
+        rows = [(str(index), *pair) for index, pair in enumerate(pairs)]
+        title = f"Nash averaging of {counted(len(rows), 'strategy')}; regret {self.regret:.1e}"
+        return Printout(title, ["strategy", "rating", "share"], rows)
 
 
 def nash_average(payoffs: ArrayLike) -> NashAverage:

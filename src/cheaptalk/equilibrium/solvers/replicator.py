@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import unit_spread, weights
 from cheaptalk.equilibrium.solvers.solutions import regret
-from cheaptalk.rules.display import Printed
+from cheaptalk.printout import Printed, Printout
 
 AT_REST = 1e-9
 """The maximum speed of shares, and gain of strategies, at rest, in scaled payoffs."""
@@ -55,6 +55,14 @@ class Replication(Printed):
     def at_rest(self) -> Flags:
         """Return a mask of the starting populations whose dynamics came to rest."""
         return np.asarray(self.unrest <= AT_REST)
+
+    def printout(self) -> Printout:
+        rows = [(point.share, point.regret, *point.mixture.tolist()) for point in self.rest_points]
+        names = map(str, range(self.starts.shape[1]))
+        moving = f"{1 - self.at_rest.mean():.1%} of starts did not converge"
+        return Printout(
+            "Rest points of replicator dynamics", ["starts", "regret", *names], rows, [moving]
+        )
 
     def __str__(self) -> str:
         lines = [

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from cheaptalk.equilibrium.solvers.entropy import entropy
 from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
-from cheaptalk.rules.display import Printed
+from cheaptalk.printout import Printed, Printout
 
 SHOWN = 20
 """The maximum number of equilibria that are printed."""
@@ -79,6 +79,9 @@ class Equilibrium(Printed):
     def support(self) -> tuple[int, ...]:
         return tuple(np.flatnonzero(self.mixture).tolist())
 
+    def printout(self) -> Printout:
+        return _table("Symmetric equilibrium", [self], None)
+
     def __str__(self) -> str:
         return self.describe(range(len(self.mixture)))
 
@@ -108,6 +111,12 @@ class Component(Printed):
     def isolated(self) -> bool:
         """Whether the component is a single equilibrium."""
         return len(self.vertices) == 1
+
+    def printout(self) -> Printout:
+        extent = f"a continuum with {len(self.vertices)} extreme points"
+        return _table(
+            "Symmetric equilibrium" + f", in {extent}" * (not self.isolated), [self.point], None
+        )
 
     def __str__(self) -> str:
         return self.describe(range(len(self.point.mixture)))
@@ -150,17 +159,42 @@ class SymmetricEquilibria(Printed):
         """Whether no other equilibrium can have a higher entropy than the selected one."""
         return self.bound is None or self.bound <= self.mene.entropy
 
-    def __str__(self) -> str:
+    def printout(self) -> Printout:
+        table = _table(self.in_words, self.equilibria, self.labels)
+        continua = [
+            f"equilibrium {number} is in a continuum with {len(component.vertices)} extreme points"
+            for number, component in enumerate(self.components, 1)
+            if not component.isolated
+        ]
+        return table._replace(notes=continua)
+
+    @property
+    def in_words(self) -> str:
+        """Describe how many equilibria there are, and whether there can be others."""
         count = len(self.components)
         kind = "symmetric equilibrium" if count == 1 else "symmetric equilibria"
         if not all(component.isolated for component in self.components):
             single, several = "continuum of symmetric equilibria", f"{kind} or continua of them"
             kind = single if count == 1 else several
-        labels = self.labels or range(len(self.mene.mixture))
-        lines = [f"  {component.describe(labels)}" for component in self.components[:SHOWN]]
-        if count > SHOWN:
-            lines.append(f"  and {count - SHOWN:,} more")
         rest_text = (
             "no others" if self.complete else f"perhaps others of entropy up to {self.bound:.4f}"
         )
-        return "\n".join([f"{count:,} {kind}, and {rest_text}", *lines])
+        return f"{count:,} {kind}, and {rest_text}"
+
+    def __str__(self) -> str:
+        count, labels = len(self.components), self.labels or range(len(self.mene.mixture))
+        lines = [f"  {component.describe(labels)}" for component in self.components[:SHOWN]]
+        if count > SHOWN:
+            lines.append(f"  and {count - SHOWN:,} more")
+        return "\n".join([self.in_words, *lines])
+
+
+def _table(title: str, equilibria: Sequence[Equilibrium], labels: Sequence[str] | None) -> Printout:
+    """Return a table of equilibria, with a column for each strategy that is played."""
+    played = np.flatnonzero(np.any([item.mixture > 0 for item in equilibria], axis=0)).tolist()
+    names = [str(index if labels is None else labels[index]) for index in played]
+    rows = [
+        (number, item.payoff, item.regret, item.entropy, *item.mixture[played].tolist())
+        for number, item in enumerate(equilibria, 1)
+    ]
+    return Printout(title, ["equilibrium", "payoff", "regret", "entropy", *names], rows)

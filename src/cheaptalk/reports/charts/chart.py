@@ -2,139 +2,62 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import cycle
 from math import isfinite
-from typing import Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Literal
 
-Value: TypeAlias = float | str | None
-"""The position of a mark along an axis: a number, or one of the axis' names; None to omit it."""
-Ends: TypeAlias = tuple[float, float] | None
-"""The bounds of an interval, or None."""
-Tone: TypeAlias = int | Literal["soft", "rule", "ink", "red"]
-"""A colour: an index of :data:`.TONES`, or the name of one of the page's own colours."""
-Shape: TypeAlias = Literal["dot", "ring", "cross", "diamond", "square", "triangle"]
-SHAPES: tuple[Shape, ...] = ("dot", "diamond", "square", "triangle", "cross", "ring")
-"""Shapes of groups of marks, so that colour is not their only distinction."""
-DASHES = ("", "6 4", "2 3", "8 3 2 3", "12 4", "12 3 2 3")
-"""Dash patterns of lines whose colours repeat."""
-SERIES = 6
-"""Number of colours for series."""
+from cheaptalk.reports.charts.files import save_drawing
+from cheaptalk.reports.charts.marks import (
+    DASHES,
+    PLAIN,
+    SERIES,
+    SHAPES,
+    Axis,
+    Box,
+    Boxes,
+    Ends,
+    Layer,
+    Lead,
+    Line,
+    Mark,
+    Points,
+    Rule,
+    Shape,
+    Tone,
+    Value,
+)
+from cheaptalk.reports.charts.svg import WIDE, WIDTH, drawing
+from cheaptalk.rules.display import brief
 
-
-class Lead(NamedTuple):
-    """A link from a number to the matches behind it: a game, and a query for the viewer."""
-
-    game: str
-    query: dict[str, str]
-
-
-class Mark(NamedTuple):
-    """A point of a chart, with a tooltip (one fact per line), a link, intervals and a radius.
-
-    Its colour is that of its layer unless it has a tone.
-    """
-
-    x: Value
-    y: Value
-    text: str = ""
-    lead: Lead | None = None
-    x_ends: Ends = None
-    y_ends: Ends = None
-    size: float = 4
-    tone: Tone | None = None
-
-
-class Box(NamedTuple):
-    """A rectangle of a chart, such as a bar or the cell of a heat map; names are at 0, 1 and so on.
-
-    ``heat`` is the position of its colour on the scale, in [0, 1], or [-1, 1] for a diverging
-    scale; None for the colour of its layer.
-    """
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    text: str = ""
-    lead: Lead | None = None
-    label: str = ""
-    heat: float | None = None
+__all__ = [
+    "DASHES",
+    "PLAIN",
+    "SERIES",
+    "SHAPES",
+    "Axis",
+    "Box",
+    "Boxes",
+    "Chart",
+    "Ends",
+    "Layer",
+    "Lead",
+    "Line",
+    "Mark",
+    "Points",
+    "Rule",
+    "Shape",
+    "Tone",
+    "Value",
+    "coloured",
+    "tones_of",
+]
 
 
-class Points(NamedTuple):
-    """Unconnected marks, with whiskers that show their intervals."""
-
-    marks: Sequence[Mark]
-    name: str = ""
-    tone: Tone = 0
-    shape: Shape = "dot"
-
-
-class Line(NamedTuple):
-    """Connected marks, with gaps at marks without a position; a ``band`` replaces whiskers."""
-
-    marks: Sequence[Mark]
-    name: str = ""
-    tone: Tone = 0
-    dash: str = ""
-    width: float = 1.5
-    dots: bool = True
-    band: bool = False
-    steps: bool = False
-
-
-class Boxes(NamedTuple):
-    """Rectangles of one colour, or only their outlines if ``frame`` (a width in pixels) is set."""
-
-    boxes: Sequence[Box]
-    name: str = ""
-    tone: Tone = 0
-    frame: float = 0
-
-
-class Rule(NamedTuple):
-    """A straight line across the chart, at a number on one of the axes."""
-
-    x: float | None = None
-    y: float | None = None
-    dash: str = "2 3"
-
-
-Layer: TypeAlias = Points | Line | Boxes | Rule
-
-
-class Axis(NamedTuple):
-    """An axis of numbers or names.
-
-    Attributes:
-        names: the names, from the left or from the top; empty for an axis of numbers.
-        labels: labels of the names; by default, the names themselves.
-        ends: the minimum and the maximum; None to fit the marks.
-        zero: whether the axis begins at 0.
-        percent: whether 1 is shown as 100 %.
-        ticks: the ticks and their labels; chosen automatically by default.
-        integer: whether ticks are only at integers.
-        turned: whether the axis is reversed, as for ranks.
-        far: whether the axis is above the chart.
-    """
-
-    title: str = ""
-    names: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    ends: tuple[float | None, float | None] = (None, None)
-    zero: bool = False
-    percent: bool = False
-    ticks: tuple[tuple[float, str], ...] = ()
-    integer: bool = False
-    turned: bool = False
-    far: bool = False
-
-
-PLAIN = Axis()
-"""An axis of numbers without a title."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chart:
-    """A chart of layers between two axes.
+    """A chart of layers between two axes, which notebooks display.
 
     Attributes:
         unit: the unit of the numbers.
@@ -173,6 +96,51 @@ class Chart:
                     if value is not None and not isinstance(value, str):
                         numbers += [value, *(ends or ())]
         return numbers
+
+    def __repr__(self) -> str:
+        return brief(self, self.title)
+
+    @property
+    def titled(self) -> "Chart":
+        """The chart with its title and unit on its numeric axis, for use without a caption."""
+        title = f"{self.title} ({self.unit})" if self.unit else self.title
+        if self.round or self.x.title or self.y.title or (self.x.names and self.y.names):
+            return self
+        if self.x.names:
+            return replace(self, y=self.y._replace(title=title))
+        return replace(self, x=self.x._replace(title=title))
+
+    def svg(self, *, wide: bool = False) -> str:
+        """Return the chart as an SVG element on white paper, 360 or 720 (``wide``) pixels wide."""
+        return drawing(self.titled, WIDE if wide else WIDTH)
+
+    def save(self, path: Path | str, *, wide: bool = False) -> Path:
+        """Write the chart as an SVG file or, with the extra ``[figures]``, as a PDF file.
+
+        Args:
+            path: a file whose name ends with ``.svg`` or ``.pdf``; an existing file is replaced.
+            wide: whether the chart is 720 pixels wide instead of 360.
+
+        Raises:
+            CheaptalkError: the file cannot be written, the name has another ending, or the packages
+                for PDF files are not installed.
+        """
+        return save_drawing(self.svg(wide=wide), path)
+
+    def figure(self, *, wide: bool = True) -> str:
+        """Return the chart as an HTML figure with its title and unit as the caption."""
+        title = f"{self.title} ({self.unit})" if self.unit else self.title
+        svg = drawing(self, WIDE if wide else WIDTH)
+        return (
+            '<figure style="display: inline-block; margin: 8px; vertical-align: top">'
+            f"<figcaption>{escape(title)}</figcaption>{svg}</figure>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.figure()
+
+    def _repr_svg_(self) -> str:
+        return self.svg(wide=True)
 
     @property
     def flat(self) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from cheaptalk.reports.charts.chart import Axis, Value
+from cheaptalk.reports.charts.marks import Axis, Value
 from cheaptalk.text import LONG, fixed
 
 FONT = 12

@@ -8,13 +8,13 @@ from html import escape
 from itertools import pairwise
 from math import cos, pi, radians, sin
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cheaptalk.reports.charts.chart import (
+from cheaptalk.reports.charts.marks import (
     SERIES,
     Axis,
     Box,
     Boxes,
-    Chart,
     Lead,
     Line,
     Mark,
@@ -24,6 +24,9 @@ from cheaptalk.reports.charts.chart import (
     Tone,
 )
 from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale, width_of
+
+if TYPE_CHECKING:  # chart.py imports this module
+    from cheaptalk.reports.charts.chart import Chart
 
 STYLE = (Path(__file__).parents[1] / "templates" / "style.css").read_text(encoding="utf-8")
 LIGHT = dict(re.findall(r"--(?:role-)?([\w-]+): light-dark\((#\w+),", STYLE))
@@ -54,7 +57,11 @@ Href = Callable[[Lead], str]
 
 
 def drawing(
-    chart: Chart, width: int = WIDTH, *, paint: Mapping[str, str] = PAPER, href: Href | None = None
+    chart: "Chart",
+    width: int = WIDTH,
+    *,
+    paint: Mapping[str, str] = PAPER,
+    href: Href | None = None,
 ) -> str:
     """Return a chart as an SVG element of a width in pixels; all text in it is escaped."""
     return _Drawing(chart, width, paint, href).svg()
@@ -62,7 +69,7 @@ def drawing(
 
 @dataclass(frozen=True)
 class _Drawing:
-    chart: Chart
+    chart: "Chart"
     width: int
     paint: Mapping[str, str]
     href: Href | None
@@ -74,7 +81,8 @@ class _Drawing:
         width, height = self.width, _n(self._total_height)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'width="{width}" height="{height}" role="group" aria-label="{label}" '
+            f'width="{width}" height="{height}" overflow="visible" '
+            f'role="group" aria-label="{label}" '
             f'font-family="Inter, Helvetica, Arial, sans-serif" font-size="{FONT}" '
             f'fill="{self.paint["ink"]}">{"".join(body)}</svg>'
         )

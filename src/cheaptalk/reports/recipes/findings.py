@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.chart import tones_of
 from cheaptalk.reports.output import MOST_SAMPLED, packed, sampled, write_page
@@ -14,6 +15,7 @@ from cheaptalk.reports.recipes.parts import (
     RECIPES,
     Answer,
     Charts,
+    Drawing,
     MadePart,
     NoData,
     Recipe,
@@ -22,7 +24,7 @@ from cheaptalk.reports.recipes.parts import (
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
-from cheaptalk.rules.display import Printed, brief, html_table
+from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import reads_study
 
 
@@ -83,13 +85,28 @@ class Findings(Printed):
         return {part.part.title: part.lacking for part in self.parts if part.lacking}
 
     def __repr__(self) -> str:
+        return brief(self, self._title)
+
+    @property
+    def _title(self) -> str:
         summary = f"{counted(len(self.tables), 'table')}, {len(self.lacking):,} lacking"
-        return brief(self, f"{self.recipe.name} from {self.evidence.study}: {summary}")
+        return f"{self.recipe.name} from {self.evidence.study}: {summary}"
+
+    def printout(self) -> Printout:
+        lacking = [(part, f"not available: {why}") for part, why in self.lacking.items()]
+        return Printout(self._title, ["part", "answer"], [*self.answers.items(), *lacking])
 
     def _repr_html_(self) -> str:
-        tables = "".join(table._repr_html_() for table in self.tables.values())
-        lacking = self.lacking.items()
-        return tables + (html_table("NoData", ["part", "why"], lacking) if lacking else "")
+        items = [item for part in self.parts for item in part.shown]
+        shown = (
+            item._repr_html_() for item in items if isinstance(item, ReportTable | Charts | Drawing)
+        )
+        return "".join([self.printout().html(), *shown])
+
+    def latex(self, label: str = "") -> str:
+        """Return all tables in LaTeX; their labels begin with ``label`` if it is given."""
+        prefix = f"{label}-" if label else ""
+        return "\n\n".join(table.latex(prefix + name) for name, table in self.tables.items())
 
     def __str__(self) -> str:
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]

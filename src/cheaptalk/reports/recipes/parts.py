@@ -1,18 +1,26 @@
 """The parts of a report recipe: tables, charts and texts with their descriptions."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from inspect import getdoc
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.chart import Chart, coloured
+from cheaptalk.reports.charts.files import save_drawing
+from cheaptalk.reports.charts.svg import PAPER
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.transcripts import Talk, talk
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.registry import Registry, instances
+
+COLOUR = re.compile(r"var\(--(?:role-)?([\w-]+)\)")
+"""A colour of a page's style sheet."""
 
 
 class NoData(CheaptalkError):
@@ -60,6 +68,32 @@ class Charts(NamedTuple):
     caption: str = ""
     wide: bool = False
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}, {counted(len(self.panels), 'chart')}: {self.title}")
+
+    def save(self, path: Path | str) -> list[Path]:
+        """Write each chart as an ``.svg`` or ``.pdf`` file; several charts are numbered.
+
+        Returns:
+            The files, such as ``scores-1.svg`` and ``scores-2.svg`` for ``scores.svg``.
+
+        Raises:
+            CheaptalkError: see :meth:`.Chart.save`.
+        """
+        path, charts = Path(path), [chart for chart in self.panels if not chart.empty]
+        names = [path.with_stem(f"{path.stem}-{number}") for number in range(1, len(charts) + 1)]
+        return [
+            chart.save(name, wide=self.wide)
+            for name, chart in zip(names if len(charts) > 1 else [path], charts, strict=True)
+        ]
+
+    def _repr_html_(self) -> str:
+        return _figure(
+            self.title,
+            [chart.figure(wide=self.wide) for chart in self.panels if not chart.empty],
+            self.caption,
+        )
+
 
 class Drawing(NamedTuple):
     """A drawing that is not a chart, such as a graph; it inherits the page's colours."""
@@ -68,6 +102,25 @@ class Drawing(NamedTuple):
     title: str
     svg: str
     caption: str = ""
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.title}")
+
+    def on_paper(self) -> str:
+        """Return the drawing in colours that do not depend on a page."""
+        return COLOUR.sub(lambda found: PAPER.get(found[1], found[0]), self.svg)
+
+    def save(self, path: Path | str) -> Path:
+        """Write the drawing as an ``.svg`` or ``.pdf`` file; see :meth:`.Chart.save`."""
+        return save_drawing(self.on_paper(), path)
+
+    def _repr_html_(self) -> str:
+        return _figure(self.title, [self.on_paper()], self.caption)
+
+
+def _figure(title: str, drawings: Sequence[str], caption: str) -> str:
+    texts = [f"<p><b>{escape(title)}</b></p>" if title else "", *drawings]
+    return "".join([*texts, f"<p>{escape(caption)}</p>" if caption else ""])
 
 
 class Match(NamedTuple):

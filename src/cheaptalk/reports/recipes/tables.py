@@ -1,6 +1,7 @@
 """Tables: frames of numbers with their uncertainty, and their printed format."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import isfinite
@@ -9,10 +10,12 @@ from typing import Any, NamedTuple
 import polars as pl
 import polars.selectors as cs
 
+from cheaptalk.latex import Cell, Column, cell, formula, latex_table
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.reports.charts.chart import Ends, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.rules import counted
-from cheaptalk.rules.display import Printed, brief, html_table
+from cheaptalk.rules.display import brief
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import aligned, few_text, fixed, interval_text
 
@@ -69,6 +72,26 @@ class Header(NamedTuple):
         if is_p and value < 0.5 * 10**-decimals:
             return f"< {fixed(10**-decimals, decimals)}"
         return fixed(value, decimals)
+
+
+def plain_names(columns: Iterable[str]) -> dict[str, str]:
+    """Return unique names of letters, digits and underscores, which spreadsheets and R accept.
+
+    >>> plain_names(["gain, all.low", "2 runs", "2-runs"])
+    {'gain, all.low': 'gain_all_low', '2 runs': 'x2_runs', '2-runs': 'x2_runs_2'}
+    """
+    titles: dict[str, str] = {}
+    taken: set[str] = set()
+    for column in columns:
+        name = re.sub(r"\W+", "_", column).strip("_") or "x"
+        name = f"x{name}" if name[0].isdigit() else name
+        number, unique = 1, name
+        while unique.casefold() in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        taken.add(unique.casefold())
+        titles[column] = unique
+    return titles
 
 
 def texts(**titles: str) -> list[Header]:
@@ -320,9 +343,9 @@ class ReportTable(Printed):
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {counted(len(self.frame), 'row')}: {self.title}")
 
-    def _repr_html_(self) -> str:
+    def printout(self) -> Printout:
         notes = filter(None, (self.caption, *self.remarks))
-        return html_table(self.title, self.headings, map(self.texts, self.rows), notes)
+        return Printout(self.title, self.headings, list(map(self.texts, self.rows)), tuple(notes))
 
     def __str__(self) -> str:
         text_columns = {
@@ -331,6 +354,51 @@ class ReportTable(Printed):
         return "\n".join(
             [self.title, *aligned([self.headings, *map(self.texts, self.rows)], text_columns)]
         )
+
+    def data(self) -> Printout:
+        """Return all columns with plain names: the shown columns first, each with its bounds."""
+        frame = self.shown_first
+        return Printout.of(self.title, frame.rename(plain_names(frame.columns)))
+
+    @property
+    def shown_first(self) -> pl.DataFrame:
+        """Return the frame with shown columns first, each followed by its related columns."""
+        keys = [column.key for column in self.columns]
+        columns = [
+            name
+            for key in dict.fromkeys(keys)
+            for name in self.frame.columns
+            if name == key or (name.startswith(f"{key}.") and name not in keys)
+        ]
+        return self.frame.select(*dict.fromkeys([*columns, *self.frame.columns]))
+
+    def latex(self, label: str = "") -> str:
+        rows, code = list(self.rows), {}
+        for column in self.columns:
+            code[column.key] = [self._latex_cell(row, column) for row in rows]
+        columns = [
+            Column(column.key, title, column.group, column.decimals is not None)
+            for column, title in zip(self.columns, self.titles, strict=True)
+        ]
+        caption = f"{self.title}. {self.caption} {self.caution}"
+        return latex_table(caption, label or self.name, columns, code)
+
+    def _latex_cell(self, row: Mapping[str, Any], column: Header) -> Cell:
+        value, decimals, bold = row[column.key], self.decimals(row, column), self.bold(row, column)
+        if decimals is None or value is None:
+            return cell("" if value is None else str(value), bold=bold)
+        spread = self._latex_spread(row, column, decimals)
+        return cell(self.number(row, column), numeric=True, bold=bold, spread=spread)
+
+    def _latex_spread(self, row: Mapping[str, Any], column: Header, decimals: int) -> str:
+        estimate = self.cell(row, column)
+        if not column.spread:
+            return ""
+        if estimate.ends is not None:
+            ends = (formula(fixed(end, decimals)) for end in estimate.ends)
+            few = r"$^\dagger$" if estimate.wanted is not None else ""
+            return f" [${'$, $'.join(ends)}$]{few}"
+        return "" if estimate.error is None else f" (${formula(fixed(estimate.error, decimals))}$)"
 
 
 def finite(value: float | None) -> float | None:

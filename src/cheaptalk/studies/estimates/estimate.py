@@ -13,11 +13,11 @@ from cheaptalk.calls.budget import Budget, Cap, amount_text
 from cheaptalk.models.flow_control import START
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Cost, Store
 from cheaptalk.records.ledger.spending import answered, study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import counted
-from cheaptalk.rules.display import Printed
 from cheaptalk.studies.estimates import rehearsal, tokens
 from cheaptalk.studies.estimates.amounts import (
     NOTHING,
@@ -113,6 +113,17 @@ class Estimate(Printed):
         if self.batch_rounds is None:
             return text
         return f"{shown(self.batch_rounds, 'sequential round')} of batches, in {text}"
+
+    def printout(self) -> Printout:
+        title = f"{counted(self.matches, 'match')} with models: {self.line}"
+        rows = [(label, amounts.line) for label, amounts in self.players.items()]
+        time = f"estimated time: {self.duration}, with up to {self.at_once} at once"
+        return Printout(
+            title,
+            ["player", "usage"],
+            rows,
+            (time, *(f"assumption: {text}" for text in self.assumes)),
+        )
 
     def __str__(self) -> str:
         rows = [f"{counted(self.matches, 'match')} with models: {self.line}"]

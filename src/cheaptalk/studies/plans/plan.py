@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Store, StoreError, StudySummary
 from cheaptalk.records.cache import differences
 from cheaptalk.records.identity import written_instance_digest
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
-from cheaptalk.rules.display import brief, html_table
+from cheaptalk.rules.display import brief
 from cheaptalk.studies.factors import CrossedEntry, crossed_entries
 from cheaptalk.studies.plans.matches import (
     Block,
@@ -37,7 +38,7 @@ SHOWN = 20
 
 
 @dataclass
-class Plan:
+class Plan(Printed):
     """The planned matches of a study or of a part of it.
 
     Attributes:
@@ -60,19 +61,15 @@ class Plan:
         """Create a plan of selected matches, which supersedes no other matches when it runs."""
         return cls(study, PlannedMatches(extra=matches))
 
-    def __repr__(self) -> str:
-        return brief(self, f"{self.study.name}, {counted(len(self.matches), 'match')}")
-
-    def _repr_html_(self) -> str:
+    def printout(self) -> Printout:
         rows = [
-            (game, " / ".join(seating), f"{count:,}")
-            for (game, seating), count in self.counts().items()
+            (game, " / ".join(seating), count) for (game, seating), count in self.counts().items()
         ]
-        title = f"{self.study.name}: {counted(len(self.matches), 'match')}"
-        notes = [*self.crossings, *self.absences]
-        if len(rows) > SHOWN:
-            notes.append(f"and {counted(len(rows) - SHOWN, 'more row')}")
-        return html_table(title, ["game", "players", "matches"], rows[:SHOWN], notes)
+        title = f"{self.study.name}, {counted(len(self.matches), 'match')}"
+        return Printout(title, ["game", "players", "matches"], rows, self.crossings + self.absences)
+
+    def __repr__(self) -> str:  # without counting the matches of each pairing
+        return brief(self, f"{self.study.name}, {counted(len(self.matches), 'match')}")
 
     @property
     def crossed(self) -> list[CrossedEntry]:

@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 
 from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.commands import RunState
+from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.exclusions import Excluded
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import counted
-from cheaptalk.rules.display import brief, html_table
+from cheaptalk.text import duration, money, steady
 
 
-@dataclass
-class Progress:
+@dataclass(repr=False)
+class Progress(Printed):
     """Counts of a run's matches, failures and answers, with its state and remaining time.
 
     Attributes:
@@ -75,25 +76,22 @@ class Progress:
     forfeited_elsewhere: int = 0
     log_open: bool = False
 
-    def __repr__(self) -> str:
-        text = self.summary
+    def printout(self) -> Printout:
+        title = self.summary
         if self.set_aside:
-            text += f", {self.set_aside:,} of earlier versions superseded"
-        return brief(self, f"{text}, halted: {self.halted}" if self.halted else text)
-
-    def _repr_html_(self) -> str:
-        rows = [("before this run", self.before)]
-        if self.set_aside:
-            rows += [("superseded, from earlier versions of the study", self.set_aside)]
+            title += f", {self.set_aside:,} of earlier versions superseded"
+        if self.halted:
+            title += f", halted: {self.halted}"
+        rows = [("before this run", self.before)] if self.before else []
         if self.elsewhere:
             rows += [("by other runs", self.elsewhere)]
         rows += [(f"{status.value} now", count) for status, count in self.counts.items()]
-        for label, counts in self.kinds.items():
-            rows += [(f"{label}: {kind}", n) for kind, n in counts.items()]
-        notes = [f"{counted(count, 'match')}: {why}" for why, count in self.problems.items()]
-        notes += [f"halted: {self.halted}"] if self.halted else []
-        counted_rows = [(name, f"{n:,}") for name, n in rows]
-        return html_table(self.summary, ["what", "count"], counted_rows, notes)
+        notes = [
+            f"answers of {label}: {', '.join(f'{n:,} {kind}' for kind, n in counts.items())}"
+            for label, counts in self.kinds.items()
+        ]
+        notes += [f"{counted(count, 'match')}: {why}" for why, count in self.problems.items()]
+        return Printout(title, ["", "matches"], rows, notes)
 
     @property
     def summary(self) -> str:
@@ -108,6 +106,21 @@ class Progress:
         if self.elsewhere:
             parts.append(f"{self.elsewhere:,} by other runs")
         return f"{self.how_far} ({', '.join(parts)})" if parts else self.how_far
+
+    @property
+    def share(self) -> float:
+        """The share of planned matches that have ended, over all runs."""
+        return self.done / self.planned if self.planned else 1.0
+
+    @property
+    def line(self) -> str:
+        """The summary, with the estimated remaining time and cost."""
+        parts = [self.summary]
+        if self.seconds_left is not None and self.left:
+            parts.append(f"about {duration(steady(self.seconds_left))} left")
+        if self.dollars_left and self.left:
+            parts.append(f"about {money(self.dollars_left)} more")
+        return ", ".join([*parts, self.batches] if self.batches else parts)
 
     @property
     def how_far(self) -> str:

@@ -31,6 +31,7 @@ from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
+from cheaptalk.notebooks import reporting
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.descriptions import Forfeit, invalid
@@ -78,7 +79,7 @@ def run(
     *,
     workers: int = 1,
     concurrency: int | None = None,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,
     patience: float = PATIENCE,
     models: Models | None = None,
     ask_person: AskPerson | None = None,
@@ -103,7 +104,7 @@ def run(
         workers: processes for matches between scripted players. More than one requires an
             importable main script (``if __name__ == "__main__":``).
         concurrency: concurrent matches with models; by default 64, and 10,000 in batches.
-        progress: called after every step.
+        progress: called after every step; by default, notebooks show the progress.
         patience: seconds during which a model's server may be overloaded or unreachable before its
             calls fail.
         models: the model client; by default over HTTP.
@@ -138,6 +139,7 @@ def run(
         ExitStack() as finishing,
         Store.opened(store, create=True) as opened,
         open_cache(cache) as call_cache,
+        reporting(progress) as report,
     ):
         if isinstance(target, Checked):
             checked = target
@@ -166,7 +168,7 @@ def run(
                 cache=call_cache,
             )
             calling = (sources, new_dispatcher, models, machines, expected)
-            playing = _Run(checked, opened, shares, *calling, progress, observer, stop)
+            playing = _Run(checked, opened, shares, *calling, report, observer, stop)
             if agents is not None:
                 finishing.callback(agents.conclude)
             with playing.control, playing.noting_halts():

@@ -4,10 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import Any, TypeAlias
-
-from cheaptalk.reports.recipes.tables import Header, ReportTable
-from cheaptalk.text import fixed
+from typing import NamedTuple, TypeAlias
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -72,47 +69,75 @@ Cell: TypeAlias = tuple[str, float]
 """The content of a cell, and its width in em."""
 WIDTHS = {"il.,:;'!|j()[]ft \\/-I": 0.34, "mwMWOQ@%": 0.86}
 """Maximum widths of letters, in em; all others are 0.6 if capital and 0.53 otherwise."""
+EXPONENT = re.compile(r"e\+?(-?)0*(\d+)$")
+"""The exponent of a formatted number."""
 
 
-def latex(table: ReportTable, label: str = "") -> str:
+class Column(NamedTuple):
+    """A column of a table: its key, title, heading of its group, and whether it has numbers."""
+
+    key: str
+    title: str
+    group: str = ""
+    numeric: bool = False
+
+
+def latex_table(
+    caption: str, label: str, columns: Sequence[Column], cells: Mapping[str, Sequence[Cell]]
+) -> str:
     r"""Return a table in LaTeX for the packages ``booktabs``, ``array`` and ``longtable``.
 
-    Intervals are in brackets, standard errors in parentheses. The font is the largest that fits the
-    page; tables that are too wide are split into panels of columns, long ones continue over pages.
+    The font is the largest that fits the page; tables that are too wide are split into panels of
+    columns, long ones continue over pages.
 
     Args:
-        label: the LaTeX label; by default, the table's name.
+        cells: the cells of each column, by its key; see :func:`cell`.
 
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"model": ["a_b"], "gain": [0.5], "gain.error": [0.125]})
-    >>> columns = (Header("model", "Model"), Header("gain", "Gain", "%", 2))
-    >>> print(latex(ReportTable("gains", "Gains", frame, columns)))
+    >>> columns = Column("model", "Model"), Column("gain", "%", numeric=True)
+    >>> cells = {"model": [cell("a_b")], "gain": [cell("0.5", numeric=True)]}
+    >>> print(latex_table("Gains.", "gains", columns, cells))
     \begin{table}
     \setlength{\tabcolsep}{4pt}
     \caption{Gains.}
     \label{tab:gains}
     \begin{tabular}{lr}
     \toprule
-    Model & Gain (\%) \\
+    Model & \% \\
     \midrule
-    a\_b & $0.50$ ($0.12$) \\
+    a\_b & $0.5$ \\
     \bottomrule
     \end{tabular}
     \end{table}
     """
-    layout = _Layout.of(table)
-    caption = f"{table.title}. {table.caption} {table.caution}"
-    head = [
-        rf"\caption{{{escaped(' '.join(caption.split()))}}}",
-        rf"\label{{tab:{label or table.name}}}",
-    ]
-    if len(table.frame) >= LONG_TABLE:
+    layout = _Layout.of(columns, cells)
+    head = [rf"\caption{{{escaped(' '.join(caption.split()))}}}", rf"\label{{tab:{label}}}"]
+    if max(map(len, cells.values()), default=0) >= LONG_TABLE:
         return "\n".join(layout.over_pages(head))
     bodies = map(layout.tabular, layout.panels)
     parts = ([*([r"\par\medskip"] if index else []), *body] for index, body in enumerate(bodies))
     size = [layout.size] if layout.size else []
     start = [r"\begin{table}", r"\setlength{\tabcolsep}{4pt}", *size, *head]
     return "\n".join([*start, *chain.from_iterable(parts), r"\end{table}"])
+
+
+def cell(text: str, *, numeric: bool = False, bold: bool = False, spread: str = "") -> Cell:
+    """Return the content and the width of a cell.
+
+    Args:
+        text: plain text, or a formatted number, possibly with significance stars.
+        spread: LaTeX code that follows a number, such as an interval.
+    """
+    if not text:
+        return "", 0.0
+    if not numeric:
+        code = rf"\textbf{{{escaped(text)}}}" if bold else escaped(text)
+        return code, _width(text) * (1.15 if bold else 1)
+    digits = text.rstrip("*")
+    stars = text[len(digits) :]
+    code = rf"\mathbf{{{formula(digits)}}}" if bold else formula(digits)
+    code = f"${code}$" + (rf"$^{{{stars}}}$" if stars else "")
+    plain_spread = re.sub(r"[$\\{}]|dagger", "", spread)
+    return code + spread, _formula_width(text) + _formula_width(plain_spread)
 
 
 def escaped(text: str) -> str:
@@ -124,25 +149,23 @@ def escaped(text: str) -> str:
 class _Layout:
     """A table's font size, its columns in panels that fit the page, and the columns' widths."""
 
-    table: ReportTable
+    columns: Sequence[Column]
     cells: Mapping[str, Sequence[Cell]]
     widths: Mapping[str, float]
     size: str
-    panels: Sequence[Sequence[Header]]
+    panels: Sequence[Sequence[Column]]
 
     @classmethod
-    def of(cls, table: ReportTable) -> "_Layout":
-        rows, columns = list(table.rows), table.columns
-        cells = {column.key: [_cell(table, row, column) for row in rows] for column in columns}
+    def of(cls, columns: Sequence[Column], cells: Mapping[str, Sequence[Cell]]) -> "_Layout":
         for longest in (LONG_TEXT, NARROW_TEXT):
-            widths = _column_widths(table, cells, longest)
+            widths = _column_widths(columns, cells, longest)
             for size, em in SIZES:
                 if em * _across(columns, widths) <= PAGE:
-                    return cls(table, cells, widths, size, [columns])
+                    return cls(columns, cells, widths, size, [columns])
         size, em = SIZES[-1]
-        return cls(table, cells, widths, size, _panels(columns, widths, PAGE / em))
+        return cls(columns, cells, widths, size, _panels(columns, widths, PAGE / em))
 
-    def tabular(self, panel: Sequence[Header]) -> list[str]:
+    def tabular(self, panel: Sequence[Column]) -> list[str]:
         head = rf"\begin{{tabular}}{{{self._sides(panel)}}}"
         rows = [r"\toprule", *self._heading(panel), *self._body(panel), r"\bottomrule"]
         return [head, *rows, r"\end{tabular}"]
@@ -160,18 +183,18 @@ class _Layout:
             yield r"\end{longtable}" + ("" if is_last else r"\addtocounter{table}{-1}")
         yield r"\endgroup"
 
-    def _sides(self, panel: Sequence[Header]) -> str:
+    def _sides(self, panel: Sequence[Column]) -> str:
         return "".join(
             "r"
-            if column.decimals is not None
+            if column.numeric
             else "l"
             if self.widths[column.key] < NARROW_TEXT
             else LINES % self.widths[column.key]
             for column in panel
         )
 
-    def _heading(self, panel: Sequence[Header]) -> Iterator[str]:
-        if self.table.groups:
+    def _heading(self, panel: Sequence[Column]) -> Iterator[str]:
+        if any(column.group for column in self.columns):
             runs = [(name, len([*run])) for name, run in groupby(column.group for column in panel)]
             yield _row(
                 rf"\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" if name else " & " * (count - 1)
@@ -182,25 +205,24 @@ class _Layout:
                 if name:
                     yield rf"\cmidrule(lr){{{position}-{position + count - 1}}}"
                 position += count
-        titles = dict(zip((it.key for it in self.table.columns), self.table.titles, strict=True))
-        lines = [_broken(titles[column.key], self.widths[column.key]) for column in panel]
+        lines = [_broken(column.title, self.widths[column.key]) for column in panel]
         for position in range(max(map(len, lines))):
             yield _row(escaped(line[position]) if position < len(line) else "" for line in lines)
         yield r"\midrule"
 
-    def _body(self, panel: Sequence[Header]) -> Iterator[str]:
+    def _body(self, panel: Sequence[Column]) -> Iterator[str]:
         for row in zip(*(self.cells[column.key] for column in panel), strict=True):
             yield _row(text for text, _ in row)
 
 
-def _together(column: Header) -> str:
+def _together(column: Column) -> str:
     """Return a key that is equal for columns that must stay in the same panel."""
     return column.group or column.key.removesuffix(".printed")
 
 
 def _panels(
-    columns: Sequence[Header], widths: Mapping[str, float], room: float
-) -> list[list[Header]]:
+    columns: Sequence[Column], widths: Mapping[str, float], room: float
+) -> list[list[Column]]:
     stub = _stub(columns)
     panels = [list(stub)]
     for _, run in groupby(columns[len(stub) :], key=_together):
@@ -213,26 +235,26 @@ def _panels(
     return panels
 
 
-def _across(columns: Sequence[Header], widths: Mapping[str, float]) -> float:
+def _across(columns: Sequence[Column], widths: Mapping[str, float]) -> float:
     return sum(widths[column.key] + GAP for column in columns)
 
 
-def _stub(columns: Sequence[Header]) -> list[Header]:
+def _stub(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that identify a row: the text columns before the first numeric column."""
-    texts = next((index for index, column in enumerate(columns) if column.decimals is not None), 1)
+    texts = next((index for index, column in enumerate(columns) if column.numeric), 1)
     return list(columns[: max(1, min(texts, len(columns) - 1))])
 
 
 def _column_widths(
-    table: ReportTable, cells: Mapping[str, Sequence[Cell]], longest: float
+    columns: Sequence[Column], cells: Mapping[str, Sequence[Cell]], longest: float
 ) -> dict[str, float]:
     """Return each column's width in em, from the widest cell or the longest word of the title."""
     widths = {}
-    for column, title in zip(table.columns, table.titles, strict=True):
+    for column in columns:
         widest = max((width for _, width in cells[column.key]), default=0.0)
-        column_width = min(longest, widest) if column.decimals is None else widest
-        widths[column.key] = max([*map(_width, title.split()), column_width])
-    for name, run in groupby(table.columns, key=lambda column: column.group):
+        column_width = min(longest, widest) if not column.numeric else widest
+        widths[column.key] = max([*map(_width, column.title.split()), column_width])
+    for name, run in groupby(columns, key=lambda column: column.group):
         keys = [mark.key for mark in run]
         lacking = _width(name) - sum(widths[key] + GAP for key in keys)
         for key in keys if lacking > 0 else ():
@@ -260,39 +282,15 @@ def _row(texts: Iterable[str]) -> str:
     return " & ".join(texts) + r" \\"
 
 
-def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> Cell:
-    value, decimals = row[column.key], table.decimals(row, column)
-    if value is None:
-        return "", 0.0
-    bold = table.bold(row, column)
-    if decimals is None:
-        text = escaped(str(value))
-        return rf"\textbf{{{text}}}" if bold else text, _width(str(value)) * (1.15 if bold else 1)
-    number = table.number(row, column)
-    stars = len(number) - len(number.rstrip("*"))
-    text = _formula(number.rstrip("*"))
-    text = rf"\mathbf{{{text}}}" if bold else text
-    text = f"${text}$" + (rf"$^{{{'*' * stars}}}$" if stars else "")
-    spread = _spread(table, row, column, decimals)
-    plain_spread = re.sub(r"[$\\{}]|dagger", "", spread)
-    return text + spread, _formula_width(number) + _formula_width(plain_spread)
-
-
-def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, decimals: int) -> str:
-    estimate = table.cell(row, column)
-    if not column.spread:
-        return ""
-    if estimate.ends is not None:
-        ends = (_formula(fixed(end, decimals)) for end in estimate.ends)
-        few = r"$^\dagger$" if estimate.wanted is not None else ""
-        return f" [${'$, $'.join(ends)}$]{few}"
-    return "" if estimate.error is None else f" (${_formula(fixed(estimate.error, decimals))}$)"
-
-
 def _formula_width(text: str) -> float:
     """Return the width of a number in em, counting a minus sign as wider than a hyphen."""
     return _width(text) + 0.45 * text.count("-")
 
 
-def _formula(number: str) -> str:
-    return number.replace(",", "{,}")
+def formula(number: str) -> str:
+    r"""Return the code of a formatted number in LaTeX's mathematics mode.
+
+    >>> print(formula("1,200"), formula("2.5e-12"))
+    1{,}200 2.5 \times 10^{-12}
+    """
+    return EXPONENT.sub(r" \\times 10^{\1\2}", number).replace(",", "{,}")

@@ -1,0 +1,129 @@
+"""The parts of charts: marks, layers and axes."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+Value: TypeAlias = float | str | None
+"""The position of a mark along an axis: a number, or one of the axis' names; None to omit it."""
+Ends: TypeAlias = tuple[float, float] | None
+"""The bounds of an interval, or None."""
+Tone: TypeAlias = int | Literal["soft", "rule", "ink", "red"]
+"""A colour: an index of :data:`.TONES`, or the name of one of the page's own colours."""
+Shape: TypeAlias = Literal["dot", "ring", "cross", "diamond", "square", "triangle"]
+SHAPES: tuple[Shape, ...] = ("dot", "diamond", "square", "triangle", "cross", "ring")
+"""Shapes of groups of marks, so that colour is not their only distinction."""
+DASHES = ("", "6 4", "2 3", "8 3 2 3", "12 4", "12 3 2 3")
+"""Dash patterns of lines whose colours repeat."""
+SERIES = 6
+"""Number of colours for series."""
+
+
+class Lead(NamedTuple):
+    """A link from a number to the matches behind it: a game, and a query for the viewer."""
+
+    game: str
+    query: dict[str, str]
+
+
+class Mark(NamedTuple):
+    """A point of a chart, with a tooltip (one fact per line), a link, intervals and a radius.
+
+    Its colour is that of its layer unless it has a tone.
+    """
+
+    x: Value
+    y: Value
+    text: str = ""
+    lead: Lead | None = None
+    x_ends: Ends = None
+    y_ends: Ends = None
+    size: float = 4
+    tone: Tone | None = None
+
+
+class Box(NamedTuple):
+    """A rectangle of a chart, such as a bar or the cell of a heat map; names are at 0, 1 and so on.
+
+    ``heat`` is the position of its colour on the scale, in [0, 1], or [-1, 1] for a diverging
+    scale; None for the colour of its layer.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    text: str = ""
+    lead: Lead | None = None
+    label: str = ""
+    heat: float | None = None
+
+
+class Points(NamedTuple):
+    """Unconnected marks, with whiskers that show their intervals."""
+
+    marks: Sequence[Mark]
+    name: str = ""
+    tone: Tone = 0
+    shape: Shape = "dot"
+
+
+class Line(NamedTuple):
+    """Connected marks, with gaps at marks without a position; a ``band`` replaces whiskers."""
+
+    marks: Sequence[Mark]
+    name: str = ""
+    tone: Tone = 0
+    dash: str = ""
+    width: float = 1.5
+    dots: bool = True
+    band: bool = False
+    steps: bool = False
+
+
+class Boxes(NamedTuple):
+    """Rectangles of one colour, or only their outlines if ``frame`` (a width in pixels) is set."""
+
+    boxes: Sequence[Box]
+    name: str = ""
+    tone: Tone = 0
+    frame: float = 0
+
+
+class Rule(NamedTuple):
+    """A straight line across the chart, at a number on one of the axes."""
+
+    x: float | None = None
+    y: float | None = None
+    dash: str = "2 3"
+
+
+Layer: TypeAlias = Points | Line | Boxes | Rule
+
+
+class Axis(NamedTuple):
+    """An axis of numbers or names.
+
+    Attributes:
+        names: the names, from the left or from the top; empty for an axis of numbers.
+        labels: labels of the names; by default, the names themselves.
+        ends: the minimum and the maximum; None to fit the marks.
+        zero: whether the axis begins at 0.
+        percent: whether 1 is shown as 100 %.
+        ticks: the ticks and their labels; chosen automatically by default.
+        integer: whether ticks are only at integers.
+        turned: whether the axis is reversed, as for ranks.
+        far: whether the axis is above the chart.
+    """
+
+    title: str = ""
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    ends: tuple[float | None, float | None] = (None, None)
+    zero: bool = False
+    percent: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
+    integer: bool = False
+    turned: bool = False
+    far: bool = False
+
+
+PLAIN = Axis()
+"""An axis of numbers without a title."""
