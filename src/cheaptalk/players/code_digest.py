@@ -15,6 +15,7 @@ import sysconfig
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -69,16 +70,17 @@ def code_digest(player: Any) -> str:
     """Return a digest of a function, class or object, and of all it reads; 20 hexadecimal digits.
 
     Digests are equal in all processes of the same minor version of Python. A :class:`PlayerWarning`
-    names values that cannot be read, such as open files, unless the object has a ``version``.
+    names values that cannot be read, such as open files. If the object has an attribute
+    ``version``, the digest covers its code and version, but no values of variables.
     """
-    reader = _Reader(player)
+    reader = _Reader(_package_of(player), getattr(bare(player), "version", None))
     reader.read(player, player_name(player))
-    if reader.unreadable and getattr(bare(player), "version", None) is None:
+    if reader.unreadable:
         name = player_name(player)
         values = ", ".join(f"{path} ({kind})" for path, kind in reader.unreadable.items())
         warnings.warn(
             f'"{name}" reads {values}: cheaptalk cannot detect changes of such values; set '
-            f'{name}.version = "1", and another version after each change',
+            f'{name}.version = "1", and another version after each change of a value that matters',
             PlayerWarning,
             stacklevel=2,
         )
@@ -88,12 +90,13 @@ def code_digest(player: Any) -> str:
 class _Reader:
     """The state of a digest; ``unreadable`` maps the names of unreadable values to their types."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, package: str, version: object) -> None:
         self.hash = blake2b(digest_size=10)
         self.unreadable: dict[str, str] = {}
-        self.root = _module_of(root).partition(".")[0]
+        self.package, self.version = package, version
         self._met: dict[int, int] = {}
         self._kept: list[Any] = []  # keeps objects alive, so that their ids stay unique
+        self.note("version", version)
 
     def note(self, *parts: object) -> None:
         for part in parts:
@@ -103,7 +106,9 @@ class _Reader:
     def read(self, value: Any, name: str) -> None:
         """Add a value to the digest; ``name`` is shown if it cannot be read."""
         kind = type(value)
-        if kind in PLAIN:
+        if self.version is not None and not _has_code(value):
+            self.read(kind, name)
+        elif kind in PLAIN:
             self.note(kind.__name__, repr(value))
         elif kind is tuple:
             self.note("tuple", len(value))
@@ -120,8 +125,8 @@ class _Reader:
 
     def _apart(self, value: Any, name: str) -> str:
         """Return the digest of an item of a set, whose order differs between processes."""
-        reader = _Reader(self.root)
-        reader.root, reader._met = self.root, dict(self._met)
+        reader = _Reader(self.package, self.version)
+        reader._met = dict(self._met)
         reader.read(value, name)
         self.unreadable |= reader.unreadable
         self._kept += reader._kept
@@ -165,16 +170,24 @@ class _Reader:
             self.read(item, name)
 
     def _read_module(self, module: types.ModuleType, name: str) -> None:
-        self.note("module", module.__name__)
-        if not self._is_installed(module.__name__):
-            self._read_source(module.__name__, getattr(module, "__file__", None))
+        """Add a module; that of a user by its file, because code may read anything of it."""
+        if self._is_installed(module.__name__):
+            self.note("library", module.__name__)
+        else:
+            self._read_file(module.__name__, getattr(module, "__file__", None))
 
-    def _read_source(self, name: str, file: str | None) -> None:
-        """Add the file of a user's module, of which code may read anything."""
+    def _read_import(self, module: str) -> None:
+        """Add a module that a function imports when it is called."""
+        with suppress(ImportError, ValueError):
+            spec = find_spec(module)
+            if spec is not None and not _in_library(spec.origin) and spec.has_location:
+                self._read_file(module, spec.origin)
+
+    def _read_file(self, module: str, file: str | None) -> None:
         try:
-            self.note(Path(file or "").read_bytes())
+            self.note("module", module, Path(file or "").read_bytes())
         except OSError:
-            self.unreadable[name] = "a module"
+            self.unreadable[module] = "a module"
 
     def _read_function(self, function: types.FunctionType, name: str) -> None:
         variables = function.__globals__
@@ -203,7 +216,7 @@ class _Reader:
             if isinstance(constant, types.CodeType):
                 self._read_code(constant)
             else:
-                self.read(None if doc is not None and constant == doc else constant, code.co_name)
+                self.note(_constant(None if doc is not None and constant == doc else constant))
 
     def _read_global(self, chain: Chain, variables: Mapping[str, Any]) -> None:
         name, *attributes = chain
@@ -219,21 +232,13 @@ class _Reader:
             value = getattr(value, attributes.pop(0), None)
         self.read(value, name)
 
-    def _read_import(self, module: str) -> None:
-        """Add a module that a function imports when it is called."""
-        loaded = sys.modules.get(module)
-        spec = None if loaded else find_spec(module)
-        if loaded is not None:
-            self.read(loaded, module)
-        elif spec is not None and not _in_library(spec.origin):
-            self._read_source(module, spec.origin)
-
     def _read_class(self, kind: type, name: str) -> None:
         if self._is_installed(kind.__module__):
             self.note("library", kind.__module__, kind.__qualname__)
             return
         self.note("class", kind.__name__)
-        self.read((*kind.__bases__, type(kind)), name)
+        for base in (*kind.__bases__, type(kind)):
+            self.read(base, name)
         for key, value in vars(kind).items():
             if key in FIELDS:
                 self.note(key, repr(value))
@@ -270,12 +275,14 @@ class _Reader:
 
     def _is_installed(self, module: str) -> bool:
         """Return whether a module is not the user's; the root's own package always is."""
-        if module.partition(".")[0] == self.root:
+        if module.partition(".")[0] == self.package:
             return False
         loaded = sys.modules.get(module)
         return module in sys.builtin_module_names or _in_library(getattr(loaded, "__file__", None))
 
 
+CODE = (types.ModuleType, types.FunctionType, type, *WRAPPERS, *NAMED, Strategy)
+"""Types of objects that consist of code."""
 READERS: tuple[tuple[Any, Callable[[_Reader, Any, str], None]], ...] = (
     (types.ModuleType, _Reader._read_module),
     (types.FunctionType, _Reader._read_function),
@@ -288,15 +295,30 @@ READERS: tuple[tuple[Any, Callable[[_Reader, Any, str], None]], ...] = (
 """How objects of some types are read; all other objects by their items or state."""
 
 
-def _module_of(value: Any) -> str:
-    value = bare(value)
-    variables = getattr(value, "__globals__", None)
-    return str((variables and variables.get("__name__")) or getattr(value, "__module__", ""))
+def _has_code(value: object) -> bool:
+    """Return whether an object consists of code; all other objects are values."""
+    return isinstance(value, CODE) or hasattr(value, "__wrapped__")
+
+
+def _package_of(player: Any) -> str:
+    """Return the top-level package of a player, which is the user's even if it is installed."""
+    player = bare(player)
+    variables = getattr(player, "__globals__", {})
+    module = str(variables.get("__name__") or getattr(player, "__module__", ""))
+    return "" if module.startswith("cheaptalk.") else module.partition(".")[0]
 
 
 @functools.cache
 def _in_library(file: str | None) -> bool:
     return file is not None and any(folder in LIBRARIES for folder in Path(file).parents)
+
+
+def _constant(value: object) -> str:
+    """Return a text that identifies a constant of code; sets differ in order between processes."""
+    if isinstance(value, tuple | frozenset):
+        items = [_constant(item) for item in value]
+        return f"{type(value).__name__}{sorted(items) if isinstance(value, frozenset) else items}"
+    return f"{type(value).__name__} {value!r}"
 
 
 def _reads(code: types.CodeType) -> Iterator[Chain]:

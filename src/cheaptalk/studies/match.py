@@ -107,7 +107,7 @@ class Match:
         request = self.request
         try:
             rows = [
-                (line.name, line.text, line.answer and text_of(line.answer) or "")
+                (line.name, line.text, (line.answer and text_of(line.answer)) or "")
                 for line in self.transcript
             ]
             notes = [] if request is None else [style(self.game.name).ask(request.ask, self.game)]
