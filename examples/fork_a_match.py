@@ -15,9 +15,10 @@ def main() -> None:
     while request := match.request:
         if request.actor == "bob" and request.ask.action is Reply:
             fork = match.copy().step(Reply(decision="accept")).play()
-            print(f"if Bob had accepted in request {request.number}: ${fork.payoffs['bob']:.2f}")
+            gain = game.payoffs(fork.outcome)["bob"]
+            print(f"if Bob had accepted in request {request.number}: ${gain:.2f}")
         match.step()
-    print(f"as played: Bob gets ${match.payoffs['bob']:.2f}")
+    print(f"as played: Bob gets ${game.payoffs(match.outcome)['bob']:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 from . import rosters as rosters
 from . import seats as seats
-from .code_digest import PlayerWarning, code_digest
+from .code_digests import PlayerWarning, code_digest
 from .language_model.player import LanguageModel
 from .language_model.preview import MOCK_MODEL, Preview, messages, preview
 from .language_model.seat import ModelSeat

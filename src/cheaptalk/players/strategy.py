@@ -15,7 +15,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from cheaptalk.models import Reply
 from cheaptalk.models.model_strings import hint
-from cheaptalk.players.code_digest import code_digest
+from cheaptalk.players.code_digests import code_digest
 from cheaptalk.players.protocol import Answer, FunctionCall, Kind, Player, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import (

@@ -45,9 +45,9 @@ def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Any]) 
             is not a seat or role.
         RulesError: the game's code fails or breaks the contract of :class:`Game`.
     """
+    table = Table(game, instance, seed)
     check_seats(game, players)
     by_seat = {seat: _player(players, seat, role) for seat, role in game.seats.items()}
-    table = Table(game, instance, seed)
     deciders = {actor.name: by_seat[actor.seat] for actor in table.seats}
     while table.pending:
         for actor in table.pending:
