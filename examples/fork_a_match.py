@@ -15,10 +15,11 @@ def main() -> None:
     while request := match.request:
         if request.actor == "bob" and request.ask.action is Reply:
             fork = match.copy().step(Reply(decision="accept")).play()
-            gain = game.payoffs(fork.outcome)["bob"]
+            gain = game.payoffs(fork.table.result().outcome)["bob"]
             print(f"if Bob had accepted in request {request.number}: ${gain:.2f}")
         match.step()
-    print(f"as played: Bob gets ${game.payoffs(match.outcome)['bob']:.2f}")
+    gain = game.payoffs(match.table.result().outcome)["bob"]
+    print(f"as played: Bob gets ${gain:.2f}")
 
 
 if __name__ == "__main__":

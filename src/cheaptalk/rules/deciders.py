@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Generator
 from functools import cache, partial
 from threading import Thread
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.errors import CheaptalkError, describe
@@ -29,8 +29,9 @@ def decider(player: Any) -> Decide:
     Raises:
         CheaptalkError: the object cannot be copied.
     """
-    if type(player) is FunctionType and not player.__code__.co_flags & inspect.CO_COROUTINE:
-        return player
+    function = player.func if type(player) is partial else player
+    if type(function) is FunctionType and not function.__code__.co_flags & inspect.CO_COROUTINE:
+        return cast(Decide, player)  # quickly, because each match of a study passes here
     return _callable(fresh(player))
 
 

@@ -61,7 +61,7 @@ from cheaptalk.studies.runs.host import (
     recordings,
 )
 from cheaptalk.studies.runs.progress import Progress, TimeLeft
-from cheaptalk.studies.runs.scripted import Work, play_scripted
+from cheaptalk.studies.runs.scripted import Work, in_processes, play_scripted
 from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.study import Study
 
@@ -340,7 +340,7 @@ class _Run:
         """Play scripted matches until none is left for this run or concurrent runs."""
         began = previous = time.monotonic()
         machines = self.machines
-        if (workers > 1 or machines) and self._must_play_here(machines):
+        if in_processes(self.instant, workers, machines) and self._must_play_here(machines):
             workers, machines = 1, None
         while True:
             for share, chunk in play_scripted(self._works(), self.instant, workers, machines):
