@@ -9,6 +9,7 @@ name; see :func:`~cheaptalk.rules.deciders.decider`.
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from pickle import dumps
 from typing import Any, ClassVar, TypeGuard
 
 from pydantic import Field, PrivateAttr, model_validator
@@ -44,7 +45,7 @@ from cheaptalk.rules.deciders import (
     makes_calls,
     player_name,
 )
-from cheaptalk.rules.errors import describe, shown
+from cheaptalk.rules.errors import first_line, shown
 from cheaptalk.rules.registry import GAMES, STRATEGIES
 
 
@@ -159,12 +160,11 @@ class StrategySeat(SeatSpec):
             return f'only this process knows the game "{self.game}"; provide it in a package'
         if self._given is None and not _is_here(self.game, self.strategy):
             return None
-        player = self._strategy.function
         try:
             pickle(self._strategy)
-            reason = _why_not_importable(player)
+            reason = _why_not_importable(self._strategy.function) if pickle is dumps else None
         except Exception as error:  # noqa: BLE001 - any object may refuse in any way
-            reason = f"it cannot be pickled ({describe(error)})"
+            reason = f"it cannot be pickled ({first_line(error)})"
         return reason and f"{reason}; define {self.strategy} at the top level of a module"
 
 
