@@ -1,28 +1,25 @@
-"""Copy a match at each of Bob's rejections, accept instead, and play it to the end.
+"""Copy a match at each offer to Bob, accept it for him, and play the copy to the end.
 
 python examples/fork_a_match.py
 """
 
 import cheaptalk as ct
 
-bargaining = ct.games.bargaining
+Reply = ct.games.bargaining.events.Reply
 
 
 def main() -> None:
-    """Replace each of Bob's rejections by an acceptance, and print his payoff."""
-    game_spec = ct.get_game("bargaining")
+    """Print Bob's payoff if he had accepted each offer, and his payoff as played."""
     game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.rules.Horizon(rounds=12))
-    players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["boulware"]}
-    seed = "what if"
-    match = ct.play(game, game.draw_instance(ct.Chance(seed)), seed, players)
-    print(f"as played: Bob gets ${game.payoffs(match.result().outcome)['bob']:.2f}")
-
-    for given in match.given:
-        if given.action == bargaining.events.Reply(decision="reject") and given.actor == "bob":
-            other = match.clone(given.request)
-            other.answer("bob", bargaining.events.Reply(decision="accept"))
-            gains = game.payoffs(ct.rules.play_on(other, players).result().outcome)
-            print(f"if Bob had accepted in request {given.request}: ${gains['bob']:.2f}")
+    match = ct.Match(game, {"alice": "linear", "bob": "boulware"}, "what if")
+    while request := match.request:
+        if request.actor == "bob" and request.ask.action is Reply:
+            fork = match.copy().step(Reply(decision="accept")).play()
+            gain = game.payoffs(fork.table.result().outcome)["bob"]
+            print(f"if Bob had accepted in request {request.number}: ${gain:.2f}")
+        match.step()
+    gain = game.payoffs(match.table.result().outcome)["bob"]
+    print(f"as played: Bob gets ${gain:.2f}")
 
 
 if __name__ == "__main__":

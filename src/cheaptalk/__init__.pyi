@@ -56,6 +56,7 @@ from .rules import (
     strategy,
 )
 from .studies import (
+    Match,
     Progress,
     Study,
     load_study,
@@ -78,6 +79,7 @@ __all__ = [
     "Game",
     "GameSpec",
     "Instance",
+    "Match",
     "MatchRecord",
     "Message",
     "Metric",

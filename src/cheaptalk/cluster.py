@@ -53,6 +53,11 @@ class Cluster:
         """The current number of the cluster's machines."""
         return sum(node["Alive"] for node in self._ray.nodes())
 
+    def pickle(self, value: Any) -> bytes:
+        """Pickle an object as for a call on one of the machines."""
+        data: bytes = import_module("ray.cloudpickle").dumps(value)
+        return data
+
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call a module-level function on one of the machines."""
         future: Future[T] = self._task.remote(__version__, work, args, kwargs).future()

@@ -1,6 +1,5 @@
 """Roster entries: their form in a study file, and the players that they create."""
 
-from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -52,8 +51,7 @@ def test_invalid_entry_raises_error() -> None:
     cases: list[tuple[Any, str]] = [
         (None, "null is not a player; write a strategy's name, a model such as openai/gpt-4o, a"),
         (["linear"], '["linear"] is not a player; write a strategy'),
-        (lambda request: None, "a lambda has no name to identify it in a store; write def "),
-        (partial(print, 1), "partial is not a plain function, so a store cannot identify it by"),
+        (dict, "in Python a function, or a class with a method __call__"),
         ({}, "a player needs one of the keys model, person, policies, policy, recorded"),
         ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
         ({5: "linear"}, 'unknown key "5" (known: model, person, policies, policy, '),

@@ -19,7 +19,7 @@ from cheaptalk.models.calls import Models as Models  # for the packages above
 from cheaptalk.models.flow_control import ALONE_DEADLINES, RateLimiters, Retries, trouble_of
 from cheaptalk.models.http.reply_ids import ReplyIds
 from cheaptalk.models.remote_agents import RemoteAgents
-from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
+from cheaptalk.players import AskPerson, Call, FunctionCall, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request
 from cheaptalk.records.ledger.batches import Intent
@@ -191,12 +191,18 @@ class Caller:
             entry = {"call": data, "reply": past.reply, "sending": past.sending}
             return Reply.model_validate(past.reply), entry
         if isinstance(call, PersonCall):
-            reply = await self._ask_person(key, call, data)
+            assert self.ask_person is not None
+            reply = await self._ask_free(key, data, partial(self.ask_person, call))
+        elif isinstance(call, FunctionCall):
+            reply = await self._ask_free(key, data, call.ask)
         else:
             reply = await self._look_up(key, call, data, spec.call_deadline())
         reply_data = reply.model_dump(mode="json", exclude_none=True)
         sending = self.sent.pop(key, 0)
-        number, recipient = "/".join(map(str, key)), data.get("model", "a person")
+        number, recipient = (
+            "/".join(map(str, key)),
+            data.get("model") or data.get("function", "a person"),
+        )
         LOG.info("call %s to %s: %s", number, recipient, _outcome(reply, sending))
         return reply, {"call": data, "reply": reply_data, "sending": sending}
 
@@ -310,14 +316,16 @@ class Caller:
             await self.dispatcher.ledger.settle(number, "failed", failure)
             raise
 
-    async def _ask_person(self, key: CallKey, call: PersonCall, data: dict[str, Any]) -> Reply:
-        assert self.ask_person is not None
+    async def _ask_free(
+        self, key: CallKey, data: dict[str, Any], ask: Callable[[], Awaitable[Reply]]
+    ) -> Reply:
+        """Ask a person or a Python function, without a budget, and record the reply."""
         self.dispatcher.check()
         ledger = self.dispatcher.ledger
         self.sent[key] = sending = self.sent.get(key, 0) + 1
         number = await ledger.intend(key, sending, data)
         try:
-            reply = await self._settled_if_broken(number, self.ask_person(call))
+            reply = await self._settled_if_broken(number, ask())
         except Halted as halt:
             abandoned = Reply(failure=Failure.TIMED_OUT, detail=f"the run stopped first: {halt}")
             await ledger.settle(number, "failed", abandoned)

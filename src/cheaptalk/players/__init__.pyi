@@ -1,11 +1,12 @@
 from . import rosters as rosters
 from . import seats as seats
+from .code_digests import PlayerWarning, code_digest
 from .language_model.player import LanguageModel
 from .language_model.preview import MOCK_MODEL, Preview, messages, preview
 from .language_model.seat import ModelSeat
 from .language_model.treatments import LastTurns, Prompt, Refine
 from .person import MEDIA, Person, PersonSeat, since_answer
-from .protocol import Answer, Call, Kind, PersonCall, Player, Thinking
+from .protocol import Answer, Call, FunctionCall, Kind, PersonCall, Player, Thinking
 from .recorded import ImportedSeat, Recorded, RecordedSeat
 from .rosters import Roster, roster, roster_names
 from .seats import SEATS, AskPerson, Recording, RosterEntry, RosterForm, SeatSpec, Sources
@@ -18,6 +19,7 @@ __all__ = [
     "Answer",
     "AskPerson",
     "Call",
+    "FunctionCall",
     "ImportedSeat",
     "Kind",
     "LanguageModel",
@@ -27,6 +29,7 @@ __all__ = [
     "PersonCall",
     "PersonSeat",
     "Player",
+    "PlayerWarning",
     "Preview",
     "Prompt",
     "Recorded",
@@ -41,6 +44,7 @@ __all__ = [
     "Sources",
     "StrategySeat",
     "Thinking",
+    "code_digest",
     "messages",
     "preview",
     "roster",

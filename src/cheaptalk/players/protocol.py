@@ -5,7 +5,7 @@ batch, or from the record) and sends the responses back. Budgets, caches and res
 independent of prompting.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -68,7 +68,25 @@ class PersonCall(BaseModel):
     attempt: int = Field(default=0, exclude=True)
 
 
-Call: TypeAlias = ModelCall | PersonCall
+class FunctionCall(BaseModel):
+    """A call of an asynchronous Python function, whose answer is recorded like a person's.
+
+    Attributes:
+        seat: the actor that must answer.
+        function: the function's name.
+        question: the request, as text.
+        ask: calls the function and returns its answer; not recorded.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    seat: str
+    function: str
+    question: str
+    ask: Callable[[], Awaitable[Reply]] = Field(exclude=True)
+
+
+Call: TypeAlias = ModelCall | PersonCall | FunctionCall
 
 
 class Answer(NamedTuple):

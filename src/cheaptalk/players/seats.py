@@ -24,6 +24,7 @@ from cheaptalk.models import Reply
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.players.protocol import PersonCall, Player
 from cheaptalk.rules import Decide, Game, Given, Value, suggest
+from cheaptalk.rules.deciders import is_player
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, subclasses
 
@@ -149,9 +150,13 @@ class SeatSpec(RosterForm):
         """Return the reason why the player's calls cannot be batched; None if they can."""
         return None
 
-    def portable(self) -> bool:
-        """Return whether another process can create the player from its settings."""
-        return True
+    def unportable(self, pickle: Callable[[Any], bytes]) -> str | None:
+        """Return why the player cannot play in another process; None if it can.
+
+        Args:
+            pickle: pickles an object for the other process.
+        """
+        return None
 
     def call_deadline(self) -> float:
         """Return the timeout of one call of the player, in seconds."""
@@ -165,7 +170,7 @@ SEATS: Registry[type[RosterForm]] = Registry(
 
 
 def entry_of(value: object) -> object:
-    """Convert a strategy's name, policy file, model string or function to a roster entry.
+    """Convert a strategy's name, policy file, model string or Python player to a roster entry.
 
     Other values are returned unchanged.
 
@@ -176,7 +181,7 @@ def entry_of(value: object) -> object:
         if value.endswith(".policy"):
             return {"policy": value}
         return {"model" if "/" in value else "strategy": value}
-    return {"strategy": value} if callable(value) else value
+    return {"strategy": value} if is_player(value) else value
 
 
 class RosterEntry(Value):
@@ -193,7 +198,8 @@ class RosterEntry(Value):
         if not isinstance(data, Mapping):
             raise ValueError(
                 f"{shown(data)} is not a player; write a strategy's name, a model such as "
-                "openai/gpt-4o, a mapping such as {strategy: equal_split}, or in Python a function"
+                "openai/gpt-4o, a mapping such as {strategy: equal_split}, or in Python a "
+                "function, or a class with a method __call__"
             )
         known = SEATS
         kinds = [key for key in data if key in known]

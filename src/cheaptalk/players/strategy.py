@@ -2,22 +2,25 @@
 
 The roster entry ``{strategy: fixed_demand, share: 0.7}`` is a strategy with settings. The entry
 ``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` has a strategy
-for each game, role or seat. In Python, a function can replace a strategy's name.
+for each game, role or seat. In Python, a function, an object or a class can replace a strategy's
+name; see :func:`~cheaptalk.rules.deciders.decider`.
 """
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from hashlib import sha256
-from textwrap import dedent
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pickle import dumps
 from typing import Any, ClassVar, TypeGuard
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
+from cheaptalk.models import Reply
 from cheaptalk.models.model_strings import hint
-from cheaptalk.players.protocol import Answer, Kind, Thinking
+from cheaptalk.players.code_digests import code_digest
+from cheaptalk.players.protocol import Answer, FunctionCall, Kind, Player, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import (
+    Action,
     CheaptalkError,
     Decide,
     DecisionRequest,
@@ -33,15 +36,24 @@ from cheaptalk.rules import (
     strategy_named,
     suggest,
 )
-from cheaptalk.rules.errors import shown
-from cheaptalk.rules.registry import GAMES, STRATEGIES, is_function
+from cheaptalk.rules.deciders import (
+    bare,
+    decider,
+    fresh,
+    is_async,
+    is_player,
+    makes_calls,
+    player_name,
+)
+from cheaptalk.rules.errors import first_line, shown
+from cheaptalk.rules.registry import GAMES, STRATEGIES
 
 
 class Scripted:
     """A player that runs a strategy in matches with slower players, such as models."""
 
     def __init__(self, decide: Decide) -> None:
-        self.decide = decide
+        self.decide = decider(decide)
 
     def answer(self, request: DecisionRequest) -> Thinking:
         """Return the strategy's action; raise a StrategyError if it fails or is illegal."""
@@ -53,12 +65,36 @@ class Scripted:
         yield  # a generator that yields nothing
 
 
+class Awaited:
+    """A player that awaits an asynchronous function, and whose answers are recorded as calls."""
+
+    def __init__(self, function: Callable[[DecisionRequest], Awaitable[Action]]) -> None:
+        self.function = function
+
+    def answer(self, request: DecisionRequest) -> Thinking:
+        """Return the function's action; raise a StrategyError if it fails or is illegal."""
+        name, question = player_name(self.function), repr(request.event)
+        ask = partial(self._ask, request)
+        reply = yield FunctionCall(seat=request.actor, function=name, question=question, ask=ask)
+        return Answer(request.ask.action.model_validate_json(reply.text or ""), Kind.OK)
+
+    async def _ask(self, request: DecisionRequest) -> Reply:
+        try:
+            action = await self.function(request)
+        except Exception as error:
+            raise StrategyError.failed(request, self.function, error) from error
+        reason = request.ask.refuse(action)
+        if reason is not None:
+            raise StrategyError.illegal(request, self.function, reason)
+        return Reply(text=action.model_dump_json())
+
+
 class StrategySeat(SeatSpec):
-    """The settings of a scripted strategy as a player.
+    """The settings of a scripted strategy, or of another Python player.
 
     Strategies of the same name in two games are different players. ``settings`` include defaults.
-    ``source`` is a digest of the source code of a function of this program, which distinguishes
-    functions of the same name.
+    ``source`` is a digest of the code of a player of this program (see :func:`.code_digest`), which
+    distinguishes players of the same name.
     """
 
     optional: ClassVar[frozenset[str]] = frozenset({"source"})
@@ -68,10 +104,20 @@ class StrategySeat(SeatSpec):
     strategy: str
     settings: dict[str, Any] = Field(default_factory=dict)
     source: str | None = None
+    _given: Strategy | None = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, game: str, strategy: Strategy, settings: dict[str, Any]) -> "StrategySeat":
+        """Return the settings of a strategy that this program or an installed package provides."""
+        source = _source_of(game, strategy)
+        seat = cls(game=game, strategy=strategy.name, settings=settings, source=source)
+        seat._given = strategy if _is_here(game, strategy.name) else None
+        return seat
 
     def check(self) -> None:
-        """Raise an error if the strategy is unknown, or if its function was replaced."""
-        self.decide()
+        """Raise an error if the strategy is unknown, or if its code was replaced."""
+        if _is_redefined(self._strategy.function):
+            raise self._changed()
 
     def seat(self, game: Game, seat: str) -> "StrategySeat | None":
         return StrategiesForm.model_validate(self.written()).seat(game, seat)
@@ -79,26 +125,61 @@ class StrategySeat(SeatSpec):
     def written(self) -> dict[str, Any]:
         return {"strategies": {self.game: {"strategy": self.strategy} | self.settings}}
 
-    def decide(self) -> Decide:
-        """Return the strategy with its settings; raise an error if its function was replaced."""
+    @property
+    def _strategy(self) -> Strategy:
+        if self._given is not None:
+            return self._given
         strategy = strategy_named(self.game, self.strategy)
         if _source_of(self.game, strategy) != self.source:
-            raise CheaptalkError(
-                f'the function "{self.strategy}" has changed since the study was created; give the '
-                "new function another name, or recreate the study"
-            )
-        return strategy.with_settings(**self.settings)
+            raise self._changed()
+        return strategy
+
+    def _changed(self) -> CheaptalkError:
+        return CheaptalkError(
+            f'the player "{self.strategy}" has changed since the study was created; recreate the '
+            "study, or give the new player another name"
+        )
+
+    def decide(self) -> Decide:
+        """Return the strategy with its settings, for :func:`.play`.
+
+        Raises:
+            CheaptalkError: the strategy's code was replaced.
+        """
+        return self._strategy.with_settings(**self.settings)
 
     @property
     def searches(self) -> bool:
-        return strategy_named(self.game, self.strategy).searches
+        return self._strategy.searches
 
-    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Scripted:
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
         return Scripted(self.decide())
 
-    def portable(self) -> bool:
-        """Return whether an installed package provides the strategy."""
-        return not (_is_here(self.game, self.strategy) or self.game in GAMES.here)
+    def unportable(self, pickle: Callable[[Any], bytes]) -> str | None:
+        if self.game in GAMES.here:
+            return f'only this process knows the game "{self.game}"; provide it in a package'
+        if self._given is None and not _is_here(self.game, self.strategy):
+            return None
+        try:
+            pickle(self._strategy)
+            reason = _why_not_importable(self._strategy.function) if pickle is dumps else None
+        except Exception as error:  # noqa: BLE001 - any object may refuse in any way
+            reason = f"it cannot be pickled ({first_line(error)})"
+        return reason and f"{reason}; define {self.strategy} at the top level of a module"
+
+
+class LiveStrategySeat(StrategySeat):
+    """The settings of a Python player that takes time.
+
+    The player is an asynchronous function, or an object that makes calls (:class:`.Player`).
+    """
+
+    instant: ClassVar[bool] = False
+    may_fail: ClassVar[bool] = True
+
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
+        player: Any = fresh(self.decide())
+        return player if makes_calls(player) else Awaited(player)
 
 
 def _is_here(game: str, name: str) -> bool:
@@ -106,25 +187,25 @@ def _is_here(game: str, name: str) -> bool:
 
 
 def _source_of(game: str, strategy: Strategy) -> str | None:
-    """Return a digest of a registered function's source; None if it is unavailable or packaged."""
-    return _digest(strategy.function) if _is_here(game, strategy.name) else None
+    """Return the digest of a strategy of this program; None if a package provides it."""
+    return code_digest(strategy.function) if _is_here(game, strategy.name) else None
 
 
-@lru_cache(256)
-def _digest(function: Callable[..., Any]) -> str | None:
-    function = inspect.unwrap(function)
-    variables: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
-    if inspect.ismethod(function) or variables:
-        name, dependencies = function.__name__, ", ".join(variables) or "an object"
-        raise ValueError(
-            f'"{name}" depends on {dependencies}, which the store cannot check; write a function '
-            f"without free variables, with settings: def {name}(request, *, ...)"
-        )
-    try:
-        source = dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        return None
-    return sha256(source.encode()).hexdigest()[:20]
+def _is_redefined(player: Any) -> bool:
+    """Return whether a module now has other code under a player's name, as in a rerun cell."""
+    module = sys.modules.get(getattr(player, "__module__", None) or "")
+    current = getattr(module, getattr(player, "__qualname__", ""), player)
+    if current is player or type(current) is not type(player):
+        return False
+    return code_digest(current) != code_digest(player)
+
+
+def _why_not_importable(player: Any) -> str | None:
+    """Return why a process that imports the main script would lack a player of this program."""
+    is_main = getattr(bare(player), "__module__", None) == "__main__"
+    if is_main and not hasattr(sys.modules["__main__"], "__file__"):
+        return "other processes cannot import a notebook or prompt"
+    return None
 
 
 class StrategyForm(RosterForm):
@@ -208,31 +289,18 @@ def _by_part(entry: Any) -> TypeGuard[Mapping[str, Any]]:
 
 def _check_strategy(entry: Any) -> None:
     strategy = entry.get("strategy") if isinstance(entry, Mapping) else None
-    if callable(strategy) and not isinstance(strategy, Strategy) and not is_function(strategy):
-        name = getattr(strategy, "__name__", type(strategy).__name__)
-        raise ValueError(
-            f"{name} is not a plain function, so a store cannot identify it by name and source; "
-            "wrap it in def NAME(request): ..."
-        )
-    if not isinstance(strategy, str | Strategy) and not is_function(strategy):
+    if not isinstance(strategy, str) and not is_player(strategy):
         raise ValueError(
             f"{shown(entry)} is not a strategy; write its name, or "
             "{strategy: NAME, SETTING: VALUE}"
         )
-    if not str(_named(strategy)).isidentifier() and is_function(strategy):
-        raise ValueError(
-            "a lambda has no name to identify it in a store; write def NAME(request): ... "
-            "and use NAME"
-        )
 
 
 def _named(entry: Any) -> Any:
-    """Replace functions in an entry by their names."""
+    """Replace Python players in an entry by their names."""
     if isinstance(entry, Mapping):
         return {key: _named(value) for key, value in entry.items()}
-    if isinstance(entry, Strategy):
-        return entry.name
-    return entry.__name__ if is_function(entry) else entry
+    return player_name(entry) if is_player(entry) else entry
 
 
 def _is_packaged(strategy: Any) -> bool:
@@ -244,7 +312,7 @@ def _is_packaged(strategy: Any) -> bool:
 
 
 def _resolved(game: str, entry: Any) -> Strategy:
-    """Return a strategy by name, or register a function as a strategy under its own name."""
+    """Return a strategy by name, or register a Python player as a strategy under its own name."""
     if isinstance(entry, str):
         return strategy_named(game, entry)
     game_spec = get_game(game)
@@ -253,7 +321,7 @@ def _resolved(game: str, entry: Any) -> Strategy:
     if known is not None and known.function is new.function:
         return known
     if known is not None and f"{game}.{new.name}" not in STRATEGIES.here:
-        raise ValueError(f'{game} already has a strategy named "{new.name}"; rename the function')
+        raise ValueError(f'{game} already has a strategy named "{new.name}"; rename the player')
     register(new, game=game)
     return new
 
@@ -261,15 +329,14 @@ def _resolved(game: str, entry: Any) -> Strategy:
 def strategy_seat(game: str, role: str, entry: Any) -> StrategySeat | None:
     """Return the validated settings of a strategy, or None if the strategy cannot play the role.
 
-    The entry is the strategy's name or function, or a mapping with settings. A ValueError is also
-    raised for a function that depends on more than its source.
+    The entry is the strategy's name, a Python player, or a mapping with settings.
     """
-    data = {"strategy": entry} if isinstance(entry, str) or callable(entry) else entry
+    data = {"strategy": entry} if isinstance(entry, str) or is_player(entry) else entry
     _check_strategy(data)
     chosen = _resolved(game, data["strategy"])
     if role not in chosen.roles:
         return None
     options = {key: value for key, value in data.items() if key != "strategy"}
     settings = chosen.settings.model_validate(options).model_dump(mode="json")
-    source = _source_of(game, chosen)
-    return StrategySeat(game=game, strategy=chosen.name, settings=settings, source=source)
+    is_live = makes_calls(chosen.function) or is_async(chosen.function)
+    return (LiveStrategySeat if is_live else StrategySeat).of(game, chosen, settings)

@@ -124,7 +124,7 @@ def ended(
     *,
     begun: float | None = None,
 ) -> Ended:
-    """Return the result of a match that has ended.
+    """Return the result of a match; before its end, the answers so far and the status live.
 
     Args:
         source: the origin of an imported match.
@@ -133,10 +133,11 @@ def ended(
     calls = [call for answer in answers for call in answer.calls if "model" in call["call"]]
     paid = sum((cost_of(call.get("reply")) for call in calls), Cost())
     outcome, payoffs, reason, metrics = None, None, None, None
+    status = Status.LIVE
     if table.forfeited:
-        reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
-    else:
-        assert table.outcome is not None
+        status, reason = Status.FORFEITED, f"forfeited by {', '.join(sorted(table.forfeited))}"
+    elif table.outcome is not None:
+        status = Status.FINISHED
         outcome = table.outcome.model_dump(mode="json")
         payoffs = table.game.seat_payoffs(table.outcome)
         expect_json(table.game.name, outcome)
@@ -153,7 +154,6 @@ def ended(
     }
     if source:
         body["source"] = dict(source)
-    status = Status.FORFEITED if table.forfeited else Status.FINISHED
     return Ended(
         status,
         reason,

@@ -5,6 +5,7 @@ specs in the entry point group ``cheaptalk.games`` and further strategies in ``c
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,11 +19,11 @@ from pydantic import BaseModel, create_model
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.assessment import UNASSESSED, Assessment
 from cheaptalk.rules.bounds import Bounds
+from cheaptalk.rules.deciders import Decide, is_class, makes_calls, player_name
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
 from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
 from cheaptalk.rules.game import Game, Value
-from cheaptalk.rules.play import Decide
 from cheaptalk.rules.table import DecisionRequest, Result
 
 
@@ -107,7 +108,8 @@ class Strategy:
     Attributes:
         name: the name in study files.
         roles: the roles that the strategy can play.
-        function: returns an action for a decision request (and settings, by keyword).
+        function: returns an action for a decision request (and settings, by keyword); or another
+            Python player, see :func:`~cheaptalk.rules.deciders.decider`.
         settings: a model of the function's keyword settings, with their defaults and ranges.
         searches: whether the strategy searches a game tree, which may take minutes.
     """
@@ -132,6 +134,21 @@ class Strategy:
     def __call__(self, request: DecisionRequest, **values: Any) -> Action:
         return self.function(request, **values)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the function, or the name of this strategy if it has replaced its function."""
+        name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
+        if name[0] != "__main__" and getattr(sys.modules.get(name[0]), name[1], None) is self:
+            return _imported, name
+        return _restored, (self.function, self.roles, self.searches)
+
+
+def _imported(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
+
+
+def _restored(function: Callable[..., Any], roles: tuple[str, ...], searches: bool) -> Strategy:
+    return strategy(*roles, searches=searches)(function)
+
 
 def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Action]], Strategy]:
     """Turn a function into a strategy: ``@strategy("alice", "bob")``.
@@ -144,19 +161,14 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
             estimates then use a substitute strategy.
 
     Raises:
-        CheaptalkError: the function takes no argument or is a coroutine.
+        CheaptalkError: the function takes no argument.
         RulesError: a setting has no type or no default.
     """
 
     def wrap(function: Callable[..., Action]) -> Strategy:
-        name = function.__name__
-        parameters = list(inspect.signature(function, eval_str=True).parameters.values())
-        if not parameters or inspect.iscoroutinefunction(function):
-            raise CheaptalkError(
-                f"write def {name}(request): ... as a function that returns an action"
-            )
+        name = player_name(function)
         fields: dict[str, Any] = {}
-        for setting in parameters[1:]:
+        for setting in _settings_of(function):
             for part, value in (("type", setting.annotation), ("default", setting.default)):
                 if value is setting.empty:
                     raise RulesError(
@@ -168,6 +180,18 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
         return Strategy(name, roles, function, settings, searches)
 
     return wrap
+
+
+def _settings_of(player: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a class, or those of a function after the decision request."""
+    if is_class(player):
+        return list(inspect.signature(player, eval_str=True).parameters.values())
+    function = player.answer if makes_calls(player) else player
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+    if not parameters:
+        name = player_name(player)
+        raise CheaptalkError(f"write def {name}(request): ... as a function that returns an action")
+    return parameters[1:]
 
 
 LANGUAGES = ("english", "german")

@@ -2,84 +2,91 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
+from typing import Any
 
 from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
+from cheaptalk.rules.deciders import Decide, decider, is_player, player_name
 from cheaptalk.rules.errors import CheaptalkError, describe, shown
 from cheaptalk.rules.game import Game, Instance, suggest
 from cheaptalk.rules.steps import Ask
 from cheaptalk.rules.table import DecisionRequest, IllegalAction, Table
-
-Decide = Callable[[DecisionRequest], Action]
-"""A function that returns an action for a decision request, such as a scripted strategy."""
 
 
 class StrategyError(CheaptalkError):
     """A scripted strategy raised an error or returned an illegal action."""
 
     @classmethod
-    def illegal(cls, request: DecisionRequest, decide: Decide, reason: str) -> "StrategyError":
-        where = f"in request {request.number}, by {_name(decide)}"
+    def illegal(cls, request: DecisionRequest, player: Any, reason: str) -> "StrategyError":
+        where = f"in request {request.number}, by {player_name(player)}"
         return cls(f'"{request.actor}" answered illegally {where}: {reason}')
+
+    @classmethod
+    def failed(cls, request: DecisionRequest, player: Any, error: Exception) -> "StrategyError":
+        where = f"in request {request.number}, by {player_name(player)}"
+        return cls(f'"{request.actor}" failed {where}: {describe(error)}')
 
 
 class ReplayMismatch(CheaptalkError):
     """Recorded answers do not fit the rules that replay them."""
 
 
-def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide]) -> Table:
+def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Any]) -> Table:
     """Play a match between scripted players to its end.
 
     Args:
-        players: the players by seat or by role.
+        players: the players by seat or by role: strategies, functions, objects or classes; see
+            :func:`.decider`.
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a seat has no player, a player is not a function, or a name in ``players``
+        CheaptalkError: a seat has no player, a player is not callable, or a name in ``players``
             is not a seat or role.
         RulesError: the game's code fails or breaks the contract of :class:`Game`.
     """
-    return play_on(Table(game, instance, seed), players)
-
-
-def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
-    """Continue a match with scripted players to its end; see :func:`play`."""
-    deciders = _seated(table, players)
+    table = Table(game, instance, seed)
+    check_seats(game, players)
+    by_seat = {seat: _player(players, seat, role) for seat, role in game.seats.items()}
+    deciders = {actor.name: by_seat[actor.seat] for actor in table.seats}
     while table.pending:
         for actor in table.pending:
-            request = table.request(actor)
-            action = decided(request, deciders[actor])
-            try:
-                table.answer(actor, action)
-            except IllegalAction as illegal:
-                raise StrategyError.illegal(request, deciders[actor], str(illegal)) from illegal
+            take_turn(table, actor, deciders[actor])
     return table
 
 
-def _seated(table: Table, players: Mapping[str, Decide]) -> dict[str, Decide]:
-    game, seats = table.game, table.game.seats
+def take_turn(table: Table, actor: str, decide: Decide) -> None:
+    """Answer an actor's request with a strategy; raise StrategyError if it fails or is illegal."""
+    request = table.request(actor)
+    action = decided(request, decide)
+    try:
+        table.answer(actor, action)
+    except IllegalAction as illegal:
+        raise StrategyError.illegal(request, decide, str(illegal)) from illegal
+
+
+def check_seats(game: Game, players: Iterable[str]) -> None:
+    """Raise a CheaptalkError if a name is neither a seat nor a role of a game."""
+    seats = game.seats
     for name in players:
         if name not in seats and name not in game.roles:
             known = list(dict.fromkeys([*seats, *game.roles]))
             raise CheaptalkError(f"{game.name} has no seat or role {suggest(str(name), known)}")
-    return {actor.name: _player(players, actor.seat, seats[actor.seat]) for actor in table.seats}
 
 
-def _player(players: Mapping[str, Decide], seat: str, role: str) -> Decide:
+def _player(players: Mapping[str, Any], seat: str, role: str) -> Decide:
     player = players.get(seat, players.get(role))
     if player is None:
         raise CheaptalkError(
             f'"{seat}" has no player; pass a function for it, such as one of '
             f"ct.get_game(NAME).strategies, as in players={{{shown(seat)}: ...}}"
         )
-    if not callable(player):
+    if not is_player(player):
         raise CheaptalkError(
             f'the player of "{seat}" must be a function, such as one of '
             f"ct.get_game(NAME).strategies, not {shown(player)}"
         )
-    return player
+    return decider(player)
 
 
 def decided(request: DecisionRequest, decide: Decide) -> Action:
@@ -87,17 +94,7 @@ def decided(request: DecisionRequest, decide: Decide) -> Action:
     try:
         return decide(request)
     except Exception as error:
-        raise StrategyError(
-            f'"{request.actor}" failed in request {request.number}, by {_name(decide)}: '
-            f"{describe(error)}"
-        ) from error
-
-
-def _name(decide: Decide) -> str:
-    """Return a strategy's name, without its settings."""
-    function = decide.func if isinstance(decide, partial) else decide
-    name = getattr(function, "name", None) or getattr(function, "__name__", None)
-    return str(name or type(function).__name__)
+        raise StrategyError.failed(request, decide, error) from error
 
 
 async def play_async(

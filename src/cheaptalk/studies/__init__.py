@@ -30,6 +30,7 @@ from cheaptalk.studies.estimates.estimate import (
 from cheaptalk.studies.estimates.participants import ParticipantPreview, preview_participants
 from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
 from cheaptalk.studies.lookup import stored_study, with_players
+from cheaptalk.studies.match import Match
 from cheaptalk.studies.people.steps import QUIZZES
 from cheaptalk.studies.plans.matches import (
     Configuration,
@@ -66,7 +67,7 @@ from cheaptalk.text import money
 
 __all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "STOPPED", "UNITS", "Amounts", "Batching"]
 __all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate"]
-__all__ += ["Forecast", "GameGrid", "Halted", "Host", "ParticipantPreview", "Plan"]
+__all__ += ["Forecast", "GameGrid", "Halted", "Host", "Match", "ParticipantPreview", "Plan"]
 __all__ += ["PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
 __all__ += ["RateLimiterState", "RunObserver", "RunState", "Sample", "Seated", "Study"]
 __all__ += ["StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories"]

@@ -369,7 +369,7 @@ class Study(Printed, Value):
             seed: int = 0,
             games: Sequence[GameGrid | Mapping[str, Any]] = (),
             instances_from: str | None = None,
-            players: Mapping[str, RosterEntry | Mapping[str, Any] | str | None] = ...,
+            players: Mapping[str, Any] = ...,
             roster: Sequence[str] = (),
             models: Mapping[str, Any] = ...,
             factors: Mapping[str, Mapping[str, str]] = ...,

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import (
@@ -16,6 +17,7 @@ from functools import partial
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pickle import dumps
 from threading import Event
 from types import MappingProxyType
 from typing import Any
@@ -32,7 +34,7 @@ from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.notebooks import reporting
-from cheaptalk.players import AskPerson, ModelSeat, Sources
+from cheaptalk.players import AskPerson, ModelSeat, PlayerWarning, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.descriptions import Forfeit, invalid
 from cheaptalk.records.exclusions import excluded
@@ -60,7 +62,7 @@ from cheaptalk.studies.runs.host import (
     recordings,
 )
 from cheaptalk.studies.runs.progress import Progress, TimeLeft
-from cheaptalk.studies.runs.scripted import Work, play_scripted
+from cheaptalk.studies.runs.scripted import Work, in_processes, play_scripted
 from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.study import Study
 
@@ -228,7 +230,7 @@ class _Run:
         players = {key: (player.label, player.spec) for key, player in everyone.items()}
         self.rows.add(games, players)
         self.began = time.monotonic()
-        self.portable = all(player.spec.portable() for player in seated.values())
+        self.seated = seated
         self.instant = 0
         self.live, self.scripted = TimeLeft(expected=self.expected), TimeLeft()
         ended = 0 if full_plan is None else self._adopt(full_plan)
@@ -327,7 +329,7 @@ class _Run:
         self.report(self.progress)
         self.shares.offer(SCRIPTED, partial(self._shares, SCRIPTED, CHUNK))
         self.shares.offer(LIVE, partial(self._shares, LIVE, sys.maxsize))
-        self._play_scripted(workers if self.portable else 1)
+        self._play_scripted(workers)
         self._play_others()
         if not self.progress.halted and (replacements := replaced(self.plan, self.store)):
             self.settled = bytearray(b"\1" * start + bytes(len(replacements)))
@@ -339,7 +341,9 @@ class _Run:
     def _play_scripted(self, workers: int) -> None:
         """Play scripted matches until none is left for this run or concurrent runs."""
         began = previous = time.monotonic()
-        machines = self.machines if self.portable else None
+        machines = self.machines
+        if in_processes(self.instant, workers, machines) and self._must_play_here(machines):
+            workers, machines = 1, None
         while True:
             for share, chunk in play_scripted(self._works(), self.instant, workers, machines):
                 rows = [match_row(self.rows, match, end) for match, end in chunk]
@@ -356,6 +360,20 @@ class _Run:
                     return
             if not self._wait_for_others(SCRIPTED):
                 return
+
+    def _must_play_here(self, machines: Cluster | None) -> bool:
+        """Return whether a player cannot play in other processes, and warn about it."""
+        pickle = dumps if machines is None else machines.pickle
+        for player in self.seated.values():
+            if player.scripted and (reason := player.spec.unportable(pickle)):
+                warnings.warn(
+                    f'scripted matches are played in this process, because of the player "'
+                    f'{player.label}": {reason}',
+                    PlayerWarning,
+                    stacklevel=2,
+                )
+                return True
+        return False
 
     def _works(self) -> Iterator[Work]:
         """Yield chunks of scripted matches, reserving one share at a time."""

@@ -27,13 +27,18 @@ class Work(NamedTuple):
     matches: list[PlannedMatch]
 
 
+def in_processes(count: int, workers: int, cluster: Cluster | None) -> bool:
+    """Return whether matches are played in other processes, as only many matches are."""
+    return cluster is not None or (workers > 1 and count >= WORTH_WORKERS)
+
+
 def play_scripted(
     works: Iterator[Work], count: int, workers: int, cluster: Cluster | None = None
 ) -> Iterator[tuple[Share, Chunk]]:
     """Play matches on a cluster or this machine, and yield them in chunks as they end."""
     if cluster is not None:
         yield from _play_in_pool(cluster, works, lambda: 3 * cluster.cpus)
-    elif workers <= 1 or count < WORTH_WORKERS:
+    elif not in_processes(count, workers, cluster):
         for share, matches in works:
             yield share, play_chunk(matches)
     else:
