@@ -140,7 +140,7 @@ def test_columns_describe_parameters_seats_outcomes_and_metrics(
     assert (talking["kind_bob"], talking["model_bob"]) == ("model", "acme/talk")
     assert json.loads(talking["settings_bob"]) == {"model": "acme/talk"}
     games_played = read(mixed / "matches.csv")
-    prices = {row["game"]: (row["game_price"], row["price"]) for row in games_played}
+    prices = {row["game"]: (row["game_price"], row["price_factor"]) for row in games_played}
     assert prices["persuasion"] == ("100.0", "")
     assert prices["negotiation"][0] == ""
     assert prices["bargaining"] == ("", "")
@@ -322,7 +322,7 @@ def test_codebook_explains_every_column(mixed: Path) -> None:
     ] == [("score", "100 at most"), ("score_published", "0 to 100")]
     assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
     page = (mixed / "codebook.md").read_text(encoding="utf-8")
-    assert page.count("\n| ") == len(book) + 2 * 3
+    assert page.count("\n| ") == len(book) + 2 * 4
     assert "| game_signal | persuasion | text | binary \\| text | Whether Alice writes" in page
 
 

@@ -401,10 +401,10 @@ def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
             count = methodcaller("count", seat, kind.value)
             name = f"answers_{seat}_{kind}"
             yield game_column(name, INTEGER, ">= 0", description, count, "answers")
-        for index, (name, meaning) in enumerate(COUNTS.items()):
+        for index, (name, description) in enumerate(COUNTS.items()):
             count = methodcaller("move_count", seat, index)
             yield game_column(
-                f"{name}_{seat}", INTEGER, ">= 0", meaning.format(seat), count, "moves"
+                f"{name}_{seat}", INTEGER, ">= 0", description.format(seat), count, "moves"
             )
     for metric in game_spec.metrics.values():
         unit = metric.published_unit or metric.unit

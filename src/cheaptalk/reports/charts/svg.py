@@ -8,7 +8,6 @@ from html import escape
 from itertools import pairwise
 from math import cos, pi, radians, sin
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cheaptalk.reports.charts.marks import (
     SERIES,
@@ -18,15 +17,13 @@ from cheaptalk.reports.charts.marks import (
     Lead,
     Line,
     Mark,
+    Plot,
     Points,
     Rule,
     Shape,
     Tone,
 )
 from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale, width_of
-
-if TYPE_CHECKING:  # chart.py imports this module
-    from cheaptalk.reports.charts.chart import Chart
 
 STYLE = (Path(__file__).parents[1] / "templates" / "style.css").read_text(encoding="utf-8")
 LIGHT = dict(re.findall(r"--(?:role-)?([\w-]+): light-dark\((#\w+),", STYLE))
@@ -57,7 +54,7 @@ Href = Callable[[Lead], str]
 
 
 def drawing(
-    chart: "Chart",
+    chart: Plot,
     width: int = WIDTH,
     *,
     paint: Mapping[str, str] = PAPER,
@@ -69,7 +66,7 @@ def drawing(
 
 @dataclass(frozen=True)
 class _Drawing:
-    chart: "Chart"
+    chart: Plot
     width: int
     paint: Mapping[str, str]
     href: Href | None

@@ -229,7 +229,7 @@ class GameScores:
     def parameters(self) -> list[Parameter]:
         """Return the parameters of all matches, except empty mappings."""
         configurations, meanings = parameters_in(self.frame), field_meanings(self.rules)
-        matches = dict(self.frame.group_by("configuration").len().iter_rows())
+        matches = dict(self.frame.group_by("configuration", maintain_order=True).len().iter_rows())
         parameters = []
         for name in dict.fromkeys(name for values in configurations.values() for name in values):
             counts: dict[str, int] = {}
