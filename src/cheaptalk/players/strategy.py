@@ -3,7 +3,7 @@
 The roster entry ``{strategy: fixed_demand, share: 0.7}`` is a strategy with settings. The entry
 ``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` has a strategy
 for each game, role or seat. In Python, a function, an object or a class can replace a strategy's
-name; see :func:`~cheaptalk.rules.deciders.decider`.
+name; see :func:`.decider`.
 """
 
 import sys
