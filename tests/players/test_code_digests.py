@@ -168,6 +168,15 @@ def test_unreadable_values_are_named_unless_versioned() -> None:
         code_digest(bot)
 
 
+def test_deeply_nested_code_and_data_are_read() -> None:
+    depth = sys.getrecursionlimit()
+    calls = "".join(f"def f{n}(): return f{n + 1}()\n" for n in range(depth))
+    nest = f"SHARE = []\nfor _ in range({depth}): SHARE = [SHARE]\n"
+    source = f"{nest}{calls}def f{depth}(): return SHARE, 1\ndef mine(request): return f0()"
+    changed = source.replace("SHARE, 1", "SHARE, 2"), source.replace("SHARE = []", "SHARE = 3")
+    assert len({code_digest(player(text)) for text in (source, *changed)}) == 3
+
+
 def test_versioned_player_counts_by_code_and_version() -> None:
     def digest(source: str, version: str = "1") -> str:
         mine = player(source)

@@ -236,6 +236,7 @@ def test_python_players_play_without_study() -> None:
         ct.play(game, game.instance_of("a"), "a", {"alice": Asking, "bob": awaited})
 
 
+@pytest.mark.filterwarnings("ignore::cheaptalk.players.PlayerWarning")
 def test_invalid_players_raise_error() -> None:
     def untold(request: ct.DecisionRequest, *, share: float) -> ct.Action:
         return ct.get_game("bargaining").strategies["fixed_demand"](request, share=share)
@@ -259,6 +260,7 @@ def test_invalid_players_raise_error() -> None:
         (lambda: None, r"write def lambda\(request\): ... as a function that returns an action"),
         (linear, 'bargaining already has a strategy named "linear"; rename the player'),
         (elsewhere, "players.a: the player cannot play bargaining"),
+        (Locked(), r"players.a: Locked cannot be copied for each match \(TypeError.*; pass a func"),
         ("gpt-4o", "for the model write openai/gpt-4o"),
         (ct.players.StrategySeat(game="persuasion", strategy="honest"), "cannot play barg"),
     ]

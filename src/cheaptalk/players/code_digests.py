@@ -74,7 +74,7 @@ def code_digest(player: Any) -> str:
     ``version``, the digest covers its code and version, but no values of variables.
     """
     reader = _Reader(_package_of(player), getattr(bare(player), "version", None))
-    reader.read(player, player_name(player))
+    digest = reader.digest(player, player_name(player))
     if reader.unreadable:
         name = player_name(player)
         values = ", ".join(f"{path} ({kind})" for path, kind in reader.unreadable.items())
@@ -84,19 +84,28 @@ def code_digest(player: Any) -> str:
             PlayerWarning,
             stacklevel=2,
         )
-    return reader.hash.hexdigest()
+    return digest
 
 
 class _Reader:
-    """The state of a digest; ``unreadable`` maps the names of unreadable values to their types."""
+    """The state of a digest; ``unreadable`` maps the names of unreadable values to their types.
+
+    Objects wait in a queue, because code and data may be nested more deeply than Python's stack.
+    """
 
     def __init__(self, package: str, version: object) -> None:
         self.hash = blake2b(digest_size=10)
         self.unreadable: dict[str, str] = {}
         self.package, self.version = package, version
         self._met: dict[int, int] = {}
-        self._kept: list[Any] = []  # keeps objects alive, so that their ids stay unique
+        self._queue: list[tuple[Any, str]] = []  # keeps objects alive, so that ids stay unique
         self.note("version", version)
+
+    def digest(self, value: Any, name: str) -> str:
+        self.read(value, name)
+        for item, item_name in self._queue:  # which grows in the loop
+            self._read_object(item, item_name)
+        return self.hash.hexdigest()
 
     def note(self, *parts: object) -> None:
         for part in parts:
@@ -120,17 +129,16 @@ class _Reader:
             self.note("again", self._met[id(value)])
         else:
             self._met[id(value)] = len(self._met)
-            self._kept.append(value)
-            self._read_object(value, name)
+            self._queue.append((value, name))
+            self.note("object")
 
     def _apart(self, value: Any, name: str) -> str:
         """Return the digest of an item of a set, whose order differs between processes."""
         reader = _Reader(self.package, self.version)
         reader._met = dict(self._met)
-        reader.read(value, name)
+        digest = reader.digest(value, name)
         self.unreadable |= reader.unreadable
-        self._kept += reader._kept
-        return reader.hash.hexdigest()
+        return digest
 
     def _read_object(self, value: Any, name: str) -> None:
         kind = type(value)

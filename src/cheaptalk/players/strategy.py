@@ -3,7 +3,7 @@
 The roster entry ``{strategy: fixed_demand, share: 0.7}`` is a strategy with settings. The entry
 ``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` has a strategy
 for each game, role or seat. In Python, a function, an object or a class can replace a strategy's
-name; see :func:`~cheaptalk.rules.deciders.decider`.
+name; see :func:`.decider`.
 """
 
 import sys
@@ -41,6 +41,7 @@ from cheaptalk.rules.deciders import (
     decider,
     fresh,
     is_async,
+    is_class,
     is_player,
     makes_calls,
     player_name,
@@ -115,9 +116,12 @@ class StrategySeat(SeatSpec):
         return seat
 
     def check(self) -> None:
-        """Raise an error if the strategy is unknown, or if its code was replaced."""
-        if _is_redefined(self._strategy.function):
+        """Raise an error if the strategy is unknown, was redefined or cannot be copied."""
+        player = self._strategy.function
+        if _is_redefined(player):
             raise self._changed()
+        if not is_class(player):
+            fresh(player)
 
     def seat(self, game: Game, seat: str) -> "StrategySeat | None":
         return StrategiesForm.model_validate(self.written()).seat(game, seat)

@@ -4,7 +4,7 @@ from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.chance import Chance, Stream
-from cheaptalk.rules.deciders import Decide
+from cheaptalk.rules.deciders import Decide, decider
 from cheaptalk.rules.empirical_view import (
     EmpiricalView,
     Histogram,
@@ -69,5 +69,5 @@ __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric"
 __all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
 __all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided"]
 __all__ += ["explain", "field_meanings", "field_ranges", "game_title", "games", "get_game", "give"]
-__all__ += ["numbered", "play", "play_async", "register", "replay", "strategies"]
+__all__ += ["decider", "numbered", "play", "play_async", "register", "replay", "strategies"]
 __all__ += ["strategy", "strategy_named", "suggest", "unknown"]

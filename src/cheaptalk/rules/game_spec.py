@@ -109,7 +109,7 @@ class Strategy:
         name: the name in study files.
         roles: the roles that the strategy can play.
         function: returns an action for a decision request (and settings, by keyword); or another
-            Python player, see :func:`~cheaptalk.rules.deciders.decider`.
+            Python player, see :func:`.decider`.
         settings: a model of the function's keyword settings, with their defaults and ranges.
         searches: whether the strategy searches a game tree, which may take minutes.
     """

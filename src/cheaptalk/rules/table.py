@@ -187,24 +187,13 @@ class Table:
         actions = listed(ask.action)
         return None if actions is None else [action for action in actions if not ask.refuse(action)]
 
-    def clone(self, request: int | None = None) -> "Table":
+    def clone(self) -> "Table":
         """Return an independent copy of the match, with the same history and random draws.
 
         The copy is made by replaying the match, which takes as long as the rules do.
-
-        Args:
-            request: the request, from 0, whose state is restored; by default the current state.
-
-        Raises:
-            ValueError: the match had no such request.
         """
-        if request is not None and not 0 <= request <= self.requests:
-            message = f"there was no request {request}; requests are numbered 0 to {self.requests}"
-            raise ValueError(message)
         copy = Table(self.game, self.instance, self.chance.seed)
-        for earlier, actor, action in self.given:
-            if request is not None and earlier >= request:
-                break
+        for _, actor, action in self.given:
             if action is None:
                 copy.forfeit(actor)
             else:

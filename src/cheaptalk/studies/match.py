@@ -47,7 +47,7 @@ class Match:
     Args:
         game: the game, or the name of a game with default parameters.
         seats: the players by seat or role: a strategy's name, a roster entry, or a Python player
-            (see :func:`~cheaptalk.rules.deciders.decider`). The caller answers for all other seats.
+            (see :func:`.decider`). The caller answers for all other seats.
         seed: the seed of the instance and of all random draws.
         instance: the instance; by default the one that the seed determines, as in a study.
 
