@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import cheaptalk
+
 EXAMPLES = Path(__file__).with_name("examples")
 NEEDED = {
     "inspect_ai": ("docs/models/inspect.md", "tests/typed/*"),
@@ -37,8 +39,14 @@ def pytest_report_header() -> str | None:
 
 @pytest.fixture(autouse=True)
 def temporary_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the examples of a document in a temporary folder with a link to ``examples``."""
-    if isinstance(request.node, pytest.DoctestItem) and request.path.suffix == ".md":
+    """Run doctests in a temporary folder with a link to ``examples``; in docstrings, import ``ct``.
+
+    Docstrings omit the import, which documents contain.
+    """
+    if isinstance(request.node, pytest.DoctestItem):
         folder: Path = request.getfixturevalue("tmp_path")
         (folder / EXAMPLES.name).symlink_to(EXAMPLES)
         monkeypatch.chdir(folder)
+        if request.path.suffix == ".py":
+            assert request.node.dtest is not None
+            request.node.dtest.globs["ct"] = cheaptalk

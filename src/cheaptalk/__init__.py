@@ -9,7 +9,7 @@ import lazy_loader
 __version__ = "0.1.0"
 
 _load, _, _names = lazy_loader.attach_stub(__name__, __file__)
-_INTERNAL = {"doctor", "loopback", "starters", "yaml_files"}
+_INTERNAL = {"doctor", "loopback", "mock_models", "starters", "yaml_files"}
 __all__ = sorted({*_names} - _INTERNAL)
 
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.mock_server.formats import completion
+from cheaptalk.mock_models.formats import completion
 from cheaptalk.models import ChatMessage, ModelCall, ModelName, Reply
 from cheaptalk.models.batches import BatchLine
 from cheaptalk.models.clients import open_batches

@@ -16,6 +16,7 @@ from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
 from .exports.chats import Chat, chats, read_chats
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
+from .imports import GameCollection, ImportedGame
 from .integrity import Damage, Integrity, examine
 from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
@@ -39,7 +40,8 @@ from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
 
 __all__ = [
     "FEW", "ORDERS", "AnswerRecord", "ArchivedFile", "BatchSummary", "Cache", "CacheError", "Chat",
-    "Condition", "Cost", "Damage", "Ended", "Excluded", "Explanation", "Forfeit", "Integrity",
+    "Condition", "Cost", "Damage", "Ended", "Excluded", "Explanation", "Forfeit", "GameCollection",
+    "ImportedGame", "Integrity",
     "Line", "Manifest", "MatchRecord", "NewMatch", "Replicate", "Request", "Scene", "SeatView",
     "Stand", "Standing", "Status", "Store", "StoreError", "StoreLocked", "StoreNotFound",
     "StudySummary", "Unanswered", "VersionMismatch", "all_batches", "answered", "archive", "chats",

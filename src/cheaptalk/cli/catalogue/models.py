@@ -240,7 +240,7 @@ def mock_server(
         address = f"@http://{host}:{number}/v1"
         say(f"Mock model: vllm/tiny{address} (stop with Ctrl-C)")
         hint(f"With batches: openai/tiny{address}, with any value in OPENAI_API_KEY")
-        ct.mock_server.serve(sock, seed, delay, error_rate)
+        ct.mock_models.serve(sock, seed, delay, error_rate)
 
 
 def mcp(
