@@ -1,7 +1,8 @@
 """cheaptalk: a laboratory for strategic communication.
 
 Language models, people, scripted strategies and recorded players bargain, negotiate and persuade
-under the same rules. Names in this package are loaded at the first use.
+under the same rules. Names in this package are loaded at the first use. Examples in docstrings
+begin with ``import cheaptalk as ct``.
 """
 
 import lazy_loader

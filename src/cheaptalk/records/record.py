@@ -201,6 +201,13 @@ class VersionMismatch(ReplayMismatch):
 class MatchRecord:
     """A recorded match.
 
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> _ = ct.run(study, "s.sqlite")
+    >>> with ct.Store.open("s.sqlite") as store:
+    ...     (record,) = store.records("s")
+    >>> record, record.payoffs
+    (<MatchRecord: ..., bargaining, fair / fair, finished>, {'alice': 5000.0, 'bob': 5000.0})
+
     Attributes:
         id: hash of the match's complete definition.
         configuration: the game, its parameters, and the rules version of the match.

@@ -1,4 +1,8 @@
-"""Games, matches in progress, and replay of recorded matches, without any input or output."""
+"""Games, matches in progress, and replay of recorded matches, without any input or output.
+
+>>> list(ct.rules.games())[:3]
+['bargaining', 'battle_royale', 'chip_trading']
+"""
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement

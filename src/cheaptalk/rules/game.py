@@ -99,11 +99,23 @@ class Value(Data):
 
 
 class Instance(Value):
-    """Private values and other random draws that are fixed before play; empty by default."""
+    """Private values and other random draws that are fixed before play; empty by default.
+
+    >>> class Cards(ct.Instance):
+    ...     deck: tuple[int, ...]
+    >>> Cards(deck=(3, 1, 2)).model_dump_json()
+    '{"deck":[3,1,2]}'
+    """
 
 
 class Outcome(Value):
-    """The final state of a match, from which payoffs and metrics are computed."""
+    """The final state of a match, from which payoffs and metrics are computed.
+
+    >>> class Sale(ct.Outcome):
+    ...     price: float | None
+    >>> Sale(price=None)
+    Sale(price=None)
+    """
 
 
 class Actor(NamedTuple):
@@ -180,6 +192,10 @@ class Game(Value):
 
     A subclass declares its parameters as fields and its properties as class variables. It
     implements the rules as the generator :meth:`play`, which does no input or output.
+
+    >>> game = ct.games.PublicGoods(players=3)
+    >>> isinstance(game, ct.Game), game.seats
+    (True, {'player_1': 'player', 'player_2': 'player', 'player_3': 'player'})
     """
 
     name: ClassVar[str]

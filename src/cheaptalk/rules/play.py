@@ -32,6 +32,12 @@ class ReplayMismatch(CheaptalkError):
 def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide]) -> Table:
     """Play a match between scripted players to its end.
 
+    >>> game, strategies = ct.games.Bargaining(money=100), ct.get_game("bargaining").strategies
+    >>> players = {"alice": strategies["boulware"], "bob": strategies["conceder"]}
+    >>> table = ct.play(game, game.draw_instance(ct.Chance("1")), "1", players)
+    >>> table.outcome
+    Division(stage=12, alice_gain=50.0, bob_gain=50.0)
+
     Args:
         players: the players by seat or by role.
 
@@ -141,6 +147,11 @@ def replay(
     answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
 ) -> Table:
     """Replay recorded answers, and return the match with its next request open.
+
+    >>> game = ct.games.Bargaining(money=100, messages=False)
+    >>> instance = game.draw_instance(ct.Chance("1"))
+    >>> ct.replay(game, instance, "1", [(0, "alice", {"alice_gain": 60, "bob_gain": 40})])
+    <Table: bargaining, 1 answer, asks bob>
 
     Args:
         answers: request number, actor and the action's fields (None: forfeited), in order.

@@ -1,4 +1,8 @@
-"""Definition, planning and running of studies: games x instances x seatings x repeats."""
+"""Definition, planning and running of studies: games x instances x seatings x repeats.
+
+>>> ct.studies.estimate(ct.plan("examples/studies/model-against-scripts.yaml"))
+<Estimate: 27 matches with models: 88 to 159 calls, ... tokens, $0.00>
+"""
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text

@@ -59,6 +59,11 @@ class Store(StoreReader):
 
     Each method commits before it returns. One process writes at a time (:meth:`writing`); any
     number may read at the same time.
+
+    >>> with ct.Store.open("new.sqlite", create=True) as store:
+    ...     _ = ct.run("examples/studies/haggling.yaml", store)
+    ...     store.studies()
+    [<StudySummary: haggling, 128 finished>]
     """
 
     def __init__(self, backend: Backend) -> None:

@@ -127,6 +127,9 @@ def plan(
 ) -> Plan:
     """Plan all matches of a study.
 
+    >>> ct.plan("quickstart")
+    <Plan: quickstart, 3,210 matches>
+
     Args:
         study: the study, its file or a preset's name.
         tables: configurations with their instances, for a study with ``instances_from``.

@@ -263,6 +263,14 @@ async def open_host(
     ``cheaptalk control`` works as for a run. The host handles no signals; the caller closes it.
     ``host.dispatcher.halt(reason)`` waits for calls in flight and makes no further calls.
 
+    >>> import asyncio
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> async def play_first_match():
+    ...     async with ct.open_host(study, "s.sqlite") as host:
+    ...         return await host.play(ct.plan(study).matches[0])
+    >>> asyncio.run(play_first_match()).status
+    <Status.FINISHED: 'finished'>
+
     Args:
         study: the study, its file or a preset's name; its budget applies to all runs and hosts.
         store: the store, its file or its URL; created if missing.

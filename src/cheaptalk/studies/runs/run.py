@@ -96,6 +96,13 @@ def run(
 
     Running again resumes: recorded replies are reused, and failed matches are retried.
 
+    >>> import asyncio
+    >>> study = ct.Study(name="s", games=[{"game": "persuasion"}], players={"luck": "random"})
+    >>> ct.run(study, "s.sqlite")
+    <Progress: 1 of 1 match ended>
+    >>> asyncio.run(ct.run_async(study, "s.sqlite")).before  # the match is already in the store
+    1
+
     Args:
         study: the study, its file or a preset's name; its plan; or the result of :func:`.check`,
             which replaces the arguments ``prices``, ``cap`` and ``batching``.
