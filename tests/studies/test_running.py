@@ -17,7 +17,7 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Status, Store
 from cheaptalk.records.imports import GameCollection, ImportedGame, import_matches
 from cheaptalk.rules import CheaptalkError, DecisionRequest, Strategy, strategy
-from cheaptalk.studies import Progress, lay_out
+from cheaptalk.studies import Progress, plan_in_store
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study
@@ -62,7 +62,7 @@ def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
 
 
 def test_records_describe_their_matches(store: Store) -> None:
-    planned = lay_out(study(repeats=2), store)
+    planned = plan_in_store(study(repeats=2), store)
     ct.run(planned, store)
     for record, match in zip(records(store), planned.matches, strict=True):
         assert record.rules == match.configuration.game

@@ -43,7 +43,6 @@ from cheaptalk.conformance.matches import (
     ConformanceError,
     OutOfTime,
     SpecCheck,
-    random_moves,
     root_cause,
     variants,
 )
@@ -194,7 +193,6 @@ __all__ = [
     "check_strategies",
     "check_talk",
     "check_words",
-    "random_moves",
     "spec_at",
     "variants",
     "verdicts",

@@ -146,7 +146,7 @@ class Scene(NamedTuple):
         return f"{subject}{kind}{'' if self.instead is None else ' (only differences)'}"
 
 
-def gathered(lines: Iterable[Line]) -> list[Scene]:
+def gather_scenes(lines: Iterable[Line]) -> list[Scene]:
     """Group identical lines that several actors received at the same time into scenes.
 
     Each scene is at the position of its first line.

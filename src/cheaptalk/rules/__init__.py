@@ -25,7 +25,7 @@ from cheaptalk.rules.game import (
     Outcome,
     Secret,
     Value,
-    numbered,
+    numbered_seats,
     suggest,
 )
 from cheaptalk.rules.game_spec import (
@@ -43,12 +43,12 @@ from cheaptalk.rules.play import (
     Decide,
     ReplayMismatch,
     StrategyError,
-    decided,
-    give,
+    ask_strategy,
     play,
     play_async,
     play_on,
     replay,
+    replay_answer,
 )
 from cheaptalk.rules.registry import (
     PluginWarning,
@@ -72,7 +72,7 @@ __all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Mi
 __all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
 __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
 __all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided"]
-__all__ += ["explain", "field_meanings", "field_ranges", "game_title", "games", "get_game", "give"]
-__all__ += ["numbered", "play", "play_async", "play_on", "register", "replay", "strategies"]
-__all__ += ["strategy", "strategy_named", "suggest", "unknown"]
+__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "ask_strategy", "by_name", "counted"]
+__all__ += ["explain", "field_meanings", "field_ranges", "game_title", "games", "get_game"]
+__all__ += ["numbered_seats", "play", "play_async", "play_on", "register", "replay"]
+__all__ += ["replay_answer", "strategies", "strategy", "strategy_named", "suggest", "unknown"]

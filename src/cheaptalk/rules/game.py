@@ -132,10 +132,10 @@ class Actor(NamedTuple):
     seat: str
 
 
-def numbered(role: str, count: int) -> dict[str, str]:
+def numbered_seats(role: str, count: int) -> dict[str, str]:
     """Return a mapping of numbered seats to their role, such as ``player_1`` to ``player``.
 
-    >>> numbered("player", 2)
+    >>> numbered_seats("player", 2)
     {'player_1': 'player', 'player_2': 'player'}
     """
     return dict.fromkeys(_numbers(role, count), role)
@@ -248,7 +248,7 @@ class Game(Value):
     def seats(self) -> dict[str, str]:
         """The role of each seat, in the order of seats; by default one seat for each role.
 
-        Override this property in games with several seats of a role; see :func:`numbered`.
+        Override this property in games with several seats of a role; see :func:`numbered_seats`.
         """
         return {role: role for role in self.roles}
 

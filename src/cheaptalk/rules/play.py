@@ -56,7 +56,7 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
     while table.pending:
         for actor in table.pending:
             request = table.request(actor)
-            action = decided(request, deciders[actor])
+            action = ask_strategy(request, deciders[actor])
             try:
                 table.answer(actor, action)
             except IllegalAction as illegal:
@@ -88,7 +88,7 @@ def _player(players: Mapping[str, Decide], seat: str, role: str) -> Decide:
     return player
 
 
-def decided(request: DecisionRequest, decide: Decide) -> Action:
+def ask_strategy(request: DecisionRequest, decide: Decide) -> Action:
     """Return a strategy's action, legal or not; raise a :class:`StrategyError` if it fails."""
     try:
         return decide(request)
@@ -161,11 +161,13 @@ def replay(
     """
     table = Table(game, instance, seed)
     for request, actor, fields in answers:
-        give(table, request, actor, fields)
+        replay_answer(table, request, actor, fields)
     return table
 
 
-def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | None) -> None:
+def replay_answer(
+    table: Table, request: int, actor: str, fields: Mapping[str, object] | None
+) -> None:
     """Replay one recorded answer; ``fields`` is None if the actor forfeited."""
     if request != table.requests or actor not in table.pending:
         raise ReplayMismatch(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from cheaptalk.calls.commands import ControlError, RunState, live_state
-from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, excluded
+from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, count_excluded
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.spending import paid_by_others, study_cost
@@ -184,7 +184,7 @@ def _complete_status(store: Store, summary: StudySummary) -> StudyStatus:
         counted,
         planned=None if planned is None else max(stored, planned),
         imported=bool(summary.spec.get("imported")),
-        excluded=excluded(store, name),
+        excluded=count_excluded(store, name),
         problems=store.problems(name),
         forfeits=store.forfeits(name),
         paid_by_others=paid_by_others(store, name),

@@ -46,7 +46,7 @@ from cheaptalk.rules import (
     Instance,
     ReplayMismatch,
     Table,
-    give,
+    replay_answer,
     suggest,
 )
 
@@ -462,7 +462,7 @@ def _replay(
         if "decision" in fields:
             fields["decision"] = decisions.get(fields["decision"], fields["decision"])
         try:
-            give(table, request, ask.actor, fields)
+            replay_answer(table, request, ask.actor, fields)
         except ReplayMismatch as mismatch:
             raise row.unfit(str(mismatch)) from None
         remaining = {name: cell for name, cell in row.cells.items() if name not in fields}

@@ -38,7 +38,7 @@ from cheaptalk.records.imports.importing import (
     Skipped,
 )
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
-from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
+from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, replay_answer
 from cheaptalk.rules.errors import shown
 
 NO_AGREEMENT = "no agreement"
@@ -178,7 +178,7 @@ def _game(
     table = Table(game, instance, f"{SYSTEM}/{id_}")
     try:
         for number, (message, _) in enumerate(messages):
-            give(table, number, PLAYERS[number % 2], {"message": message})
+            replay_answer(table, number, PLAYERS[number % 2], {"message": message})
         failures = _select(table, selections)
     except ReplayMismatch as mismatch:
         raise ImportFailed(str(mismatch)) from None
@@ -227,9 +227,9 @@ def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
         if selected is None:
             raise ImportFailed(f"no line contains the selection of {ask.actor}")
         if isinstance(selected, str):
-            give(table, request, ask.actor, None)
+            replay_answer(table, request, ask.actor, None)
             return {request: ABORTS[selected]}
-        give(table, request, ask.actor, dict(zip(KINDS, selected, strict=True)))
+        replay_answer(table, request, ask.actor, dict(zip(KINDS, selected, strict=True)))
     return {}
 
 

@@ -1,6 +1,6 @@
 from .importing import (
     IMPORTERS,
-    NAMED,
+    NAMES_WARNING,
     GameCollection,
     ImportedGame,
     Importer,
@@ -15,7 +15,7 @@ from .importing import (
 
 __all__ = [
     "IMPORTERS",
-    "NAMED",
+    "NAMES_WARNING",
     "GameCollection",
     "ImportFailed",
     "ImportSummary",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
-from cheaptalk.records.record import Ended, ended, scripted_answers
+from cheaptalk.records.record import MatchEnd, match_end, scripted_answers
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, RulesError, Table
@@ -22,7 +22,7 @@ CHUNK = 500
 """Number of games that are stored together."""
 TAKEN_OUT = "taken out"
 """Marks studies from whose messages names were removed."""
-NAMED = "messages may contain names that people wrote: read them before you publish them"
+NAMES_WARNING = "messages may contain names that people wrote: read them before you publish them"
 """Warning about studies for which :func:`contains_names` is true."""
 
 
@@ -209,7 +209,7 @@ def contains_names(store: Store, study: str) -> bool:
 class _Entry(NamedTuple):
     id: str
     game: ImportedGame
-    ended: Ended
+    ended: MatchEnd
 
 
 class _Clerk:
@@ -269,7 +269,7 @@ class _Clerk:
             self.importing.skipped.append(Skipped(game.name, reason))
             return None
         try:
-            end = ended(game.table, game.table.chance.seed, answers, game.source)
+            end = match_end(game.table, game.table.chance.seed, answers, game.source)
         except RulesError as error:
             self.importing.skipped.append(Skipped(game.name, str(error)))
             return None

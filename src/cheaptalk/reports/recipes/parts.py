@@ -9,7 +9,7 @@ from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.chart import Chart, coloured
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.reports.transcripts import Talk, talk
+from cheaptalk.reports.transcripts import Talk, match_transcript
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.registry import Registry, instances
@@ -80,7 +80,7 @@ class Match(NamedTuple):
 
     @property
     def talk(self) -> Talk:
-        return talk(self.record)
+        return match_transcript(self.record)
 
 
 Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing | Match

@@ -32,9 +32,9 @@ from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.players import AskPerson, ModelSeat, Sources
-from cheaptalk.records import Ended, Status, Store
+from cheaptalk.records import MatchEnd, Status, Store
 from cheaptalk.records.descriptions import Forfeit, invalid
-from cheaptalk.records.exclusions import excluded
+from cheaptalk.records.exclusions import count_excluded
 from cheaptalk.records.identity import digest, study_digest
 from cheaptalk.records.ledger.batches import calls_in_batches, refusals
 from cheaptalk.records.ledger.ledger import mark_unresolved
@@ -46,7 +46,7 @@ from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.plan import Plan, lay_out, replaced
+from cheaptalk.studies.plans.plan import Plan, plan_in_store, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import (
@@ -149,7 +149,7 @@ def run(
         if isinstance(target, Checked):
             checked = target
         else:
-            planned = target if isinstance(target, Plan) else lay_out(target, opened)
+            planned = target if isinstance(target, Plan) else plan_in_store(target, opened)
             checked = check(
                 planned,
                 opened,
@@ -318,7 +318,7 @@ class _Run:
             forfeited = statuses[Status.FORFEITED] - self.progress.forfeited_here
             self.progress.forfeited_elsewhere = forfeited
         self._note(halted)
-        self.progress.excluded = excluded(self.store, self.plan.study.name)
+        self.progress.excluded = count_excluded(self.store, self.plan.study.name)
         if self.dispatcher is not None:
             self.progress.cost = spent(self.store, self.rows.id)
 
@@ -500,7 +500,7 @@ class _Run:
                 self.progress.dollars_left = cost_per_call * self.live.remaining(under_way)
         self.report(self.progress)
 
-    def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
+    def note(self, match: PlannedMatch, end: MatchEnd | ReplayMismatch) -> None:
         game, labels = match.configuration.game, [seated.label for seated in match.seating]
         if isinstance(end, ReplayMismatch):
             self.live.drop(game.name)

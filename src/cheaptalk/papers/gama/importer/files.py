@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 from pydantic import BaseModel, ConfigDict, Field
 
 from cheaptalk.records.imports.importing import ImportFailed
-from cheaptalk.rules import numbered
+from cheaptalk.rules import numbered_seats
 
 ALIASES = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125", "gpt-4o": "gpt-4o-2024-08-06"}
 """The versions that the paper used (section 3), for files without a version."""
@@ -189,7 +189,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
     @property
     def seats(self) -> list[str]:
         """Names of the players' seats, numbered from 1 (GAMA numbers players from 0)."""
-        return list(numbered("player", len(self.player_data)))
+        return list(numbered_seats("player", len(self.player_data)))
 
     @classmethod
     def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from cheaptalk.records.imports.importing import (
     Skipped,
     folder_reader,
 )
-from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, get_game, give
+from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, get_game, replay_answer
 from cheaptalk.rules.errors import shown
 
 M = TypeVar("M", bound=BaseModel)
@@ -191,7 +191,7 @@ def _replayed(file: AnyFile, seed: str) -> Table:
     table = Table(game, instance, seed)
     for seat, fields, location in file.answers():
         try:
-            give(table, table.requests, seat, fields)
+            replay_answer(table, table.requests, seat, fields)
         except ReplayMismatch as mismatch:
             raise ImportFailed(f'"{location}": {mismatch}') from None
     if not table.over:
