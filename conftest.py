@@ -1,9 +1,13 @@
 """Tests that are collected, and fixtures for examples in documents."""
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+import cheaptalk
+from cheaptalk.rules import Registry
 
 EXAMPLES = Path(__file__).with_name("examples")
 NEEDED = {
@@ -36,9 +40,23 @@ def pytest_report_header() -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def temporary_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the examples of a document in a temporary folder with a link to ``examples``."""
-    if isinstance(request.node, pytest.DoctestItem) and request.path.suffix == ".md":
-        folder: Path = request.getfixturevalue("tmp_path")
-        (folder / EXAMPLES.name).symlink_to(EXAMPLES)
-        monkeypatch.chdir(folder)
+def doctest_environment(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Run doctests in a temporary folder with ``examples``, and remove their registrations.
+
+    In docstrings, ``ct`` is imported already.
+    """
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
+    folder: Path = request.getfixturevalue("tmp_path")
+    (folder / EXAMPLES.name).symlink_to(EXAMPLES)
+    monkeypatch.chdir(folder)
+    if request.path.suffix == ".py":
+        assert request.node.dtest is not None
+        request.node.dtest.globs["ct"] = cheaptalk
+    yield
+    for registry in Registry.known:
+        for name in registry.here:
+            registry.remove(name)

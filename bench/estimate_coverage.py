@@ -192,7 +192,7 @@ def outcome(number: int) -> Outcome:
         spent = ct.records.study_cost(store, "simulated").dollars
         statuses = store.statuses(match.id for match in planned.matches)
         settled = {id_ for id_, status in statuses.items() if status in ct.studies.SETTLED}
-        answered = ct.records.answered(store)
+        answered = ct.records.reused_costs(store)
         begun = {id_: seats for id_, seats in answered.items() if id_ not in settled}
         history = usage_histories(store, "simulated", {"script/legal"})
         remaining = ct.studies.estimate(planned, prices, settled, begun, history=history)

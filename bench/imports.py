@@ -12,7 +12,7 @@ from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.papers.self_play.importer import read_dond
 from cheaptalk.records import Store
-from cheaptalk.records.imports import Collection, ForeignGame, Intake, import_matches
+from cheaptalk.records.imports import GameCollection, ImportedGame, ImportSummary, import_matches
 from cheaptalk.rules import Result, get_game
 
 T = TypeVar("T")
@@ -45,11 +45,11 @@ def timed(task: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - started, done
 
 
-def score(collection: Collection) -> int:
+def score(collection: GameCollection) -> int:
     """Score GAMA's games with the paper's formula and the published one; return their number."""
     scored = 0
     for game in collection.games:
-        if isinstance(game, ForeignGame):
+        if isinstance(game, ImportedGame):
             table = game.table
             assert table.outcome is not None
             result = Result.of(table.game, table.instance, table.outcome)
@@ -60,7 +60,7 @@ def score(collection: Collection) -> int:
     return scored
 
 
-def store(collection: Collection) -> Intake:
+def store(collection: GameCollection) -> ImportSummary:
     """Import games into a new store."""
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -21,8 +21,8 @@ from unittest.mock import patch
 
 import cheaptalk as ct
 from bench.rows import Row
-from cheaptalk.mock_server import answer
-from cheaptalk.mock_server.formats import with_schema
+from cheaptalk.mock_models import answer
+from cheaptalk.mock_models.formats import with_schema
 from cheaptalk.models import ModelCall, Reply, local, model_strings
 from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.records.ledger.ledger import lost_calls

@@ -32,7 +32,7 @@ def match_section(record: ct.MatchRecord) -> Iterator[str]:
     yield f"Strategies: {', '.join(strategies)}."
     yield f"Parameters: {', '.join(parameters) or 'the defaults'}."
     yield "The match is from the study [sample-matches.yaml](../../sample-matches.yaml).\n"
-    for scene in ct.records.gathered(ct.records.transcript(record)):
+    for scene in ct.records.gather_scenes(ct.records.transcript(record)):
         yield f"<p class='who'>{html.escape(scene.head(len(record.seats)))}:</p>"
         yield f"<blockquote>{lines_of(scene.shown)}</blockquote>\n"
         for line in scene.lines:

@@ -4,56 +4,22 @@ python examples/ask_a_model.py ollama/llama3.2  # your model
 python examples/ask_a_model.py                  # a mock model, without a key or cost
 """
 
-import asyncio
 import json
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-from aiohttp import web
 
 import cheaptalk as ct
 
 
-async def mock_server(request: web.Request) -> web.Response:
-    """Respond in the OpenAI chat format as a model that demands 70 and accepts any offer.
+def answer(messages: list[dict[str, str]]) -> str:
+    """Demand 70 and accept any offer.
 
-    Its first answer is invalid, to show how the request is repeated with the reason.
+    The first answer is invalid, to show how the request is repeated with the reason.
     """
-    messages = (await request.json())["messages"]
     if '"decision"' in messages[-1]["content"]:
-        answer: dict[str, object] = {"decision": "accept"}
-    elif len(messages) == 2:
-        answer = {"alice_gain": 70, "bob_gain": 70}
-    else:
-        answer = {"alice_gain": 70, "bob_gain": 30}
-    choice = {"index": 0, "message": {"role": "assistant", "content": json.dumps(answer)}}
-    return web.json_response({"id": "1", "model": "mock-1", "choices": [choice]})
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """Serve the mock model in a thread, and yield its model string."""
-    loop = asyncio.new_event_loop()
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", mock_server)
-    runner = web.AppRunner(app)
-    loop.run_until_complete(runner.setup())
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    loop.run_until_complete(site.start())
-    host, port = runner.addresses[0][:2]
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield f"vllm/mock@http://{host}:{port}/v1"
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
+        return json.dumps({"decision": "accept"})
+    return json.dumps({"alice_gain": 70, "bob_gain": 70 if len(messages) == 2 else 30})
 
 
 def ask(model: str, path: Path) -> None:
@@ -87,8 +53,8 @@ def main() -> None:
         if len(sys.argv) > 1:
             ask(sys.argv[1], path)
         else:
-            with served() as model:
-                ask(model, path)
+            with ct.mock_server(answer) as url:
+                ask(f"vllm/mock@{url}", path)
 
 
 if __name__ == "__main__":

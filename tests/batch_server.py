@@ -11,10 +11,10 @@ from typing import Any
 
 from aiohttp import web
 
-from cheaptalk.mock_server import Batches, make_mock_server
-from cheaptalk.mock_server.batches import Batch, Line
-from cheaptalk.mock_server.formats import Json
-from cheaptalk.mock_server.server import Handler
+from cheaptalk.mock_models import Batches, make_mock_server
+from cheaptalk.mock_models.batches import Batch, Line
+from cheaptalk.mock_models.formats import Json
+from cheaptalk.mock_models.server import Handler
 from tests.fakes import Served
 
 Fate = Callable[[str, int], str]

@@ -21,7 +21,7 @@ from cheaptalk.rules import (
     StyleFile,
     Tell,
     by_name,
-    numbered,
+    numbered_seats,
     strategy,
 )
 from tests.toys import WORDS
@@ -78,11 +78,13 @@ class Giving(Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return numbered("giver", self.givers)
+        return numbered_seats("giver", self.givers)
 
     def play(self, instance: Instance, chance: Chance) -> Play[Gifts]:
         yield Tell(tuple(self.seats), Welcome(self.givers))
-        given = yield tuple(Ask(seat, Gift, GiveNow()) for seat in numbered("giver", self.givers))
+        given = yield tuple(
+            Ask(seat, Gift, GiveNow()) for seat in numbered_seats("giver", self.givers)
+        )
         outcome = Gifts(gifts={seat: gift.coins for seat, gift in given.items()})
         if "keeper" in self.seats:
             pot = sum(outcome.gifts.values())
@@ -110,7 +112,7 @@ class Collecting(Giving):
 
     @property
     def seats(self) -> dict[str, str]:
-        return numbered("giver", self.givers) | {"keeper": "keeper"}
+        return numbered_seats("giver", self.givers) | {"keeper": "keeper"}
 
     def payoffs(self, outcome: Gifts) -> dict[str, float]:
         """The payoffs of giving; the keeper gets the coins that are not returned."""

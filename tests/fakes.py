@@ -7,16 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, distributions
-from threading import Thread
 from typing import Any, Self
 
 import pytest
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.mock_server import Answerer, answer, make_mock_server
-from cheaptalk.mock_server.formats import completion, with_schema
-from cheaptalk.mock_server.server import Handler as Responder
+from cheaptalk.mock_models import Answerer, answer, make_mock_server, serving
+from cheaptalk.mock_models.formats import completion, with_schema
+from cheaptalk.mock_models.server import Handler as Responder
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
 from cheaptalk.models.http.transport import CALL_HEADER
 from cheaptalk.rules import GameSpec, registry
@@ -154,28 +153,15 @@ class Served:
     """
 
     def __init__(self, app: web.Application) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.01)
+        self._serving = serving(app)
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
-        self.root = f"http://127.0.0.1:{port}"
+        self.root = self._serving.__enter__()
         self.url = f"{self.root}/v1"
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _start(self) -> int:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        port: int = self._runner.addresses[0][1]
-        return port
+    def __exit__(self, *exception: Any) -> None:
+        self._serving.__exit__(*exception)
 
 
 async def nothing_special(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:

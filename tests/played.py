@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
-from cheaptalk.mock_server import answer
+from cheaptalk.mock_models import answer
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
 
 EVIL = (

@@ -5,7 +5,7 @@ import pytest
 from cheaptalk.models import ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, Player, Recorded, Scripted
 from cheaptalk.players.protocol import think
-from cheaptalk.rules import Chance, DecisionRequest, Table, decided, games, get_game, play
+from cheaptalk.rules import Chance, DecisionRequest, Table, ask_strategy, games, get_game, play
 from cheaptalk.styles import style_in
 
 SEED = "mixed"
@@ -30,7 +30,7 @@ def test_players_of_every_kind_play_the_same_match(name: str) -> None:
         while not table.over:
             for ask in table.pending.values():
                 request = table.request(ask.actor)
-                text = style.codec.write(decided(request, strategy))
+                text = style.codec.write(ask_strategy(request, strategy))
                 answer = answer_of(players[seats[ask.actor]], request, text)
                 assert answer.kind is Kind.OK
                 table.answer(ask.actor, answer.action)

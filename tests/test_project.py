@@ -1,6 +1,7 @@
 """The project's own invariants."""
 
 import ast
+import inspect
 import io
 import re
 import subprocess
@@ -21,7 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-import cheaptalk
+import cheaptalk as ct
 from cheaptalk.doctor import extras
 from cheaptalk.gc_tuning import COMMAND, collecting
 from cheaptalk.rules import games
@@ -45,6 +46,10 @@ IMPORTED_AS = {
     "xgboost-cpu": "xgboost",
 }
 """Module names that differ from the name of their package."""
+MAX_TOP_LEVEL = 60
+"""Maximum number of names in ``cheaptalk``; others belong in its packages."""
+WITHOUT_EXAMPLE = {"frames", "read_matches", "read_rounds"}
+"""Readers of frames, whose examples are in the documentation."""
 JOIN_OPTIONS = {"on", "left_on", "right_on", "how", "suffix", "validate", "nulls_equal", "coalesce"}
 MATCHLESS = {"semi", "anti", "cross"}
 """Kinds of joins without a cardinality: they repeat no rows, or all rows on purpose."""
@@ -203,7 +208,7 @@ def test_benchmark_plays_every_game() -> None:
 def test_version_is_consistent() -> None:
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert citation is not None
-    assert cheaptalk.__version__ == PROJECT["project"]["version"] == citation[1]
+    assert ct.__version__ == PROJECT["project"]["version"] == citation[1]
 
 
 def test_package_readme_has_no_relative_links() -> None:
@@ -222,7 +227,7 @@ def test_changelog_is_well_formed() -> None:
     released = [(Version(date[1]), date[2]) for date in dates if date]
     assert len(released) == len(headings)
     assert released == sorted(released, reverse=True)
-    assert all(version <= Version(cheaptalk.__version__) for version, _ in released)
+    assert all(version <= Version(ct.__version__) for version, _ in released)
     kinds = set(re.findall(r"^### (.*)$", text, re.MULTILINE))
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
@@ -370,11 +375,26 @@ def test_rules_of_every_game_are_exported() -> None:
     ]
     assert len(classes) > 10
     names = {game.__name__: game for game in classes}
-    assert [n for n, game in names.items() if getattr(cheaptalk.games, n, None) is not game] == []
+    assert [n for n, game in names.items() if getattr(ct.games, n, None) is not game] == []
     listed = exported_names("cheaptalk.games")
     assert names.keys() <= listed.keys()
     folders = {path.parent.name for path in (ROOT / "src/cheaptalk/games").glob("*/__init__.py")}
-    assert folders <= set(cheaptalk.games.__all__)
+    assert folders <= set(ct.games.__all__)
+
+
+def test_top_level_is_small_and_documented() -> None:
+    """Doctests run the examples."""
+    assert len(ct.__all__) <= MAX_TOP_LEVEL
+    names = set(ct.__all__) - WITHOUT_EXAMPLE
+    values = {name: getattr(ct, name) for name in names}
+    documented = {
+        name: inspect.getdoc(value) or ""
+        for name, value in values.items()
+        if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value)
+    }
+    assert len(documented) > 40
+    examples = {name: text.partition(">>> ")[2] for name, text in documented.items()}
+    assert [name for name, example in examples.items() if name not in example] == []
 
 
 FORBIDDEN = {

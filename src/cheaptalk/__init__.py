@@ -1,7 +1,8 @@
 """cheaptalk: a laboratory for strategic communication.
 
 Language models, people, scripted strategies and recorded players bargain, negotiate and persuade
-under the same rules. Names in this package are loaded at the first use.
+under the same rules. Names in this package are loaded at the first use. Examples in docstrings
+begin with ``import cheaptalk as ct``.
 """
 
 import lazy_loader
@@ -9,7 +10,7 @@ import lazy_loader
 __version__ = "0.1.0"
 
 _load, _, _names = lazy_loader.attach_stub(__name__, __file__)
-_INTERNAL = {"doctor", "loopback", "starters", "yaml_files"}
+_INTERNAL = {"doctor", "loopback", "mock_models", "starters", "yaml_files"}
 __all__ = sorted({*_names} - _INTERNAL)
 
 

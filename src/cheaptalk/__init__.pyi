@@ -9,7 +9,6 @@ from . import (
     games,
     judges,
     learning,
-    mock_server,
     models,
     papers,
     players,
@@ -24,10 +23,12 @@ from . import (
 )
 from . import doctor as doctor
 from . import loopback as loopback
+from . import mock_models as mock_models
 from . import starters as starters
 from . import yaml_files as yaml_files
 from .frames import read_matches, read_rounds, read_seats
 from .judges import judge
+from .mock_models import mock_server
 from .records import MatchRecord, Store
 from .records.exports.exporter import export
 from .records.imports import import_matches

@@ -10,7 +10,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-from cheaptalk.mock_server import answer
+from cheaptalk.mock_models import answer
 from cheaptalk.rules import games
 
 NAMES = [f"cheaptalk/{name}" for name in games()]

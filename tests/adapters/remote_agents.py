@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from cheaptalk.mock_server import answer
+from cheaptalk.mock_models import answer
 from cheaptalk.rules import games
 
 NAME, TOKEN = "mine", "a token of mine"

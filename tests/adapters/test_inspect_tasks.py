@@ -14,7 +14,7 @@ import cheaptalk as ct
 from cheaptalk.adapters import chat_environment, inspect_task
 from cheaptalk.adapters.inspect import tasks
 from cheaptalk.adapters.inspect.messages import inspect_part, to_reply
-from cheaptalk.mock_server import answer
+from cheaptalk.mock_models import answer
 from cheaptalk.models import Failure, Reply
 from tests.adapters import inspect_program as program
 

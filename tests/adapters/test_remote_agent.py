@@ -13,7 +13,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.adapters import RemoteAgentError, play_as_remote_agent
 from cheaptalk.loopback import listening
-from cheaptalk.mock_server import answer
+from cheaptalk.mock_models import answer
 from cheaptalk.models.remote_agents import AgentServer
 from tests.adapters.remote_agents import NAME, TOKEN, every_game
 from tests.conftest import Command

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
-from cheaptalk.mock_server import Answerer, answer
-from cheaptalk.mock_server.formats import conversation
+from cheaptalk.mock_models import Answerer, answer
+from cheaptalk.mock_models.formats import conversation
 from cheaptalk.models.http.transport import CALL_HEADER
 from tests.attack.faults import FAULTS, Exchange, Sending
 from tests.attack.wires import WIRES, Wire, reply_to

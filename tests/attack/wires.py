@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cheaptalk.mock_server.formats import Json, bare, conversation, counted
+from cheaptalk.mock_models.formats import Json, bare, conversation, counted
 
 LONG_TOKEN = 32
 """Characters in the longest token; a longer word counts as several."""

@@ -26,7 +26,7 @@ CONSTANTS: dict[str, dict[str, dict[str, Any]]] = {
         'the role "umpire" of seat "up" is not declared': {
             "seats": {"left": "left", "right": "right", "up": "umpire"}
         },
-        'the role "right" has no seat': {"seats": ct.rules.numbered("left", 2)},
+        'the role "right" has no seat': {"seats": ct.rules.numbered_seats("left", 2)},
         'payoffs() returns nan for "left", which is not a finite number': {
             "payoffs": {"left": math.nan, "right": 0.0}
         },

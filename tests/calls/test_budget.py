@@ -17,8 +17,8 @@ from cheaptalk.calls.budget import (
     Sizes,
     study_budget_tracker,
 )
-from cheaptalk.mock_server import answer
-from cheaptalk.mock_server.formats import completion
+from cheaptalk.mock_models import answer
+from cheaptalk.mock_models.formats import completion
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.usage import characters

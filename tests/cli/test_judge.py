@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.mock_server.formats import completion
+from cheaptalk.mock_models.formats import completion
 from cheaptalk.records.judgements import ledger_id
 from cheaptalk.records.store import schema
 from tests.cli import CASES

@@ -9,7 +9,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import cap_of
 from cheaptalk.cli.shared.printing import out
-from cheaptalk.models.prices import own_prices
+from cheaptalk.models.prices import built_in_prices
 from tests.cli import CASES, write_study
 from tests.conftest import Command
 from tests.fakes import Canned, Server, late, study, with_model
@@ -53,7 +53,7 @@ def test_prices_are_listed_with_dates_and_sources(
 def test_init_writes_an_editable_copy_once(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("model prices --init prices.yaml")
     assert done.out == "Prices written to prices.yaml; commands in this folder use it by default\n"
-    assert (tmp_path / "prices.yaml").read_text() == own_prices().read_text()
+    assert (tmp_path / "prices.yaml").read_text() == built_in_prices().read_text()
     again = cheaptalk("model prices --init prices.yaml").rejection
     assert again == "error: prices.yaml already exists; choose another file name"
     other = cheaptalk("model prices --init other.yaml")

@@ -11,21 +11,21 @@ import cheaptalk as ct
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports import (
     IMPORTERS,
-    Collection,
-    ForeignGame,
+    GameCollection,
+    ImportedGame,
     Importer,
     Skipped,
-    of_folder,
+    folder_reader,
 )
 from cheaptalk.rules import registry
 from tests.conftest import Command
 from tests.fakes import install
 
 
-def read(paths: Sequence[Path]) -> Collection:
+def read(paths: Sequence[Path]) -> GameCollection:
     """Read a game of bargaining for each file."""
 
-    def games() -> Iterator[ForeignGame | Skipped]:
+    def games() -> Iterator[ImportedGame | Skipped]:
         game_spec = ct.get_game("bargaining")
         game = game_spec.rules.model_validate({"money": 100, "messages": False})
         for path in paths:
@@ -33,9 +33,9 @@ def read(paths: Sequence[Path]) -> Collection:
             table = ct.play(game, game.draw_instance(ct.Chance(path.stem)), path.stem, players)
             seats = {seat: ImportedSeat(imported="theirs", model="x") for seat in game.seats}
             source = {"system": "theirs", "id": path.stem}
-            yield ForeignGame(path.stem, str(path), table, seats, source)
+            yield ImportedGame(path.stem, table, seats, source, str(path))
 
-    return Collection("theirs", paths[0].name, games())
+    return GameCollection("theirs", games(), paths[0].name)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_registered_importer_becomes_a_command(cheaptalk: Command) -> None:
 
 
 def test_folder_importer_rejects_several_folders() -> None:
-    importer = Importer("", of_folder(ct.papers.read_glee))
+    importer = Importer("", folder_reader(ct.papers.read_glee))
     with pytest.raises(ct.CheaptalkError, match="expected one folder, not 2"):
         importer.read([Path("a"), Path("b")])
 

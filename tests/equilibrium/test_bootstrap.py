@@ -9,7 +9,7 @@ from scipy import stats
 from cheaptalk.equilibrium.empirical.bootstrap import (
     bootstrap_equilibrium,
     instances_in_all,
-    resampled,
+    resample,
     summary,
 )
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
@@ -41,7 +41,7 @@ def test_seed_fixes_results_for_any_number_of_processes() -> None:
 
 def test_metrics_of_a_cell_share_its_draws() -> None:
     for paired in [True, False]:
-        means = resampled(game_of(0), 50, paired=paired)
+        means = resample(game_of(0), 50, paired=paired)
         payoffs, joint = means[:, 0], means[:, 1]
         assert_allclose(joint, payoffs + payoffs.swapaxes(1, 2))
         assert means.std(axis=0).min() > 0
@@ -49,7 +49,7 @@ def test_metrics_of_a_cell_share_its_draws() -> None:
 
 def test_standard_error_is_clustered_by_instance() -> None:
     game = game_of(0, instances=200, generosity=3.0)
-    drawn = resampled(game, 2_000, paired=False)[:, 0]
+    drawn = resample(game, 2_000, paired=False)[:, 0]
     error = np.sqrt(game.samples[0].cells[0, 1].deviations[:, 0].var(ddof=1) / 200)
     assert drawn[:, 0, 1].std() == pytest.approx(error, rel=0.06)
     assert drawn[:, 0, 1].std() > 2 * 1 / np.sqrt(400)  # as if matches were independent
@@ -58,7 +58,7 @@ def test_standard_error_is_clustered_by_instance() -> None:
 def test_only_paired_draws_share_instances() -> None:
     game = game_of(0, instances=100, noise=0.1, generosity=5.0)
     assert bootstrap_equilibrium(game, draws=2).paired
-    shared, separate = (resampled(game, 500, paired=paired)[:, 0] for paired in (True, False))
+    shared, separate = (resample(game, 500, paired=paired)[:, 0] for paired in (True, False))
     assert np.corrcoef(shared[:, 0, 0], shared[:, 1, 1])[0, 1] > 0.99
     assert abs(np.corrcoef(separate[:, 0, 0], separate[:, 1, 1])[0, 1]) < 0.2
 
@@ -153,7 +153,7 @@ def test_basic_intervals_mirror_percentiles() -> None:
     half = summary(np.array([np.nan]), np.array([[np.nan], [1.0]]), 9).row(0)
     assert half == (None, 1.0, None, 1.0, 1.0, 0.5)
     with pytest.raises(ValueError, match="at least 2 draws, not 1"):
-        resampled(game_of(0), 1)
+        resample(game_of(0), 1)
 
 
 def test_best_responses_count_ties_separately() -> None:
@@ -205,7 +205,7 @@ def test_undefined_draws_are_excluded_from_comparisons() -> None:
 
 def test_bimatrix_can_be_resampled() -> None:
     matches = simulate(HAWK_DOVE, 30, np.random.default_rng(0))
-    means = resampled(EmpiricalBimatrix.of_frame(matches), 20)
+    means = resample(EmpiricalBimatrix.of_frame(matches), 20)
     assert means.shape == (20, 2, 3, 3)
     assert_allclose(means[:, 0].mean(axis=0), HAWK_DOVE, atol=1)
     assert_allclose(means[:, 1].mean(axis=0), HAWK_DOVE.T, atol=1)

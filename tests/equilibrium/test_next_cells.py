@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium, resampled
+from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium, resample
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium, regrets
 from cheaptalk.equilibrium.empirical.next_cells import (
@@ -71,8 +71,8 @@ def test_mixed_games_are_resampled_separately_and_planned_jointly() -> None:
         for name, noise in (("calm", 0.2), ("wild", 2.0))
     ]
     game = EmpiricalGame.of_frame(pl.concat(parts))
-    means = resampled(game, 2_000, paired=True)[:, 0]
-    separate = [resampled(EmpiricalGame.of_frame(part), 2_000, paired=True)[:, 0] for part in parts]
+    means = resample(game, 2_000, paired=True)[:, 0]
+    separate = [resample(EmpiricalGame.of_frame(part), 2_000, paired=True)[:, 0] for part in parts]
     both = np.sqrt(separate[0].var(axis=0) + separate[1].var(axis=0)) / 2
     assert_allclose(means.std(axis=0), both, rtol=0.08)
     plan = propose_cells(game, 900, paired=False)

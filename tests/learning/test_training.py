@@ -146,7 +146,7 @@ def test_presets_are_valid() -> None:
     for preset in ct.learning.TRAININGS.values():
         training.settings_of(preset.algorithm, preset.settings)
         assert array_game(training.game_of(preset.game, {})).longest in (6, 10, 24)
-    changed = ct.learning.chosen("nfsp-bg6", None, 5_000, {"hidden": 8})
+    changed = ct.learning.get_preset("nfsp-bg6", None, 5_000, {"hidden": 8})
     assert (changed.game, changed.matches) == ("BG6", 5_000)
     assert training.settings_of(changed.algorithm, changed.settings).updates == 10
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.mock_server.formats import completion
+from cheaptalk.mock_models.formats import completion
 from cheaptalk.models import ChatMessage, ModelCall, ModelName, Reply
 from cheaptalk.models.batches import BatchLine
 from cheaptalk.models.clients import open_batches
@@ -236,7 +236,7 @@ def test_key_is_not_sent_over_plain_http(keys: None) -> None:
         ("https://gpu/v1", None),
     ]:
         with at_home("vllm", url):
-            problem = ct.models.missing("vllm/tiny")
+            problem = ct.models.missing_requirement("vllm/tiny")
             assert (problem is None) if error is None else (error in (problem or ""))
             assert ModelName.parse("vllm/tiny").key == (KEY if error is None else None)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cheaptalk.models import PROVIDERS, ModelName, missing
+from cheaptalk.models import PROVIDERS, ModelName, missing_requirement
 from cheaptalk.models import model_strings as names
 from cheaptalk.models.model_strings import hint, short_names
 from cheaptalk.rules import UnknownName
@@ -110,25 +110,30 @@ def test_key_is_read_from_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     name = ModelName.parse("together/llama")
     monkeypatch.delenv("TOGETHER_API_KEY", raising=False)
     assert name.key is None
-    assert missing("together/llama") == "set the environment variable TOGETHER_API_KEY"
+    assert missing_requirement("together/llama") == "set the environment variable TOGETHER_API_KEY"
     monkeypatch.setenv("TOGETHER_API_KEY", " secret\n")
     assert name.key == "secret"
-    assert missing("together/llama") is None
+    assert missing_requirement("together/llama") is None
 
 
 def test_key_with_control_characters_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = "contains a line break or another control character"
     for key in ["sk-sec\nret", "sk-sec\x00ret", "sk-sec\u2028ret"]:
         monkeypatch.setattr("os.environ", {"VLLM_API_KEY": key})
-        assert missing("vllm/tiny") == f"VLLM_API_KEY {problem}: set it again, in one line"
-        assert missing("vllm/tiny@http://gpu:8000/v1") is None
-        assert missing("ollama/tiny") is None
+        assert (
+            missing_requirement("vllm/tiny") == f"VLLM_API_KEY {problem}: set it again, in one line"
+        )
+        assert missing_requirement("vllm/tiny@http://gpu:8000/v1") is None
+        assert missing_requirement("ollama/tiny") is None
 
 
 def test_in_process_model_needs_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(names, "IN_PROCESS_NEEDS", ("no_such_package_of_ours",))
-    assert missing("hf/tiny") == 'a model in this process requires: pip install "cheaptalk[lm]"'
-    assert missing("script/legal") is None
+    assert (
+        missing_requirement("hf/tiny")
+        == 'a model in this process requires: pip install "cheaptalk[lm]"'
+    )
+    assert missing_requirement("script/legal") is None
 
 
 def test_url_without_scheme_error_suggests_fix() -> None:

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.models import PROVIDERS, Reply, Usage
-from cheaptalk.models.prices import Price, PriceError, Prices, load_prices, own_prices, read_prices
+from cheaptalk.models.prices import (
+    Price,
+    PriceError,
+    Prices,
+    built_in_prices,
+    load_prices,
+    read_prices,
+)
 
 DAY = date(2026, 1, 1)
 MILLION_TOKENS = Usage(input_tokens=10**6, output_tokens=10**6)
@@ -58,7 +65,7 @@ def test_cost_is_none_if_unknown() -> None:
 
 
 def test_package_prices_are_dated_and_of_known_providers() -> None:
-    listed = read_prices(own_prices())
+    listed = read_prices(built_in_prices())
     assert len(listed) > 20
     for entry in listed:
         assert date(2024, 1, 1) < entry.as_of <= date.today()

@@ -9,7 +9,14 @@ import pytest
 from pydantic import ValidationError
 
 import cheaptalk as ct
-from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Provider, ProviderError, missing
+from cheaptalk.models import (
+    PROVIDERS,
+    ModelName,
+    ModelSettings,
+    Provider,
+    ProviderError,
+    missing_requirement,
+)
 from cheaptalk.models.providers import VARIABLE, written
 from cheaptalk.models.settings import routes, wire
 from tests.conftest import Command
@@ -69,10 +76,10 @@ def test_user_entry_inherits_format_and_has_own_key(
     sent = wire(ModelSettings(seed=1, reasoning="low"), "other/big-1")
     assert sent == {"random_seed": 1, "reasoning_effort": "low"}
     assert routes(ModelSettings(), ModelName.parse("other/tiny")) == ("tool", "text")
-    assert missing("lab/tiny") is None
+    assert missing_requirement("lab/tiny") is None
     monkeypatch.delenv("LAB_API_KEY")
-    assert missing("lab/tiny") == "set the environment variable LAB_API_KEY"
-    assert missing("local/tiny") is None
+    assert missing_requirement("lab/tiny") == "set the environment variable LAB_API_KEY"
+    assert missing_requirement("local/tiny") is None
 
 
 def test_built_in_entries_survive_round_trip(write: Write) -> None:
@@ -165,11 +172,14 @@ def test_provider_urls_and_key_headers(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in environment:
             monkeypatch.delenv(name, raising=False)
         plural = "s" if len(environment) > 1 else ""
-        assert missing(model) == f"set the environment variable{plural} {' and '.join(environment)}"
+        assert (
+            missing_requirement(model)
+            == f"set the environment variable{plural} {' and '.join(environment)}"
+        )
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         parsed = ModelName.parse(model)
-        assert missing(model) is None
+        assert missing_requirement(model) is None
         bearer = {"Authorization": "Bearer k"}
         header = {"api-key": "k"} if environment is azure else bearer
         assert (parsed.url, parsed.key_header) == (url, header)
@@ -183,7 +193,7 @@ def test_secrets_in_environment_url_are_rejected(monkeypatch: pytest.MonkeyPatch
     ]:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", endpoint)
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
-        problem = missing("azure-openai/mine") or ""
+        problem = missing_requirement("azure-openai/mine") or ""
         assert problem.startswith(f"AZURE_OPENAI_ENDPOINT: {why}")
         assert "hunter2" not in problem
 

@@ -9,7 +9,7 @@ import cheaptalk as ct
 from cheaptalk.calls.dispatcher import Models
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.players import ImportedSeat
-from cheaptalk.records.imports.importing import ForeignGame
+from cheaptalk.records.imports.importing import ImportedGame
 from cheaptalk.records.store.queries import count, seats_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.findings import Findings, findings, recipe_of
@@ -50,13 +50,13 @@ PERSON = ImportedSeat(imported="mine", person=True)
 
 def recorded_game(
     id_: str, game: DealOrNoDeal, *players: tuple[Decide, ImportedSeat]
-) -> ForeignGame:
+) -> ImportedGame:
     """Return a game between strategies as if others had played it in another system."""
     strategies, seats = (
         dict(zip(PLAYERS, parts, strict=True)) for parts in zip(*players, strict=True)
     )
     table = play_game(game, game.draw_instance(Chance(id_)), id_, strategies)
-    return ForeignGame(id_, id_, table, seats, {"id": id_})
+    return ImportedGame(id_, table, seats, {"id": id_})
 
 
 def count_linked(store: ct.Store, lead: Lead | None) -> int:

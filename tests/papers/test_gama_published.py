@@ -11,7 +11,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records import MatchRecord, transcript
-from cheaptalk.records.imports import Intake, import_matches
+from cheaptalk.records.imports import ImportSummary, import_matches
 from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.studies import report, row_of
 
@@ -27,7 +27,7 @@ MODELS = {
     "qwen-2-72b": "Qwen2-72B-Instruct",
 }
 """The recorded players by column of Table 1."""
-Imported = tuple[ct.Store, Intake]
+Imported = tuple[ct.Store, ImportSummary]
 GPT = MODELS["gpt-3.5-0125"]
 VOYAGE = ((8, 1.00), (6, 0.75), (94, 0.57))
 """Table 2: one voyage of GPT-3.5, as distance in coins and share of right votes by ballot."""

@@ -15,7 +15,7 @@ import pytest
 from cheaptalk.papers.glee.families import families
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import MatchRecord, Store, transcript
-from cheaptalk.records.imports import Intake, import_matches
+from cheaptalk.records.imports import ImportSummary, import_matches
 from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.studies import report, row_of
 
@@ -120,13 +120,13 @@ GAMES = list(read_published()) if SAMPLE.is_dir() else []
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Intake]:
+def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, ImportSummary]:
     store = Store.open(tmp_path_factory.mktemp("sample") / "games.sqlite", create=True)
     return store, import_matches(read_glee(SAMPLE, keep_names=True), store, "sample")
 
 
 @pytest.fixture(scope="module")
-def store(imported: tuple[Store, Intake]) -> Store:
+def store(imported: tuple[Store, ImportSummary]) -> Store:
     return imported[0]
 
 
@@ -135,7 +135,7 @@ def results(store: Store, request: pytest.FixtureRequest) -> Findings:
     return report(store, "glee", as_published=request.param)
 
 
-def test_every_game_is_imported_and_replays(imported: tuple[Store, Intake]) -> None:
+def test_every_game_is_imported_and_replays(imported: tuple[Store, ImportSummary]) -> None:
     store, importing = imported
     assert (importing.imported, importing.present, importing.skipped) == (68, 0, [])
     records = list(store.records("sample", bodies=True))

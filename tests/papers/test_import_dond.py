@@ -16,8 +16,8 @@ from cheaptalk.papers.self_play.importer import read_dond, read_line
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import export
-from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
-from cheaptalk.records.imports.importing import Unfit
+from cheaptalk.records.imports import ImportedGame, Skipped, import_matches
+from cheaptalk.records.imports.importing import ImportFailed
 from cheaptalk.rules import CheaptalkError
 from tests.conftest import Command
 from tests.papers.studies import report, row_of
@@ -81,14 +81,14 @@ def write(folder: Path, *lines: str, name: str = "data.txt", end: str = "\n") ->
     return path
 
 
-def read(*paths: Path) -> list[ForeignGame | Skipped]:
+def read(*paths: Path) -> list[ImportedGame | Skipped]:
     return list(read_dond(paths).games)
 
 
-def read_game(folder: Path, *lines: str) -> ForeignGame:
+def read_game(folder: Path, *lines: str) -> ImportedGame:
     """Read the only dialogue in these lines, which must be valid."""
     (game,) = read(write(folder, *lines))
-    assert isinstance(game, ForeignGame), game
+    assert isinstance(game, ImportedGame), game
     return game
 
 
@@ -99,14 +99,14 @@ def reason(folder: Path, *lines: str) -> str:
     return game.reason
 
 
-def moves(game: ForeignGame) -> list[tuple[str, Any]]:
+def moves(game: ImportedGame) -> list[tuple[str, Any]]:
     return [
         (move.actor, move.action and move.action.model_dump(exclude_none=True))
         for move in game.table.given
     ]
 
 
-def outcome(game: ForeignGame) -> dict[str, Any]:
+def outcome(game: ImportedGame) -> dict[str, Any]:
     assert game.table.outcome is not None
     return game.table.outcome.model_dump()
 
@@ -117,7 +117,7 @@ def outcome(game: ForeignGame) -> dict[str, Any]:
 def test_lines_of_dialogue_form_one_match(games: Path) -> None:
     for lines in (AGREED, AGREED[::-1], TAGGED, TAGGED[1:], AGREED + TAGGED):
         (game,) = read(write(games, *lines, "", end="\r\n"))  # blank lines are ignored
-        assert isinstance(game, ForeignGame)
+        assert isinstance(game, ImportedGame)
         assert moves(game) == [
             ("player_1", {"message": TALK[0]}),
             ("player_2", {"message": TALK[1]}),
@@ -231,15 +231,15 @@ def test_names_are_redacted_unless_kept(games: Path) -> None:
     talk = "hello zelda ! i would like 4 hats .", "deal , zelda"
     path = write(games, plain(HATS, messages=talk))
     (game,), (kept,) = read(path), list(read_dond([path], keep_names=True).games)
-    assert isinstance(game, ForeignGame)
-    assert isinstance(kept, ForeignGame)
+    assert isinstance(game, ImportedGame)
+    assert isinstance(kept, ImportedGame)
     assert spoken(game) == ["hello [name] ! i would like 4 hats .", "deal , [name]"]
     assert game.redactions == 2
     assert "zelda" in spoken(kept)[0]
     assert game.id == kept.id
 
 
-def spoken(game: ForeignGame) -> list[str]:
+def spoken(game: ImportedGame) -> list[str]:
     actions = [given.action.model_dump() for given in game.table.given if given.action]
     return [action["message"] for action in actions if action.get("message")]
 
@@ -315,7 +315,7 @@ def test_damaged_files_are_skipped_and_others_imported(games: Path) -> None:
         Skipped("pipe.txt", "is a pipe or device, not a file"),
         Skipped("selfplay.txt", "contains contexts instead of dialogues"),
     ]
-    assert isinstance(results[4], ForeignGame)
+    assert isinstance(results[4], ImportedGame)
     assert len(results) == 5
 
 
@@ -329,7 +329,7 @@ def test_path_without_files_raises_error(games: Path) -> None:
 @given(st.text(max_size=200))
 def test_arbitrary_lines_raise_only_unfit(line: str) -> None:
     for text in (line, plain(HATS).replace("deal", line), tagged(line)):
-        with suppress(Unfit):
+        with suppress(ImportFailed):
             assert read_line("here", text).location == "here"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cheaptalk.papers.self_play.importer import read_dond
 from cheaptalk.records import Store
-from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
+from cheaptalk.records.imports import ImportedGame, Skipped, import_matches
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "deal_or_no_deal"
 DIALOGUES = 6_318
@@ -25,16 +25,16 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def dialogues() -> list[ForeignGame | Skipped]:
+def dialogues() -> list[ImportedGame | Skipped]:
     return list(read_dond([FOLDER / "data.txt"]).games)
 
 
-def endings(dialogues: list[ForeignGame | Skipped]) -> Counter[str]:
-    ended = [game.table.outcome for game in dialogues if isinstance(game, ForeignGame)]
+def endings(dialogues: list[ImportedGame | Skipped]) -> Counter[str]:
+    ended = [game.table.outcome for game in dialogues if isinstance(game, ImportedGame)]
     return Counter(outcome.model_dump()["ending"] for outcome in ended if outcome)
 
 
-def test_all_lines_are_read_with_their_endings(dialogues: list[ForeignGame | Skipped]) -> None:
+def test_all_lines_are_read_with_their_endings(dialogues: list[ImportedGame | Skipped]) -> None:
     assert len(dialogues) == DIALOGUES
     assert endings(dialogues) == {"agreement": 4_766, "aborted": 758, "mismatch": 408}
     skipped = [game for game in dialogues if isinstance(game, Skipped)]
@@ -42,15 +42,15 @@ def test_all_lines_are_read_with_their_endings(dialogues: list[ForeignGame | Ski
     assert all("no line contains the selection" in game.reason for game in skipped)
 
 
-def test_most_dialogues_come_from_two_lines(dialogues: list[ForeignGame | Skipped]) -> None:
-    places = [game.location if isinstance(game, ForeignGame) else game.game for game in dialogues]
+def test_most_dialogues_come_from_two_lines(dialogues: list[ImportedGame | Skipped]) -> None:
+    places = [game.location if isinstance(game, ImportedGame) else game.game for game in dialogues]
     assert Counter(place.count("line") for place in places) == {2: 5_916, 1: 402}
 
 
-def test_tagged_format_contains_same_games(dialogues: list[ForeignGame | Skipped]) -> None:
-    known = {game.id: game.table.given for game in dialogues if isinstance(game, ForeignGame)}
+def test_tagged_format_contains_same_games(dialogues: list[ImportedGame | Skipped]) -> None:
+    known = {game.id: game.table.given for game in dialogues if isinstance(game, ImportedGame)}
     others = list(read_dond([FOLDER / "val.txt", FOLDER / "test.txt"]).games)
-    games = [game for game in others if isinstance(game, ForeignGame)]
+    games = [game for game in others if isinstance(game, ImportedGame)]
     assert endings(others) == {"agreement": 824, "aborted": 110}
     assert len(others) - len(games) == 173
     for game in games:

@@ -15,7 +15,7 @@ from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
-from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
+from cheaptalk.records.imports import ImportedGame, Skipped, import_matches
 from cheaptalk.rules import CheaptalkError, get_game
 from tests.conftest import Command
 from tests.papers.faults import put, read_faults
@@ -34,11 +34,11 @@ from tests.papers.gama_folders import (
 )
 
 
-def read_game(folder: Path, data: Data, name: str = "game") -> ForeignGame:
+def read_game(folder: Path, data: Data, name: str = "game") -> ImportedGame:
     """Read the game of a file, which must be valid."""
     write(folder, name, data)
     (game,) = read_gama(folder).games
-    assert isinstance(game, ForeignGame), game
+    assert isinstance(game, ImportedGame), game
     return game
 
 
@@ -50,12 +50,12 @@ def reason(folder: Path, data: Data) -> str:
     return game.reason
 
 
-def payoffs(game: ForeignGame) -> dict[str, float]:
+def payoffs(game: ImportedGame) -> dict[str, float]:
     assert game.table.outcome is not None
     return game.table.game.seat_payoffs(game.table.outcome)
 
 
-def parameters(game: ForeignGame) -> dict[str, Any]:
+def parameters(game: ImportedGame) -> dict[str, Any]:
     return game.table.game.model_dump(mode="json")
 
 
@@ -258,7 +258,7 @@ def test_aliases_map_names_to_one_player(cheaptalk: Command, games: Path) -> Non
     labels = [seat.label for seat in read_game(games, data).seats.values()]
     assert labels == ["gpt-4o-2024-08-06", "gpt-4o-2024-08-06", "A"]
     (game,) = read_gama(games, {"A": "B", "gpt-4o": "gpt-4o"}).games
-    assert isinstance(game, ForeignGame)
+    assert isinstance(game, ImportedGame)
     assert [seat.label for seat in game.seats.values()] == ["gpt-4o", "gpt-4o-2024-08-06", "B"]
     done = cheaptalk(
         "store", "import", "gama", str(games), "--alias", "A=gpt-4o-2024-08-06", "--json"
@@ -365,10 +365,10 @@ def test_multipart_prompts_are_read(games: Path) -> None:
 def test_folders_distinguish_games_with_same_name(games: Path) -> None:
     write(games, "first_price/auction_1", auction())
     write(games, "second_price/auction_1", auction())
-    ids = [game.id for game in read_gama(games).games if isinstance(game, ForeignGame)]
+    ids = [game.id for game in read_gama(games).games if isinstance(game, ImportedGame)]
     assert ids == ["first_price/auction_1", "second_price/auction_1"]
     (game,) = read_gama(games / "first_price").games
-    assert isinstance(game, ForeignGame)
+    assert isinstance(game, ImportedGame)
     assert game.id == "first_price/auction_1"
 
 
@@ -448,7 +448,7 @@ def test_arbitrary_values_never_raise(kind: str, data: st.DataObject) -> None:
         put(*path)(changed, data.draw(st.sampled_from(ODD)))
         write(Path(folder), "game", changed)
         (game,) = read_gama(Path(folder)).games
-    assert isinstance(game, ForeignGame) or game.reason
+    assert isinstance(game, ImportedGame) or game.reason
 
 
 def test_folder_without_files_raises_error(games: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Status, Store, configuration_digest, transcript
-from cheaptalk.records.imports import ForeignGame, Skipped, import_matches
+from cheaptalk.records.imports import ImportedGame, Skipped, import_matches
 from cheaptalk.rules import get_game
 from tests.papers.faults import put, read_faults
 from tests.papers.glee_folders import (
@@ -34,10 +34,10 @@ from tests.papers.glee_folders import (
 )
 
 
-def read_game(folder: Path, **options: Any) -> ForeignGame:
+def read_game(folder: Path, **options: Any) -> ImportedGame:
     """Read the only game in a folder, which must be valid."""
     (game,) = read_glee(folder, **options).games
-    assert isinstance(game, ForeignGame), game
+    assert isinstance(game, ImportedGame), game
     return game
 
 
@@ -285,7 +285,7 @@ def test_unreadable_folder_is_skipped(games: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("cheaptalk.records.imports.files.os.walk", guarded)
     locked, fit = read_glee(games).games
     assert locked == Skipped("locked", "cannot be read: Permission denied")
-    assert isinstance(fit, ForeignGame)
+    assert isinstance(fit, ImportedGame)
 
 
 def test_byte_order_mark_is_ignored(games: Path) -> None:

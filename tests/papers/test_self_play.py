@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from cheaptalk.games.language import ngram_entropy, vocabulary
 from cheaptalk.models import ModelCall
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
-from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
+from cheaptalk.records.imports.importing import GameCollection, ImportedGame, import_matches
 from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import mean_intervals
@@ -302,7 +303,7 @@ def test_judges_are_compared_with_exact_check(tmp_path: Path) -> None:
     assert [check["moves"] for check in by_judge] == [check["moves"] for check in by_check]
 
 
-def with_people(number: int) -> Iterator[ForeignGame]:
+def with_people(number: int) -> Iterator[ImportedGame]:
     """Yield games of two iterations with honest people."""
     for at in range(number):
         skilled = at % 2 == 1
@@ -313,7 +314,7 @@ def with_people(number: int) -> Iterator[ForeignGame]:
 
 def test_people_have_separate_series(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        import_matches(Collection("mine", "here", with_people(24)), store, "people")
+        import_matches(GameCollection("mine", with_people(24)), store, "people")
         results = report(store, "self-play", "Scores", "Before and after", "Length")
         records = list(store.records("people", bodies=True))
     rows = rows_of(results, "scores")
@@ -337,8 +338,8 @@ def test_people_have_separate_series(tmp_path: Path) -> None:
 
 
 def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
-    games = (game._replace(seats=dict.fromkeys(PLAYERS, PERSON)) for game in with_people(4))
-    import_matches(Collection("mine", "here", games), tmp_path / "people.sqlite", "people")
+    games = (replace(game, seats=dict.fromkeys(PLAYERS, PERSON)) for game in with_people(4))
+    import_matches(GameCollection("mine", games), tmp_path / "people.sqlite", "people")
     results = report(tmp_path / "people.sqlite", "self-play", "Scores", "Vocabulary and entropy")
     (row,) = rows_of(results, "scores")
     assert (row["player"], row["partner"], row["own.n"]) == ("human", "itself", 4)

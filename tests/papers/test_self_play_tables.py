@@ -13,14 +13,14 @@ from cheaptalk.papers.self_play.language import part_count, read_merges, token_c
 from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
-from cheaptalk.records.imports.importing import Collection, ForeignGame, import_matches
+from cheaptalk.records.imports.importing import GameCollection, ImportedGame, import_matches
 from cheaptalk.reports.recipes.tables import ReportTable
 from tests.papers.studies import PERSON, recorded_game, report
 
 OBJECTIVES = {"semi-competitive": 0.0, "cooperative": 1.0, "strictly competitive": -1.0}
 
 
-def trained_games() -> Iterator[ForeignGame]:
+def trained_games() -> Iterator[ImportedGame]:
     """Yield games of two iterations in self-play and with people, under each objective."""
     for number in range(72):
         game = DealOrNoDeal(objective=list(OBJECTIVES.values())[number % 3])
@@ -35,7 +35,7 @@ def trained_games() -> Iterator[ForeignGame]:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("trained") / "trained.sqlite"
     with Store.open(path, create=True) as store:
-        import_matches(Collection("mine", "here", trained_games()), store, "trained")
+        import_matches(GameCollection("mine", trained_games()), store, "trained")
         yield store
 
 

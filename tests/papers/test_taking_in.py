@@ -8,7 +8,7 @@ import pytest
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
-from cheaptalk.records.imports import Skipped, holds_names, import_matches
+from cheaptalk.records.imports import Skipped, contains_names, import_matches
 from cheaptalk.rules import CheaptalkError
 from tests.conftest import Command
 from tests.papers.glee_folders import (
@@ -194,13 +194,13 @@ def test_study_with_kept_names_stays_marked(games: Path, store: Store) -> None:
     import_matches(read_glee(games, keep_names=True), store, "mixed")
     write_greeting(games, "Quinn")
     import_matches(read_glee(games), store, "mixed")
-    assert holds_names(store, "mixed")
+    assert contains_names(store, "mixed")
     import_matches(read_glee(games), store, "redacted")
-    assert not holds_names(store, "redacted")
+    assert not contains_names(store, "redacted")
 
 
 def test_unsearched_import_is_marked_as_containing_names(games: Path, store: Store) -> None:
     write_greeting(games, "Zelda")
     unsearched = read_glee(games, keep_names=True)._replace(names_kept=None)
     import_matches(unsearched, store, "another")
-    assert holds_names(store, "another")
+    assert contains_names(store, "another")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.players import Answer, Kind, Person, PersonCall, Recorded, Scripted, since_answer
+from cheaptalk.players import Answer, Kind, Person, PersonCall, Recorded, Scripted, new_observations
 from cheaptalk.rules import Action, DecisionRequest, Given, StrategyError
 from cheaptalk.styles import style_in
 from tests.players.thinking import guess, table, think
@@ -77,7 +77,7 @@ def test_substitute_answers_after_a_timeout() -> None:
 
 def test_person_receives_events_since_their_last_answer() -> None:
     played = table()
-    assert len(since_answer(played.request("left"))) == 1
+    assert len(new_observations(played.request("left"))) == 1
     played.answer("left", guess(5))
     played.answer("right", guess(7, "Seven!"))
     calls, _ = think(person(), played.request("left"), '{"number": 5, "message": ""}')

@@ -19,7 +19,7 @@ from cheaptalk.profiles.comparisons import Change, changes, finding_changes
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.definitions import ATTAINABLE, Quantity
 from cheaptalk.profiles.page import Gated, held_parts
-from cheaptalk.profiles.profiles import COUNTED, Number, Profile, detectable, profile_of
+from cheaptalk.profiles.profiles import COUNTED, Number, Profile, detectable_effect, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -286,7 +286,7 @@ def test_effect_beyond_metric_range_is_not_detectable() -> None:
     of = synthetic("one", {"n": np.array([0.5])}, unit=ATTAINABLE).number("n").of
     losing = of._replace(bounds=(-np.inf, 1.0))
     effects = [
-        detectable(Number(losing, Estimate(0.5, error=error, clusters=4), {}, freedom=2.0))
+        detectable_effect(Number(losing, Estimate(0.5, error=error, clusters=4), {}, freedom=2.0))
         for error in (0.05, 0.4)
     ]
     assert [effect is None for effect in effects] == [False, True]
@@ -331,11 +331,11 @@ def test_metrics_and_changes_have_minimum_detectable_effects(
     written = json.loads(json.dumps(after.as_json()))["numbers"]
     twins = [number for number in after.numbers.values() if number.of.twins]
     for key, number in after.numbers.items():
-        assert written[key]["detectable"] == detectable(number)
+        assert written[key]["detectable"] == detectable_effect(number)
         assert number.level == (0.05 / len(twins) if number.of.twins else 0.05)
     earned = after.numbers["earned"]
-    assert known(detectable(earned)) > 2.8 * known(earned.own.error)
-    assert known(detectable(earned, 0.04)) > known(detectable(earned, 0.05))
+    assert known(detectable_effect(earned)) > 2.8 * known(earned.own.error)
+    assert known(detectable_effect(earned, 0.04)) > known(detectable_effect(earned, 0.05))
     compared = changes_since(before, after)
     assert any(change.detectable for change in compared)
     for change in compared:

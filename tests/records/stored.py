@@ -8,7 +8,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from cheaptalk.records import AnswerRecord, Ended, MatchRecord, NewMatch, Status, Store, ended, pack
+from cheaptalk.records import (
+    AnswerRecord,
+    MatchEnd,
+    MatchRecord,
+    NewMatch,
+    Status,
+    Store,
+    match_end,
+    pack,
+)
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, scripted_answers
 from cheaptalk.records.store import schema
@@ -43,7 +52,7 @@ class Shelf:
         if status in SETTLED:
             body |= {"format": 1, "package": "0", "instance": {}, "answers": []}
         outcome = {"stage": 1} if status is Status.FINISHED else None
-        end = Ended(status, reason, outcome, payoffs, kinds, calls, *tokens, 5.0, pack(body))
+        end = MatchEnd(status, reason, outcome, payoffs, kinds, calls, *tokens, 5.0, pack(body))
         match = NewMatch(id_, self.configuration, f"instance of {id_}", 0, self.seats, end)
         return match._replace(**changes)
 
@@ -105,7 +114,7 @@ def record_of(
         specs: player specs by seat.
         changes: other values of the record's attributes.
     """
-    end = ended(table, SEED, scripted_answers(table.given) if answers is None else answers)
+    end = match_end(table, SEED, scripted_answers(table.given) if answers is None else answers)
     seats = {
         place: {"label": f"{place}'s player", "spec": dict((specs or {}).get(place, {}))}
         for place in table.game.seats

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.processes import Processes, processes
-from cheaptalk.records import AnswerRecord, Ended, NewMatch, Store, StoreError, ended
+from cheaptalk.records import AnswerRecord, MatchEnd, NewMatch, Store, StoreError, match_end
 from cheaptalk.records.exports import sheets as writing
 from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.exports.exporter import CodebookEntry, export
@@ -56,7 +56,7 @@ def study() -> ct.Study:
     )
 
 
-def add_match(store: Store, id_: str, end: Ended, study: str = "models") -> None:
+def add_match(store: Store, id_: str, end: MatchEnd, study: str = "models") -> None:
     """Add a bargaining match between two models to a separate study."""
     number = store.register_study(study, {"players": {}})
     game = get_game("bargaining").rules.model_validate({})
@@ -69,7 +69,9 @@ def add_match(store: Store, id_: str, end: Ended, study: str = "models") -> None
     store.add(number, [NewMatch(id_, configuration, "0", 0, seats, end)])
 
 
-def model_match(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **noted: Any) -> Ended:
+def model_match(
+    reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **noted: Any
+) -> MatchEnd:
     """Return a match between models, one of which repaired an unreadable reply."""
     game = get_game("bargaining").rules.model_validate({})
     table = Table(game, game.draw_instance(Chance("s")), "s")
@@ -86,7 +88,7 @@ def model_match(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **no
         (ask,) = table.pending.values()
         table.answer(seat, ask.action.model_validate(action))
         answers.append(AnswerRecord(request, seat, kind, action, calls))
-    return ended(table, "s", answers)
+    return match_end(table, "s", answers)
 
 
 @pytest.fixture(scope="module")

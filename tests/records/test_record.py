@@ -21,8 +21,8 @@ from cheaptalk.records import (
     configuration_digest,
     digest,
     digest_key,
-    ended,
     game_of,
+    match_end,
     pack,
     player_digest,
 )
@@ -73,7 +73,7 @@ def test_record_can_be_rebuilt_from_json() -> None:
     replayed = again.replay()
     assert (replayed.outcome, replayed.heard) == (table.outcome, table.heard)
     assert record.payoffs == pytest.approx({"alice": 27.0, "bob": 63.0})
-    end = ended(table, SEED, record.answers, {"system": "glee"})
+    end = match_end(table, SEED, record.answers, {"system": "glee"})
     imported = replace(record, packed=end.body)
     assert imported.as_json() == record.as_json() | {"source": {"system": "glee"}}
 
@@ -268,4 +268,4 @@ def test_outcome_that_is_not_json_raises_error(monkeypatch: pytest.MonkeyPatch) 
     table.outcome = table.outcome.model_copy(update={"alice_gain": math.inf})
     message = 'bargaining: the outcome has inf as "alice_gain"; matches are stored as JSON'
     with pytest.raises(RulesError, match=message):
-        ended(table, SEED, [])
+        match_end(table, SEED, [])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.papers.glee.importer import read_glee
-from cheaptalk.records.imports import ForeignGame
+from cheaptalk.records.imports import ImportedGame
 from cheaptalk.records.imports.redaction import MARK, names_said, redact
 from tests.papers.glee_folders import AGREED, OFFERS, bargaining, models, write
 
@@ -94,13 +94,13 @@ def test_no_redacted_name_remains(text: str, name: str) -> None:
 # In a game
 
 
-def read(root: Path, **options: object) -> ForeignGame:
+def read(root: Path, **options: object) -> ImportedGame:
     (game,) = read_glee(root, **options).games  # type: ignore[arg-type]  # passed on as given
-    assert isinstance(game, ForeignGame), game
+    assert isinstance(game, ImportedGame), game
     return game
 
 
-def stored_text(game: ForeignGame) -> str:
+def stored_text(game: ImportedGame) -> str:
     """Return everything that would be stored of a game, as text."""
     moves = [given.action.model_dump() if given.action else None for given in game.table.given]
     parameters = game.table.game.model_dump(mode="json")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.records import Excluded, excluded
+from cheaptalk.records import Excluded, count_excluded
 from cheaptalk.records.exclusions import Standing, predecessors
 from cheaptalk.records.exports.exporter import export
 from tests.fakes import Canned, Refusing, study, with_model
@@ -26,13 +26,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ct.Store]:
 
 
 def test_dropped_and_replaced_matches_are_counted(store: ct.Store) -> None:
-    assert excluded(store, "small") == Excluded(dropped=3, replaced=3)
+    assert count_excluded(store, "small") == Excluded(dropped=3, replaced=3)
     spec = store.study("small").spec
     store.register_study("small", spec | {"unanswered": {}})
-    assert excluded(store, "small") == Excluded(dropped=0, replaced=3)
+    assert count_excluded(store, "small") == Excluded(dropped=0, replaced=3)
     store.register_study("small", spec)
     with pytest.raises(ct.CheaptalkError, match="no study"):
-        excluded(store, "smal")
+        count_excluded(store, "smal")
 
 
 def test_replacement_names_its_predecessor(store: ct.Store) -> None:
@@ -71,5 +71,5 @@ def test_reused_instances_are_not_counted_as_replacements(store: ct.Store) -> No
     again = study(name="again", **with_model(), games=[], instances_from="small")
     ct.run(again, store, models=Canned())
     assert any("+1:" in record.instance_key for record in store.records("again"))
-    assert excluded(store, "again") == Excluded()
+    assert count_excluded(store, "again") == Excluded()
     assert predecessors(store, "again") == {}

@@ -20,7 +20,7 @@ from cheaptalk import doctor
 from cheaptalk.records import Status, Store, StoreError, StoreLocked, StoreNotFound
 from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
-from cheaptalk.studies import lay_out
+from cheaptalk.studies import plan_in_store
 from tests.fakes import Canned, study, with_model
 from tests.records.stored import Shelf, call_row, essences, insert_calls, read_files, set_pragma
 
@@ -470,7 +470,7 @@ def test_matches_are_stored_compactly(tmp_path: Path) -> None:
     path = tmp_path / "many.sqlite"
     quickstart = ct.preset("quickstart")
     assert quickstart is not None
-    laid = lay_out(quickstart, None)
+    laid = plan_in_store(quickstart, None)
     plan = ct.studies.Plan.of(laid.study, laid.matches[:400])
     with Store.open(path, create=True) as store:
         assert ct.run(plan, store).done == 400

@@ -14,7 +14,7 @@ from cheaptalk.records import (
     MatchRecord,
     Status,
     VersionMismatch,
-    gathered,
+    gather_scenes,
     transcript,
 )
 from cheaptalk.records.identity import Configuration
@@ -98,7 +98,7 @@ def test_identical_lines_are_gathered() -> None:
         kind = None if request is None else Kind.OK
         return Line(seat, seat.upper(), text, request, None if request is None else {}, kind)
 
-    scenes = gathered(
+    scenes = gather_scenes(
         [
             line("a", "Hello."), line("a", "Hello."), line("b", "Hello."), line("b", "Only B."),
             line("a", "How many?", 0), line("b", "How many?", 0), line("a", "How many?", 1),
@@ -117,7 +117,7 @@ def test_similar_long_texts_show_only_differences() -> None:
         return Line(seat, seat.upper(), "\n".join(words))
 
     rules = ("One.", "Two.", "Three.")
-    scenes = gathered(
+    scenes = gather_scenes(
         [
             observation("a", "You are A.", *rules), observation("b", "You are B.", *rules),
             observation("c", "You are C.", *rules, "Four."),

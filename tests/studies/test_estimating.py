@@ -14,7 +14,7 @@ from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
-from cheaptalk.records.ledger.spending import answered, spent
+from cheaptalk.records.ledger.spending import reused_costs, spent
 from cheaptalk.studies import Cap, Estimate, Range, estimate, usage_histories
 from cheaptalk.studies.estimates import rehearsal as rehearsing
 from cheaptalk.studies.estimates.amounts import Amounts
@@ -106,7 +106,7 @@ def test_low_estimate_subtracts_recorded_calls_of_live_matches(store: Store) -> 
     planned = ct.studies.plan(build("persuasion", instances=2))
     capped = Cap(calls=25)
     assert ct.run(planned, store, models=CountingModels(), prices=PRICES, cap=capped).halted
-    begun = answered(store)
+    begun = reused_costs(store)
     bought = [cost for seats in begun.values() for cost in seats.values()]
     assert sum(cost.calls for cost in bought) == 25
     total, rest = estimate(planned, PRICES).total, estimate(planned, PRICES, begun=begun).total

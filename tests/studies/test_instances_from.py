@@ -6,7 +6,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Store, VersionMismatch
-from cheaptalk.studies import lay_out
+from cheaptalk.studies import plan_in_store
 from tests.fakes import Canned, broken, study
 
 GAMES = [{"game": "persuasion", "fixed": {"horizon": 6}, "grid": {"myopic": [True, False]}}]
@@ -23,7 +23,7 @@ def run_earlier(store: Store, **changes: Any) -> list[ct.MatchRecord]:
 def plan_later(store: Store, **changes: Any) -> ct.studies.Plan:
     players = {"luck": {"strategy": "random"}, "plain": PLAIN}
     usual = {"name": "later", "games": [], "instances_from": "earlier", "seed": 99}
-    return lay_out(study(**usual | {"players": players, "pairing": "all"} | changes), store)
+    return plan_in_store(study(**usual | {"players": players, "pairing": "all"} | changes), store)
 
 
 def planned_instance(record: ct.MatchRecord) -> tuple[str, str, str]:
@@ -66,7 +66,7 @@ def test_unknown_earlier_study_raises_error_with_suggestion(store: Store) -> Non
     problem = f'no study "earler" (did you mean "earlier"?) in {store.name}'
     assert str(caught.value) == f"instances_from: {problem}"
     with pytest.raises(ct.studies.StudyError, match='no store with the study "earlier"'):
-        lay_out(study(games=[], instances_from="earlier"), None)
+        plan_in_store(study(games=[], instances_from="earlier"), None)
 
 
 def test_instances_of_another_rules_version_raise_error(

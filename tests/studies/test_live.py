@@ -24,7 +24,7 @@ from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.rules import DecisionRequest
-from cheaptalk.studies import INTERRUPTED, Halted, lay_out
+from cheaptalk.studies import INTERRUPTED, Halted, plan_in_store
 from cheaptalk.text import plain
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
 from tests.toys import SPEC
@@ -269,7 +269,7 @@ def test_unavailable_players_raise_error_before_writing(
             ct.run(study(players={"a": player}, pairing="self"), store)
         assert message in str(caught.value)
         assert [summary.name for summary in store.studies()] == ["stopped", "others"]
-    planned = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
+    planned = plan_in_store(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
     with pytest.raises(ct.studies.StudyError, match="there is no store with match ffff"):
         ct.studies.check(planned, None)
 

@@ -68,7 +68,7 @@ def test_halted_run_keeps_earlier_replacements(store: Store, calls: int) -> None
     ct.run(study(**replacing), store)
     more = replacing | {"instances": 5, "budget": {"calls": 6 + calls}}
     assert ct.run(study(**more), store).halted
-    assert ct.records.excluded(store, "small").replaced >= 3
+    assert ct.records.count_excluded(store, "small").replaced >= 3
 
 
 def test_export_marks_superseded_matches(store: Store, tmp_path: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Status, Store
-from cheaptalk.studies import Plan, StudyError, lay_out, part, plan
+from cheaptalk.studies import Plan, StudyError, part, plan, plan_in_store
 from tests.fakes import Canned, Refusing, essence, study, with_model
 
 ROSTER = {
@@ -53,7 +53,7 @@ def test_parts_complete_the_study_without_repeats(store: Store, tmp_path: Path) 
     alike = study(**SEVERAL)
     ended = list[str]()
     for limit, rest in ((5, 51), (3, 48), (1_000, 0)):
-        chosen = part(lay_out(alike, store), store, limit=limit)
+        chosen = part(plan_in_store(alike, store), store, limit=limit)
         progress = ct.run(chosen, store)
         assert (progress.before, progress.left, progress.rest) == (0, 0, rest)
         ended += [match.id for match in chosen.matches]
@@ -89,7 +89,7 @@ def test_part_adopts_remaining_matches_of_other_studies(store: Store) -> None:
 
 
 def test_live_match_is_finished_first_without_repeated_calls(store: Store) -> None:
-    planned = lay_out(study(**with_model()), store)
+    planned = plan_in_store(study(**with_model()), store)
     last = planned.matches[-1]
     ct.run(Plan.of(planned.study, [last]), store, models=Canned(), cap=ct.studies.Cap(calls=1))
     assert store.statuses([last.id]) != {last.id: Status.FINISHED}
@@ -103,7 +103,7 @@ def test_live_match_is_finished_first_without_repeated_calls(store: Store) -> No
 
 def test_part_of_changed_study_supersedes_all_old_matches(store: Store) -> None:
     ct.run(study(instances=2), store)
-    changed = part(lay_out(study(instances=2, seed=1), store), store, limit=1)
+    changed = part(plan_in_store(study(instances=2, seed=1), store), store, limit=1)
     progress = ct.run(changed, store)
     assert (progress.set_aside, progress.done, progress.rest) == (4, 1, 3)
     assert store.study("small").counts == {"finished": 1}
@@ -111,6 +111,8 @@ def test_part_of_changed_study_supersedes_all_old_matches(store: Store) -> None:
 
 def test_part_includes_its_replacements(store: Store) -> None:
     replacing = study(**with_model(), unanswered={"refused": "replace"})
-    progress = ct.run(part(lay_out(replacing, store), store, limit=2), store, models=Refusing(1))
+    progress = ct.run(
+        part(plan_in_store(replacing, store), store, limit=2), store, models=Refusing(1)
+    )
     assert (progress.done, progress.rest) == (3, 4)
     assert store.study("small").planned == 7

@@ -12,7 +12,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.reports.study.facts import UnansweredKind, exclusions
-from cheaptalk.studies import lay_out
+from cheaptalk.studies import plan_in_store
 from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
 
 KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
@@ -124,7 +124,7 @@ def test_replacements_are_limited_and_resumed_runs_plan_the_same(tmp_path: Path)
     spec = study(**with_model(), unanswered=unanswered, budget={"calls": 5})
     with ct.Store.open(stopped, create=True) as store:
         assert ct.run(spec, store, models=Refusing(10**6), concurrency=2).halted
-        assert len(lay_out(spec, store).matches) > 6
+        assert len(plan_in_store(spec, store).matches) > 6
     _, resumed = run_six(stopped, Refusing(10**6), refused="replace", max_replacements=2)
     assert sorted(record.id for record in resumed) == sorted(record.id for record in expected)
     models = Refusing(10**6)

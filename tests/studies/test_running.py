@@ -15,9 +15,9 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Status, Store
-from cheaptalk.records.imports import Collection, ForeignGame, import_matches
+from cheaptalk.records.imports import GameCollection, ImportedGame, import_matches
 from cheaptalk.rules import CheaptalkError, DecisionRequest, Strategy, strategy
-from cheaptalk.studies import Progress, lay_out
+from cheaptalk.studies import Progress, plan_in_store
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study
@@ -62,7 +62,7 @@ def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
 
 
 def test_records_describe_their_matches(store: Store) -> None:
-    planned = lay_out(study(repeats=2), store)
+    planned = plan_in_store(study(repeats=2), store)
     ct.run(planned, store)
     for record, match in zip(records(store), planned.matches, strict=True):
         assert record.rules == match.configuration.game
@@ -149,15 +149,15 @@ def test_payoff_out_of_bounds_fails_match_and_keeps_calls(
 def test_imported_game_out_of_bounds_is_skipped_with_reason(
     toys: None, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def games() -> Iterator[ForeignGame]:
+    def games() -> Iterator[ImportedGame]:
         players = {"left": own_card, "right": own_card}
         for name in ("one", "two"):
             table = ct.play(Guessing(), Cards(left=1, right=2), name, players)
             seats = dict.fromkeys(("left", "right"), ImportedSeat(imported="ours", model="a"))
-            yield ForeignGame(name, f"file {name}", table, seats, {"system": "ours"})
+            yield ImportedGame(name, table, seats, {"system": "ours"}, f"file {name}")
 
     monkeypatch.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
-    importing = import_matches(Collection("ours", "here", games()), store, "taken")
+    importing = import_matches(GameCollection("ours", games()), store, "taken")
     assert (importing.imported, importing.present) == (0, 0)
     assert [skip.game for skip in importing.skipped] == ["file one", "file two"]
     assert all(re.match(BEYOND, skip.reason) for skip in importing.skipped)

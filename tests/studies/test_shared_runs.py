@@ -388,7 +388,7 @@ def test_check_for_writers_does_not_block_them(
 def test_part_of_a_study_is_not_shared(url: str) -> None:
     """The matches of a part depend on those played before it was selected."""
     with Store.open(url, create=True) as store:
-        planned = ct.studies.lay_out(study(instances=20), store)
+        planned = ct.studies.plan_in_store(study(instances=20), store)
         selected = ct.studies.part(planned, store, limit=6)
 
         def look(progress: ct.Progress) -> None:

@@ -84,10 +84,10 @@ class CallForTenders(ct.Game):
     @property
     def seats(self) -> dict[str, str]:
         """Return the buyer, and firm_1 to firm_N."""
-        return {"buyer": "buyer"} | ct.rules.numbered("firm", self.firms)
+        return {"buyer": "buyer"} | ct.rules.numbered_seats("firm", self.firms)
 
     def draw_instance(self, chance: ct.Chance) -> Costs:
-        firms = ct.rules.numbered("firm", self.firms)
+        firms = ct.rules.numbered_seats("firm", self.firms)
         return Costs(costs={firm: chance("cost", firm).integer(20, 60) for firm in firms})
 
     def play(self, instance: Costs, chance: ct.Chance) -> ct.Play[Contract]:

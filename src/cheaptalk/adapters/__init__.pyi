@@ -1,6 +1,6 @@
 from .chat import ChatEnvironment, Observed, chat_environment
 from .context_protocol import mcp_server, serve_mcp
-from .gambit import efg_lines, write_efg
+from .gambit import write_efg
 from .hugging_face import push_dataset, write_dataset
 from .inspect.logs import write_inspect_logs
 from .inspect.tasks import inspect_task
@@ -11,7 +11,6 @@ from .remote_agent import (
     RemoteAgent,
     RemoteAgentError,
     play_as_remote_agent,
-    play_as_remote_agent_async,
 )
 from .telemetry import Telemetry, open_telemetry
 from .trackers import TRACKERS, Tracker, TrackerCallback, tracker
@@ -26,7 +25,6 @@ __all__ = [
     "Tracker",
     "TrackerCallback",
     "chat_environment",
-    "efg_lines",
     "inspect_task",
     "mcp_server",
     "open_telemetry",
@@ -35,7 +33,6 @@ __all__ = [
     "pettingzoo_env",
     "pettingzoo_parallel_env",
     "play_as_remote_agent",
-    "play_as_remote_agent_async",
     "push_dataset",
     "serve_mcp",
     "tracker",

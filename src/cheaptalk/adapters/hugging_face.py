@@ -15,7 +15,7 @@ from cheaptalk.atomic_files import whole_folder
 from cheaptalk.extras import needing
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import Exported, export
-from cheaptalk.records.imports import NAMED, holds_names
+from cheaptalk.records.imports import NAMES_WARNING, contains_names
 from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.store.queries import overview
 from cheaptalk.rules import CheaptalkError, counted
@@ -153,5 +153,5 @@ def _card(
         "spec": as_block(summary.spec),
         "tables": [{"name": name, "rows": n, "row": ROWS[name]} for name, n in tables.items()],
         "people": has_people(store, study),
-        "named": NAMED if holds_names(store, study) else "",
+        "named": NAMES_WARNING if contains_names(store, study) else "",
     }

@@ -19,7 +19,7 @@ from cheaptalk.calls.dispatcher import Models
 from cheaptalk.extras import needing
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.records import Ended, Status
+from cheaptalk.records import MatchEnd, Status
 from cheaptalk.studies import PlannedMatch, RunObserver
 from cheaptalk.studies.runs.host import End
 
@@ -89,7 +89,7 @@ class Telemetry(RunObserver):
 
             def tell(end: End) -> None:
                 other = Status.LIVE if end is None else Status.FAILED
-                status = (end.status if isinstance(end, Ended) else other).value
+                status = (end.status if isinstance(end, MatchEnd) else other).value
                 span.set_attribute("cheaptalk.status", status)
                 if status == Status.FAILED:
                     self._fail(span, status)

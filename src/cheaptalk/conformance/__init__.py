@@ -11,6 +11,11 @@ each check as a separate test, write::
 Each check plays matches between ``random`` strategies with the seed, and raises
 :class:`ConformanceError` if the game fails the check. The checks in ``SPEC_CHECKS`` take several
 seeds and choose the configurations themselves: ``check(SPEC, SEEDS)``.
+
+>>> game_spec = ct.get_game("negotiation")
+>>> list(ct.conformance.variants(game_spec))[-2:]
+['messages: False', 'outside_option: False']
+>>> ct.conformance.check_seats(game_spec, game_spec.rules(), "any seed")
 """
 
 import inspect
@@ -38,7 +43,6 @@ from cheaptalk.conformance.matches import (
     ConformanceError,
     OutOfTime,
     SpecCheck,
-    random_moves,
     root_cause,
     variants,
 )
@@ -189,7 +193,6 @@ __all__ = [
     "check_strategies",
     "check_talk",
     "check_words",
-    "random_moves",
     "spec_at",
     "variants",
     "verdicts",

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 from pydantic import ValidationError
 
 import cheaptalk as ct
-from cheaptalk.rules import Decide, decided
+from cheaptalk.rules import Decide, ask_strategy
 from cheaptalk.rules.errors import describe, place_of
 from cheaptalk.rules.game import expect_finite, expect_json
 
@@ -246,7 +246,7 @@ def questions(
             if stream:
                 request = request._replace(chance=request.chance.apart(stream))
             decide = strategies.get(seat, strategies[roles[seat]])
-            yield request, (action := decided(request, decide))
+            yield request, (action := ask_strategy(request, decide))
             try:
                 table.answer(ask.actor, action)
             except ct.rules.IllegalAction as illegal:

@@ -1,4 +1,8 @@
-"""The games: packages of rules, prompts, strategies and metrics, loaded on first use."""
+"""The games: packages of rules, prompts, strategies and metrics, loaded on first use.
+
+>>> ct.games.Bargaining(money=100, discounts=(0.9, 0.8)).payoff_bounds()
+{'alice': (0.0, 100.0), 'bob': (0.0, 100.0)}
+"""
 
 import lazy_loader
 

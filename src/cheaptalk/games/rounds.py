@@ -61,7 +61,7 @@ class Rounds(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.rules.numbered("player", self.players)
+        return ct.rules.numbered_seats("player", self.players)
 
     def _same_event(self, event_type: Any, *values: Any) -> list[ct.Event]:
         """Return the same event for each player; missing fields come from the game's parameters."""

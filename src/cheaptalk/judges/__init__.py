@@ -1,4 +1,8 @@
-"""Judges: models that apply rubrics to matches and survey answers; requires ``[analysis]``."""
+"""Judges: models that apply rubrics to matches and survey answers; requires ``[analysis]``.
+
+>>> ct.judges.find_rubric("honesty").labels
+['honest', 'overstates', 'understates']
+"""
 
 import lazy_loader
 

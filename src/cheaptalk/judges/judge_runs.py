@@ -156,6 +156,12 @@ def judge(
     With a rubric for survey answers, "match" below means a participant, and
     :func:`.answer_verdicts` returns the verdicts.
 
+    >>> players = {"seller": {"strategies": {"persuasion": {"alice": "honest", "bob": "trusting"}}}}
+    >>> study = ct.Study(name="sales", games=[{"game": "persuasion"}], players=players)
+    >>> _ = ct.run(study, "sales.sqlite")
+    >>> ct.judge("sales.sqlite", "sales", ct.judges.judge_of("honesty", "script/legal"))
+    <Judging: 1 of 1 match judged>
+
     Args:
         study: the name of a study in the store.
         by: the judge.

@@ -1,7 +1,7 @@
 from . import language as language
 from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
-from .evaluation import BestResponse, Exploitability, Gain, exploitability, respond
-from .logs import logged
+from .evaluation import BestResponse, Exploitability, Gain, exploitability
+from .logs import read_log
 from .nfsp import NFSP, Learned, NFSPSettings
 from .policy import (
     NETWORKS,
@@ -13,7 +13,7 @@ from .policy import (
     read_policy,
     write_policy,
 )
-from .presets import TRAININGS, Preset, chosen
+from .presets import TRAININGS, Preset, get_preset
 from .rnad import RNaD, RNaDSettings
 from .rounding import Rounding
 from .sweeps import Trained, sweep
@@ -24,7 +24,6 @@ __all__ = [
     "ALGORITHMS", "NETWORKS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Exploitability",
     "Gain", "Learned", "NFSPSettings", "Pace", "Policy", "PolicyError", "PolicyNetwork", "Preset",
     "Progress", "RNaD", "RNaDSettings", "Rounding", "Settings", "Solution", "TooLarge", "Trained",
-    "Training", "Tree", "chosen", "exploitability", "game_of", "logged", "policy_file",
-    "policy_names", "read_policy", "respond", "settings_of", "solve", "sweep", "train",
-    "write_policy",
+    "Training", "Tree", "exploitability", "game_of", "get_preset", "policy_file", "policy_names",
+    "read_log", "read_policy", "settings_of", "solve", "sweep", "train", "write_policy",
 ]  # fmt: skip

@@ -31,7 +31,7 @@ class Log:
             file.write(_line(row))
 
 
-def logged(policy: Path) -> list[dict[str, Any]]:
+def read_log(policy: Path) -> list[dict[str, Any]]:
     """Return the rows of a policy's training log, in order; empty if there is no log."""
     return _rows(log_beside(policy))
 

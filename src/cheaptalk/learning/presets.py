@@ -37,7 +37,9 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType(
 """The included trainings. The algorithms' defaults are the paper appendix's values for BG4."""
 
 
-def chosen(name: str, game: str | None, matches: int | None, settings: Mapping[str, Any]) -> Preset:
+def get_preset(
+    name: str, game: str | None, matches: int | None, settings: Mapping[str, Any]
+) -> Preset:
     """Return a preset by its name or its algorithm's name, with the given changes.
 
     >>> chosen("rnad-bg5", None, 1_000, {"rate": 0.001}).game

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from cheaptalk.atomic_files import whole_path
 from cheaptalk.cluster import working
 from cheaptalk.learning.algorithms import Settings
-from cheaptalk.learning.logs import log_beside, logged
+from cheaptalk.learning.logs import log_beside, read_log
 from cheaptalk.learning.training import settings_of, train
 from cheaptalk.rules import CheaptalkError, Game
 
@@ -24,7 +24,7 @@ class Trained(NamedTuple):
 
     Attributes:
         settings: the varied settings.
-        told: the last line of the log; see :func:`.logged`.
+        told: the last line of the log; see :func:`.read_log`.
     """
 
     settings: Mapping[str, Any]
@@ -72,7 +72,7 @@ def sweep(
     combinations = _combinations(algorithm, settings, varied)
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{name}.policy" for name in combinations}
-    learned = {name: logged(file) if file.exists() else [] for name, file in files.items()}
+    learned = {name: read_log(file) if file.exists() else [] for name, file in files.items()}
     pending = [name for name, rows in learned.items() if not rows or rows[-1]["matches"] < matches]
     done = len(combinations) - len(pending)
     with working(processes, on, "completed trainings are kept; use fewer processes") as pool:
@@ -94,7 +94,7 @@ def sweep(
             if progress is not None:
                 progress(done, len(combinations))
     return [
-        Trained(dict(zip(varied, values, strict=True)), file, logged(file)[-1])
+        Trained(dict(zip(varied, values, strict=True)), file, read_log(file)[-1])
         for values, file in zip(product(*varied.values()), files.values(), strict=True)
     ]
 

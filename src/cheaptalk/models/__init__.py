@@ -1,4 +1,8 @@
-"""Clients for language models: they send chat messages and return text and token usage."""
+"""Clients for language models: they send chat messages and return text and token usage.
+
+>>> ct.models.load_prices().of("openai/gpt-4o").input  # dollars per million tokens
+2.5
+"""
 
 import lazy_loader
 

@@ -16,10 +16,16 @@ from .calls import (
     Route,
     Usage,
 )
-from .model_strings import SCRIPTS, ModelName, missing
-from .prices import Price, PriceError, Prices, load_prices, own_prices
-from .providers import PROVIDERS, Family, Provider, ProviderError, read_providers, users_file
-from .settings import check_settings, family
+from .model_strings import SCRIPTS, ModelName, missing_requirement
+from .prices import Price, PriceError, Prices, built_in_prices, load_prices
+from .providers import (
+    PROVIDERS,
+    Family,
+    Provider,
+    ProviderError,
+    user_provider_file,
+)
+from .settings import check_settings
 
 __all__ = [
     "PROVIDERS",
@@ -41,11 +47,9 @@ __all__ = [
     "Reply",
     "Route",
     "Usage",
+    "built_in_prices",
     "check_settings",
-    "family",
     "load_prices",
-    "missing",
-    "own_prices",
-    "read_providers",
-    "users_file",
+    "missing_requirement",
+    "user_provider_file",
 ]

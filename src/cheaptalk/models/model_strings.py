@@ -261,7 +261,7 @@ SCRIPTS = {
 """Scripted models by name, which need no server and cost nothing."""
 
 
-def missing(model: str) -> str | None:
+def missing_requirement(model: str) -> str | None:
     """Return what a model requires before it can be called; None if nothing is missing.
 
     Raises:

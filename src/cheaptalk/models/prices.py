@@ -123,7 +123,7 @@ def without_url(model: str) -> str:
     return re.split(f"@{SCHEME}", model)[0]
 
 
-def own_prices() -> Traversable:
+def built_in_prices() -> Traversable:
     """Return the built-in price file."""
     return files("cheaptalk.models") / "prices.yaml"
 
@@ -147,7 +147,7 @@ def load_prices(file: Path | str | None = None) -> Prices:
 @cache
 def package_prices() -> tuple[Price, ...]:
     """Return the prices in the built-in price file."""
-    return read_prices(own_prices())
+    return read_prices(built_in_prices())
 
 
 def read_prices(source: Path | Traversable) -> tuple[Price, ...]:

@@ -333,7 +333,7 @@ def in_the_open(url: str) -> bool:
         return True
 
 
-def users_file() -> Path | None:
+def user_provider_file() -> Path | None:
     """Return the path of the user's provider file; None if there is none."""
     return configured_file(os.environ.get(VARIABLE), FILE)
 
@@ -405,7 +405,9 @@ PROVIDERS: Registry[Provider] = Registry(
     "cheaptalk.providers",
     instances(Provider),
     several,
-    lambda packaged: {} if (path := users_file()) is None else read_providers(path, packaged),
+    lambda packaged: (
+        {} if (path := user_provider_file()) is None else read_providers(path, packaged)
+    ),
 )
 """Providers by the first part of a model string."""
 

@@ -1,4 +1,8 @@
-"""Replications of papers with presets, rosters and recipes (which require ``[analysis]``)."""
+"""Replications of papers with presets, rosters and recipes (which require ``[analysis]``).
+
+>>> sorted(ct.papers.glee.PRESETS)
+['glee', 'glee-human', 'glee-small']
+"""
 
 import lazy_loader
 

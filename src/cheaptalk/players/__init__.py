@@ -1,4 +1,11 @@
-"""Players: scripted strategies, language models, people, and replays of recorded matches."""
+"""Players: scripted strategies, language models, people, and replays of recorded matches.
+
+>>> seat = ct.players.ModelSeat(model="openai/gpt-4o", persona="You are in a hurry.")
+>>> game = ct.games.Negotiation()
+>>> table = ct.Table(game, game.draw_instance(ct.Chance("1")), "1")
+>>> [message.role for message in ct.players.messages(table, "alice", seat)]
+['system', 'user']
+"""
 
 import lazy_loader
 

@@ -5,7 +5,7 @@ from .language_model.player import LanguageModel
 from .language_model.preview import MOCK_MODEL, Preview, messages, preview
 from .language_model.seat import ModelSeat
 from .language_model.treatments import LastTurns, Prompt, Refine
-from .person import MEDIA, Person, PersonSeat, since_answer
+from .person import MEDIA, Person, PersonSeat, new_observations
 from .protocol import Answer, Call, FunctionCall, Kind, PersonCall, Player, Thinking
 from .recorded import ImportedSeat, Recorded, RecordedSeat
 from .rosters import Roster, roster, roster_names
@@ -46,8 +46,8 @@ __all__ = [
     "Thinking",
     "code_digest",
     "messages",
+    "new_observations",
     "preview",
     "roster",
     "roster_names",
-    "since_answer",
 ]

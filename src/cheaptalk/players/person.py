@@ -44,7 +44,7 @@ class Person:
         while True:
             reply = yield PersonCall(
                 seat=request.actor,
-                news=tuple(self.style.story(since_answer(request), self.game, request.actor)),
+                news=tuple(self.style.story(new_observations(request), self.game, request.actor)),
                 question=self.style.tell(request.event, self.game, request.actor),
                 how=self.style.how(request.ask.action, self.game, request.actor),
                 form=request.ask.action.model_json_schema(),
@@ -66,7 +66,7 @@ class Person:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)
 
 
-def since_answer(request: DecisionRequest) -> list[Moment]:
+def new_observations(request: DecisionRequest) -> list[Moment]:
     """Return the observations since the actor's last answer, or all if there was none."""
     indices = [index for index, moment in enumerate(request.heard) if moment.action is not None]
     return list(request.heard[indices[-1] + 1 if indices else 0 :])

@@ -27,7 +27,7 @@ from cheaptalk.rules import (
     Game,
     Strategy,
     StrategyError,
-    decided,
+    ask_strategy,
     games,
     get_game,
     register,
@@ -58,7 +58,7 @@ class Scripted:
 
     def answer(self, request: DecisionRequest) -> Thinking:
         """Return the strategy's action; raise a StrategyError if it fails or is illegal."""
-        action = decided(request, self.decide)
+        action = ask_strategy(request, self.decide)
         reason = request.ask.refuse(action)
         if reason is not None:
             raise StrategyError.illegal(request, self.decide, reason)

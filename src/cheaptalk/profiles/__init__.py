@@ -1,4 +1,8 @@
-"""Profiles: measurements of an agent's strengths and weaknesses with a battery of matches."""
+"""Profiles: measurements of an agent's strengths and weaknesses with a battery of matches.
+
+>>> ct.profiles.battery(ct.profiles.LATEST).name
+'standard-2'
+"""
 
 import lazy_loader
 

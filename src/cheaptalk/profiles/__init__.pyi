@@ -1,16 +1,16 @@
 from .batteries import BUILT_IN, LATEST, Battery, Member, Part, PresentationPart, Way, battery
 from .comparisons import Change, FindingChange, changes, finding_changes, read_profile
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
-from .metrics.definitions import THEMES, Quantity
-from .page import Gated, profile_findings, write_profile
-from .profiles import NoFinishedMatch, Number, Profile, detectable, entry_digest, profile_of
+from .metrics.definitions import Quantity
+from .page import Gated, write_profile
+from .profiles import NoFinishedMatch, Number, Profile, detectable_effect, entry_digest, profile_of
 from .summaries import Summary, main_numbers, summary
 from .weaknesses.examine import examine
 from .weaknesses.weakness import Examination, Weakness
 
-__all__ = ["BUILT_IN", "LATEST", "THEMES", "Battery", "Change", "Decision", "Examination"]
-__all__ += ["FindingChange", "Gate", "Gated", "Member", "NoFinishedMatch", "Number", "Part"]
-__all__ += ["PresentationPart", "Profile", "Quantity", "Summary", "Verdict", "Way", "Weakness"]
-__all__ += ["battery", "changes", "decide", "detectable", "entry_digest", "examine"]
-__all__ += ["finding_changes", "gate", "junit", "main_numbers", "profile_findings", "profile_of"]
-__all__ += ["read_profile", "status", "summary", "write_profile"]
+__all__ = ["BUILT_IN", "LATEST", "Battery", "Change", "Decision", "Examination", "FindingChange"]
+__all__ += ["Gate", "Gated", "Member", "NoFinishedMatch", "Number", "Part", "PresentationPart"]
+__all__ += ["Profile", "Quantity", "Summary", "Verdict", "Way", "Weakness", "battery", "changes"]
+__all__ += ["decide", "detectable_effect", "entry_digest", "examine", "finding_changes", "gate"]
+__all__ += ["junit", "main_numbers", "profile_of", "read_profile", "status", "summary"]
+__all__ += ["write_profile"]

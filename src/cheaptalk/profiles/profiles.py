@@ -78,7 +78,7 @@ class Number(NamedTuple):
     @property
     def detectable(self) -> float | None:
         """The smallest effect on the metric that this battery size detects with 80 % power."""
-        return detectable(self)
+        return detectable_effect(self)
 
     def as_json(self) -> dict[str, Any]:
         """Return the metric and its estimates as plain data."""
@@ -343,7 +343,7 @@ def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
     }
 
 
-def detectable(number: Number, level: float | None = None) -> float | None:
+def detectable_effect(number: Number, level: float | None = None) -> float | None:
     """Return the smallest effect on a metric that a profile detects with 80 % power.
 
     An effect is the distance of the true mean from the tested value, such as 0 for a difference

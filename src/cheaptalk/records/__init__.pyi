@@ -11,43 +11,58 @@ from .cache import (
     explain_match,
 )
 from .costs import Cost
-from .descriptions import FEW, Forfeit, line_up, query_of, runs
+from .descriptions import FEW, Forfeit, group_seats, line_up, viewer_query
 from .encoding import pack, text_of, unpack
-from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
+from .exclusions import (
+    Excluded,
+    Stand,
+    Standing,
+    Unanswered,
+    count_excluded,
+    policies_of,
+    predecessors,
+)
 from .exports.chats import Chat, chats, read_chats
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
+from .imports import GameCollection, ImportedGame
 from .integrity import Damage, Integrity, examine
 from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
-from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost, unassigned_cost
+from .ledger.spending import (
+    costs_by_player,
+    paid_by_others,
+    reused_costs,
+    study_cost,
+    unassigned_cost,
+)
 from .record import (
     AnswerRecord,
-    Ended,
+    MatchEnd,
     MatchRecord,
     Status,
     VersionMismatch,
-    ended,
+    match_end,
     scripted_answers,
 )
 from .selection import Condition, find_matches
 from .store.backend import StoreError, StoreLocked, StoreNotFound, store_name
 from .store.copying import copy_store
-from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
+from .store.queries import ORDERS, games_in, labels_in, studies_of
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
-from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
+from .transcripts import Line, Scene, SeatView, gather_scenes, seat_view, transcript
 
 __all__ = [
     "FEW", "ORDERS", "AnswerRecord", "ArchivedFile", "BatchSummary", "Cache", "CacheError", "Chat",
-    "Condition", "Cost", "Damage", "Ended", "Excluded", "Explanation", "Forfeit", "Integrity",
-    "Line", "Manifest", "MatchRecord", "NewMatch", "Replicate", "Request", "Scene", "SeatView",
-    "Stand", "Standing", "Status", "Store", "StoreError", "StoreLocked", "StoreNotFound",
-    "StudySummary", "Unanswered", "VersionMismatch", "all_batches", "answered", "archive", "chats",
-    "configuration_digest", "copy_store", "costs_by_player", "digest", "digest_key",
-    "ended", "examine", "excluded", "explain_file", "explain_match", "find_matches",
-    "game_of", "games_in", "gathered", "in_state", "judging_cost", "labels_in", "ledger_place",
-    "line_up", "pack", "paid_by_others", "player_digest", "policies_of", "predecessors",
-    "query_of", "read_chats", "read_manifest", "restore", "runs", "scripted_answers", "seat_view",
-    "store_name", "studies_of", "study_cost", "text_of", "transcript", "unassigned_cost", "unpack",
-    "waiting_batches",
+    "Condition", "Cost", "Damage", "Excluded", "Explanation", "Forfeit", "GameCollection",
+    "ImportedGame", "Integrity", "Line", "Manifest", "MatchEnd", "MatchRecord", "NewMatch",
+    "Replicate", "Request", "Scene", "SeatView", "Stand", "Standing", "Status", "Store",
+    "StoreError", "StoreLocked", "StoreNotFound", "StudySummary", "Unanswered", "VersionMismatch",
+    "all_batches", "archive", "chats", "configuration_digest", "copy_store", "costs_by_player",
+    "count_excluded", "digest", "digest_key", "examine", "explain_file", "explain_match",
+    "find_matches", "game_of", "games_in", "gather_scenes", "group_seats", "judging_cost",
+    "labels_in", "ledger_place", "line_up", "match_end", "pack", "paid_by_others", "player_digest",
+    "policies_of", "predecessors", "read_chats", "read_manifest", "restore", "reused_costs",
+    "scripted_answers", "seat_view", "store_name", "studies_of", "study_cost", "text_of",
+    "transcript", "unassigned_cost", "unpack", "viewer_query", "waiting_batches",
 ]  # fmt: skip

@@ -27,24 +27,24 @@ def line_up(labels: Sequence[str]) -> str:
     return " / ".join(f"{label} x {count}" if count > 1 else label for label, count in counted)
 
 
-def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
+def viewer_query(players: Mapping[str, str], without: str | None) -> dict[str, str]:
     """Return the URL query with which the viewer shows the matches of the given players.
 
     Args:
         players: labels by seat or role.
         without: a seat that the matches don't have.
 
-    >>> query_of({"alice": "gpt"}, None)
+    >>> viewer_query({"alice": "gpt"}, None)
     {'player_alice': 'gpt'}
     """
     query = {f"player_{name}": label for name, label in players.items()}
     return query | ({"without": without} if without else {})
 
 
-def runs(seats: Mapping[str, P]) -> list[tuple[list[str], P]]:
+def group_seats(seats: Mapping[str, P]) -> list[tuple[list[str], P]]:
     """Group consecutive seats with the same player, and return each group's first and last seat.
 
-    >>> runs({"p_1": "gpt", "p_2": "gpt", "p_3": "gpt", "p_4": "fixed"})
+    >>> group_seats({"p_1": "gpt", "p_2": "gpt", "p_3": "gpt", "p_4": "fixed"})
     [(['p_1', 'p_3'], 'gpt'), (['p_4'], 'fixed')]
     """
     if len(seats) <= FEW:

@@ -130,7 +130,7 @@ class Excluded(NamedTuple):
     replaced: int = 0
 
 
-def excluded(store: StoreReader, study: str) -> Excluded:
+def count_excluded(store: StoreReader, study: str) -> Excluded:
     """Count the excluded matches and the replacement matches of a study."""
     policies = policies_of(store.study(study, counted=False).spec)
     specs = specs_of(store, study).values()

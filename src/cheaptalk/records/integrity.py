@@ -21,7 +21,7 @@ from cheaptalk.records import identity
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.judgements import ledger_place
 from cheaptalk.records.ledger.ledger import KEY, CallKey
-from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, ended
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, VersionMismatch, match_end
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Plain, Shaped
@@ -453,7 +453,7 @@ def _of_match(
     if not table.over:
         yield "the answers end before the match does"
         return
-    replayed = ended(table, record.body["seed"], record.answers)
+    replayed = match_end(table, record.body["seed"], record.answers)
     for name in ENDED_COLUMNS:
         if name in ("begun", "finished", "body"):
             continue

@@ -34,7 +34,7 @@ from cheaptalk.rules import (
     UnknownName,
     explain,
     get_game,
-    give,
+    replay_answer,
 )
 from cheaptalk.rules.errors import describe, first_problem, shown
 from cheaptalk.rules.game import expect_json
@@ -89,7 +89,7 @@ def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
 
 
 @dataclass(slots=True)
-class Ended:
+class MatchEnd:
     """The result of a match, as stored in the table of matches."""
 
     status: Status
@@ -112,18 +112,18 @@ class Ended:
     metrics: Measured | None = None
 
 
-ENDED_COLUMNS = tuple(column.name for column in fields(Ended) if column.name != "metrics")
+ENDED_COLUMNS = tuple(column.name for column in fields(MatchEnd) if column.name != "metrics")
 """The columns of the table of matches that contain a result."""
 
 
-def ended(
+def match_end(
     table: Table,
     seed: str,
     answers: Sequence[AnswerRecord],
     source: Mapping[str, Any] | None = None,
     *,
     begun: float | None = None,
-) -> Ended:
+) -> MatchEnd:
     """Return the result of a match; before its end, the answers so far and the status live.
 
     Args:
@@ -154,7 +154,7 @@ def ended(
     }
     if source:
         body["source"] = dict(source)
-    return Ended(
+    return MatchEnd(
         status,
         reason,
         outcome,
@@ -200,6 +200,13 @@ class VersionMismatch(ReplayMismatch):
 @dataclass(frozen=True, repr=False)
 class MatchRecord(Printed):
     """A recorded match.
+
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> _ = ct.run(study, "s.sqlite")
+    >>> with ct.Store.open("s.sqlite") as store:
+    ...     (record,) = store.records("s")
+    >>> record, record.payoffs
+    (<MatchRecord: ..., bargaining, fair / fair, finished>, {'alice': 5000.0, 'bob': 5000.0})
 
     Attributes:
         id: hash of the match's complete definition.
@@ -460,7 +467,7 @@ class MatchRecord(Printed):
     def give(self, table: Table, answer: AnswerRecord) -> None:
         """Apply a recorded answer to a game state; raise ReplayMismatch if the rules reject it."""
         with self._replaying():
-            give(table, answer.request, answer.actor, answer.action)
+            replay_answer(table, answer.request, answer.actor, answer.action)
 
     def replay(self) -> Table:
         """Replay the recorded answers, and return the resulting game state.
@@ -482,9 +489,11 @@ class MatchRecord(Printed):
         return data | {"status": self.status.value} | self.body
 
 
-def failed(reason: str, seed: str) -> Ended:
+def failed(reason: str, seed: str) -> MatchEnd:
     """Return the result of a match that a technical error stopped."""
-    return Ended(Status.FAILED, reason, None, None, {}, 0, 0, 0, time.time(), pack({"seed": seed}))
+    return MatchEnd(
+        Status.FAILED, reason, None, None, {}, 0, 0, 0, time.time(), pack({"seed": seed})
+    )
 
 
 UNWRITTEN = ("id", "configuration", "packed", "unread")

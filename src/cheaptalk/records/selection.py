@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cheaptalk.records.record import MatchRecord, Status
-from cheaptalk.records.store.queries import ORDERS, games_in, in_state, labels_in
+from cheaptalk.records.store.queries import ORDERS, games_in, labels_in, status_condition
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, get_game, unknown
 from cheaptalk.rules.errors import shown
@@ -102,7 +102,7 @@ def find_matches(
         study,
         bodies=True,
         games=games or None,
-        where=in_state(str(state) for state in states),
+        where=status_condition(str(state) for state in states),
         order=column.desc() if reverse else column,
     )
     return (

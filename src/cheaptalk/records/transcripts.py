@@ -56,7 +56,7 @@ class Transcript(Printed, list[Line]):
 
     def __str__(self) -> str:
         seats = len({line.actor for line in self})
-        return "\n\n".join(scene.told(seats) for scene in gathered(self))
+        return "\n\n".join(scene.told(seats) for scene in gather_scenes(self))
 
     def printout(self) -> Printout:
         rows = [(line.name, line.text, line.answer_text) for line in self]
@@ -167,7 +167,7 @@ class Scene(NamedTuple):
         return f"{self.head(seats)}\n{indent(body, '  ')}"
 
 
-def gathered(lines: Iterable[Line]) -> list[Scene]:
+def gather_scenes(lines: Iterable[Line]) -> list[Scene]:
     """Group identical lines that several actors received at the same time into scenes.
 
     Each scene is at the position of its first line.

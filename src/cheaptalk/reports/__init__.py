@@ -1,4 +1,9 @@
-"""Reports on studies as self-contained pages, which require the extra ``[analysis]``."""
+"""Reports on studies as self-contained pages, which require the extra ``[analysis]``.
+
+>>> _ = ct.run("examples/studies/haggling.yaml", "s.sqlite")
+>>> ct.reports.findings("s.sqlite", "haggling", "metagame", draws=100)
+<Findings: metagame from haggling: 2 tables, 7 lacking>
+"""
 
 import lazy_loader
 

@@ -9,11 +9,11 @@ from .recipes.parts import RECIPES, Answer, Charts, NoData, Recipe, RecipePart, 
 from .recipes.tables import Estimate, Header, ReportTable
 from .study.judges import JudgeSection, agreement_lines, judge_sections, reliability_line
 from .study.report import report, study_recipe
-from .transcripts import Exchange, exchanges, talk
+from .transcripts import Exchange, exchanges, match_transcript
 
 __all__ = ["RECIPES", "Answer", "Charts", "Estimate", "Exchange", "Findings", "Header"]
 __all__ += ["JudgeSection", "NoData", "Played", "Recipe", "RecipePart", "ReportTable", "Text"]
 __all__ += ["agreement_lines", "analyses_by_seat", "analysis_json", "compare", "comparison"]
-__all__ += ["exchanges", "findings", "judge_sections", "latex", "leaderboard", "metagame_report"]
-__all__ += ["recipe_of", "reliability_line", "report", "study_recipe", "talk", "write_curves"]
-__all__ += ["write_figures", "write_findings", "write_tables"]
+__all__ += ["exchanges", "findings", "judge_sections", "latex", "leaderboard", "match_transcript"]
+__all__ += ["metagame_report", "recipe_of", "reliability_line", "report", "study_recipe"]
+__all__ += ["write_curves", "write_figures", "write_findings", "write_tables"]

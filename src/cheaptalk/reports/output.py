@@ -30,7 +30,7 @@ from cheaptalk.reports.pages import (
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import MadePart, Recipe
 from cheaptalk.reports.study.facts import study_facts, versions
-from cheaptalk.reports.transcripts import talk
+from cheaptalk.reports.transcripts import match_transcript
 from cheaptalk.rules import Chance, CheaptalkError
 
 MOST_SAMPLED = 50
@@ -144,5 +144,7 @@ def _entry(record: MatchRecord, template: jinja2.Template, stand: Stand) -> dict
         "players": {seat: record.label(seat) for seat in record.seats},
         "roles": record.roles,
         "kinds": {seat: list(counts) for seat, counts in record.kinds.items()},
-        "html": template.render(record=record, talk=talk(record), calls=False, stand=stand),
+        "html": template.render(
+            record=record, talk=match_transcript(record), calls=False, stand=stand
+        ),
     }

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from cheaptalk.players import Kind
-from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
+from cheaptalk.records import FEW, MatchRecord, Status, group_seats, line_up
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.svg import PAGE, WIDE, WIDTH, Href, drawing
 from cheaptalk.rules import counted, game_title
@@ -183,7 +183,7 @@ def environment(*folders: Path) -> jinja2.Environment:
     )
     filters: list[Callable[..., object]] = [anchor, brief_moment, capital, counted, day, drawn]
     filters += [exactly, fixed, game_title, lined_up, moment, money, plain, prose, readable]
-    filters += [runs, set_values, single]
+    filters += [group_seats, set_values, single]
     templates.filters |= {function.__name__: function for function in filters}
     templates.globals |= {"source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW}
     return templates

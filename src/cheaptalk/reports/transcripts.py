@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from cheaptalk.models import Usage
-from cheaptalk.records import FEW, Line, MatchRecord, gathered, transcript
+from cheaptalk.records import FEW, Line, MatchRecord, gather_scenes, transcript
 from cheaptalk.rules import CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
@@ -111,7 +111,7 @@ class Talk(NamedTuple):
     problem: str | None
 
 
-def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
+def match_transcript(record: MatchRecord, ledger: Calls = ()) -> Talk:
     """Return the transcript of a match, with the ``problem`` if it cannot be replayed.
 
     Args:
@@ -139,7 +139,7 @@ def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
     else:
         blocks = [
             TurnGroup(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
-            for scene in gathered(lines)
+            for scene in gather_scenes(lines)
         ]
     outside = [
         (actor, request, exchanges((), calls)) for (request, actor), calls in waiting.items()

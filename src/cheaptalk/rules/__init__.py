@@ -1,4 +1,8 @@
-"""Games, matches in progress, and replay of recorded matches, without any input or output."""
+"""Games, matches in progress, and replay of recorded matches, without any input or output.
+
+>>> list(ct.rules.games())[:3]
+['bargaining', 'battle_royale', 'chip_trading']
+"""
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
@@ -22,7 +26,7 @@ from cheaptalk.rules.game import (
     Outcome,
     Secret,
     Value,
-    numbered,
+    numbered_seats,
     suggest,
 )
 from cheaptalk.rules.game_spec import (
@@ -39,11 +43,11 @@ from cheaptalk.rules.game_spec import (
 from cheaptalk.rules.play import (
     ReplayMismatch,
     StrategyError,
-    decided,
-    give,
+    ask_strategy,
     play,
     play_async,
     replay,
+    replay_answer,
 )
 from cheaptalk.rules.registry import (
     PluginWarning,
@@ -67,7 +71,7 @@ __all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Mi
 __all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
 __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
 __all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided"]
-__all__ += ["explain", "field_meanings", "field_ranges", "game_title", "games", "get_game", "give"]
-__all__ += ["decider", "numbered", "play", "play_async", "register", "replay", "strategies"]
-__all__ += ["strategy", "strategy_named", "suggest", "unknown"]
+__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "ask_strategy", "by_name", "counted"]
+__all__ += ["decider", "explain", "field_meanings", "field_ranges", "game_title", "games"]
+__all__ += ["get_game", "numbered_seats", "play", "play_async", "register", "replay"]
+__all__ += ["replay_answer", "strategies", "strategy", "strategy_named", "suggest", "unknown"]

@@ -44,7 +44,13 @@ class Data(BaseModel):
 
 
 class Action(Data):
-    """An immutable move of one actor, which rejects unknown fields."""
+    """An immutable move of one actor, which rejects unknown fields.
+
+    >>> class Bid(ct.Action):
+    ...     amount: ct.Money
+    >>> Bid(amount="$1,250")
+    Bid(amount=1250.0)
+    """
 
 
 def _read_amount(value: Any) -> Any:

@@ -77,7 +77,14 @@ class Stream:
 
 
 class Chance:
-    """The random streams of one match, or of one actor in a match, all derived from ``seed``."""
+    """The random streams of one match, or of one actor in a match, all derived from ``seed``.
+
+    >>> chance = ct.Chance("my seed")
+    >>> [chance("dice", number).pick(range(1, 7)) for number in range(5)]
+    [4, 4, 3, 3, 5]
+    >>> chance("dice", 4).pick(range(1, 7))
+    5
+    """
 
     __slots__ = ("seed",)
 

@@ -42,6 +42,11 @@ class CheaptalkError(Exception):
     The arguments are the parts of the sentence: strings, and :class:`Advice` that the command line
     rewords as options.
 
+    >>> try:
+    ...     ct.get_game("bargainig")
+    ... except ct.CheaptalkError as error:
+    ...     print(error)
+    unknown game "bargainig" (did you mean "bargaining"?)
     >>> print(CheaptalkError("too few instances; ", Advice("say paired=False", "paired", False)))
     too few instances; say paired=False
     """

@@ -104,11 +104,23 @@ class Value(Data):
 
 
 class Instance(Value):
-    """Private values and other random draws that are fixed before play; empty by default."""
+    """Private values and other random draws that are fixed before play; empty by default.
+
+    >>> class Cards(ct.Instance):
+    ...     deck: tuple[int, ...]
+    >>> Cards(deck=(3, 1, 2)).model_dump_json()
+    '{"deck":[3,1,2]}'
+    """
 
 
 class Outcome(Value):
-    """The final state of a match, from which payoffs and metrics are computed."""
+    """The final state of a match, from which payoffs and metrics are computed.
+
+    >>> class Sale(ct.Outcome):
+    ...     price: float | None
+    >>> Sale(price=None)
+    Sale(price=None)
+    """
 
 
 class Actor(NamedTuple):
@@ -125,10 +137,10 @@ class Actor(NamedTuple):
     seat: str
 
 
-def numbered(role: str, count: int) -> dict[str, str]:
+def numbered_seats(role: str, count: int) -> dict[str, str]:
     """Return a mapping of numbered seats to their role, such as ``player_1`` to ``player``.
 
-    >>> numbered("player", 2)
+    >>> numbered_seats("player", 2)
     {'player_1': 'player', 'player_2': 'player'}
     """
     return dict.fromkeys(_numbers(role, count), role)
@@ -185,6 +197,10 @@ class Game(Value):
 
     A subclass declares its parameters as fields and its properties as class variables. It
     implements the rules as the generator :meth:`play`, which does no input or output.
+
+    >>> game = ct.games.PublicGoods(players=3)
+    >>> isinstance(game, ct.Game), game.seats
+    (True, {'player_1': 'player', 'player_2': 'player', 'player_3': 'player'})
     """
 
     name: ClassVar[str]
@@ -237,7 +253,7 @@ class Game(Value):
     def seats(self) -> dict[str, str]:
         """The role of each seat, in the order of seats; by default one seat for each role.
 
-        Override this property in games with several seats of a role; see :func:`numbered`.
+        Override this property in games with several seats of a role; see :func:`numbered_seats`.
         """
         return {role: role for role in self.roles}
 

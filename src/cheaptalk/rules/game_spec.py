@@ -84,6 +84,12 @@ class Quantity(Generic[T]):
 class Metric(Quantity[float | None]):
     """A number computed from a finished match, or None if it is undefined.
 
+    >>> def answers(result):
+    ...     "Number of answers of all players."
+    ...     return float(len(result.given()))
+    >>> ct.Metric("answers", answers).meaning
+    'Number of answers of all players.'
+
     Attributes:
         role: the role whose payoff this metric measures, if it measures one.
     """
@@ -156,6 +162,13 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
     The function's first argument is the decision request; all others are settings, with a type and
     a default. The docstring describes the strategy and cites its source.
 
+    >>> @ct.strategy("alice", "bob")
+    ... def stubborn(request, *, share: float = 0.9):
+    ...     "Demand a share of the money, and accept no less."
+    ...     return ct.games.bargaining.strategies.fixed_demand(request, share=share)
+    >>> stubborn.roles, stubborn.settings().share
+    (('alice', 'bob'), 0.9)
+
     Args:
         searches: whether the strategy searches a game tree, which may take minutes. Plans and
             estimates then use a substitute strategy.
@@ -226,6 +239,11 @@ PARTS = {"strategies": "strategy", "metrics": "metric", "styles": "style"}
 @dataclass(frozen=True)
 class GameSpec:
     """A registered game with its templates, strategies and metrics.
+
+    >>> ct.get_game("negotiation")
+    <GameSpec: negotiation, 11 strategies, 7 metrics, 5 styles>
+    >>> ct.get_game("negotiation").metrics["efficiency"].unit
+    'share of matches'
 
     Attributes:
         rules: the game's class.

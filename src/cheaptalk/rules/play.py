@@ -35,6 +35,12 @@ class ReplayMismatch(CheaptalkError):
 def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Any]) -> Table:
     """Play a match between scripted players to its end.
 
+    >>> game, strategies = ct.games.Bargaining(money=100), ct.get_game("bargaining").strategies
+    >>> players = {"alice": strategies["boulware"], "bob": strategies["conceder"]}
+    >>> table = ct.play(game, game.draw_instance(ct.Chance("1")), "1", players)
+    >>> table.outcome
+    Division(stage=12, alice_gain=50.0, bob_gain=50.0)
+
     Args:
         players: the players by seat or by role: strategies, functions, objects or classes; see
             :func:`.decider`.
@@ -58,7 +64,7 @@ def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Any]) 
 def take_turn(table: Table, actor: str, decide: Decide) -> None:
     """Answer an actor's request with a strategy; raise StrategyError if it fails or is illegal."""
     request = table.request(actor)
-    action = decided(request, decide)
+    action = ask_strategy(request, decide)
     try:
         table.answer(actor, action)
     except IllegalAction as illegal:
@@ -89,7 +95,7 @@ def _player(players: Mapping[str, Any], seat: str, role: str) -> Decide:
     return decider(player)
 
 
-def decided(request: DecisionRequest, decide: Decide) -> Action:
+def ask_strategy(request: DecisionRequest, decide: Decide) -> Action:
     """Return a strategy's action, legal or not; raise a :class:`StrategyError` if it fails."""
     try:
         return decide(request)
@@ -139,6 +145,11 @@ def replay(
 ) -> Table:
     """Replay recorded answers, and return the match with its next request open.
 
+    >>> game = ct.games.Bargaining(money=100, messages=False)
+    >>> instance = game.draw_instance(ct.Chance("1"))
+    >>> ct.replay(game, instance, "1", [(0, "alice", {"alice_gain": 60, "bob_gain": 40})])
+    <Table: bargaining, 1 answer, asks bob>
+
     Args:
         answers: request number, actor and the action's fields (None: forfeited), in order.
 
@@ -147,11 +158,13 @@ def replay(
     """
     table = Table(game, instance, seed)
     for request, actor, fields in answers:
-        give(table, request, actor, fields)
+        replay_answer(table, request, actor, fields)
     return table
 
 
-def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | None) -> None:
+def replay_answer(
+    table: Table, request: int, actor: str, fields: Mapping[str, object] | None
+) -> None:
     """Replay one recorded answer; ``fields`` is None if the actor forfeited."""
     if request != table.requests or actor not in table.pending:
         raise ReplayMismatch(

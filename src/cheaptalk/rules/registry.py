@@ -323,6 +323,13 @@ PARTS: dict[str, Registry[Any]] = {
 def register(thing: Any, *, name: str | None = None, game: str | None = None) -> None:
     """Register an object in this process, as an installed package does by an entry point.
 
+    >>> def messages(result):
+    ...     "Number of messages of both players."
+    ...     return float(sum(bool(given.action.message) for given in result.given()))
+    >>> ct.register(ct.Metric("messages", messages), game="negotiation")
+    >>> "messages" in ct.get_game("negotiation").metrics
+    True
+
     Args:
         thing: a game spec; a strategy, metric, series, style or check of an existing game; a kind
             of player, a recipe, or any other object for which a registry exists.
@@ -400,7 +407,11 @@ def _extended(name: str) -> GameSpec:
 
 
 def get_game(name: str) -> GameSpec:
-    """Return the spec of a game; raise :class:`UnknownName` if no game has this name."""
+    """Return the spec of a game; raise :class:`UnknownName` if no game has this name.
+
+    >>> list(ct.get_game("persuasion").strategies)[:3]
+    ['honest', 'always_recommend', 'kamenica_gentzkow']
+    """
     return _extended(name)
 
 

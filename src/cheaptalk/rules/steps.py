@@ -19,6 +19,11 @@ class Event(Struct, frozen=True):
 
     An actor knows nothing of the game but its events. Information that is private to one actor must
     not appear in another actor's events.
+
+    >>> class OfferMade(ct.Event):
+    ...     amount: float
+    >>> OfferMade(40.0)
+    OfferMade(amount=40.0)
     """
 
 
@@ -29,6 +34,12 @@ def no_objection(_action: Any) -> str | None:
 
 class Ask(NamedTuple):
     """A decision request to one actor.
+
+    >>> class Bid(ct.Action):
+    ...     amount: int
+    >>> ask = ct.Ask("buyer", Bid, ct.Event(), lambda bid: None if bid.amount else "bid $1 or more")
+    >>> ask.refuse(Bid(amount=0))
+    'bid $1 or more'
 
     Attributes:
         actor: the actor that must answer.
@@ -53,7 +64,13 @@ class Ask(NamedTuple):
 
 
 class Tell(NamedTuple):
-    """An event for one actor or for several actors."""
+    """An event for one actor or for several actors.
+
+    >>> class Price(ct.Event):
+    ...     amount: float
+    >>> ct.Tell(("buyer", "seller"), Price(12.5))
+    Tell(to=('buyer', 'seller'), event=Price(amount=12.5))
+    """
 
     to: str | tuple[str, ...]
     event: Event

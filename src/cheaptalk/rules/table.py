@@ -34,6 +34,11 @@ class Given(NamedTuple):
 class DecisionRequest(NamedTuple):
     """A decision that an actor must take, with all information that the actor may have.
 
+    >>> game = ct.games.Negotiation()
+    >>> table = ct.Table(game, game.draw_instance(ct.Chance("1")), "1")
+    >>> table.request("alice")
+    <DecisionRequest: alice in request 0, Turn(stage=1, last=False)>
+
     Attributes:
         number: the number of the request within the match, from 0.
         ask: the request as the rules yielded it.
@@ -75,7 +80,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Result:
-    """A finished match, the input of metrics."""
+    """A finished match, the input of metrics.
+
+    >>> game, random = ct.games.Negotiation(), ct.get_game("negotiation").strategies["random"]
+    >>> players = {"alice": random, "bob": random}
+    >>> result = ct.play(game, game.draw_instance(ct.Chance("1")), "1", players).result()
+    >>> type(result).__name__, result.outcome, len(result.given())
+    ('Result', Sale(stage=1, price=None, ended='john'), 2)
+    """
 
     game: Any
     instance: Any
@@ -111,6 +123,12 @@ class Table:
     :meth:`forfeit`. Simultaneous requests are open together, and their answers stay hidden; the
     rules continue when the last request is closed. Each answer makes a new ``pending``, so that you
     can answer in a loop over ``pending``.
+
+    >>> game = ct.games.Bargaining(money=100, messages=False)
+    >>> table = ct.Table(game, game.draw_instance(ct.Chance("1")), "1")
+    >>> table.answer("alice", ct.games.bargaining.events.Offer(alice_gain=60, bob_gain=40))
+    >>> table
+    <Table: bargaining, 1 answer, asks bob>
     """
 
     def __init__(self, game: Game, instance: Instance, seed: str) -> None:

@@ -1,4 +1,8 @@
-"""Statistics of studies: means, regressions, tests and rankings; requires ``[analysis]``."""
+"""Statistics of studies: means, regressions, tests and rankings; requires ``[analysis]``.
+
+>>> ct.statistics.holm([0.01, 0.04, 0.03])
+array([0.03, 0.06, 0.06])
+"""
 
 import lazy_loader
 

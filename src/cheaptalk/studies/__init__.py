@@ -1,4 +1,8 @@
-"""Definition, planning and running of studies: games x instances x seatings x repeats."""
+"""Definition, planning and running of studies: games x instances x seatings x repeats.
+
+>>> ct.studies.estimate(ct.plan("examples/studies/model-against-scripts.yaml"))
+<Estimate: 27 matches with models: 88 to 159 calls, ... tokens, $0.00>
+"""
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text
@@ -22,10 +26,10 @@ from cheaptalk.studies.estimates.estimate import (
     Estimate,
     Forecast,
     budget_text,
-    doubts,
+    budget_warnings,
     estimate,
     forecast,
-    shortfalls,
+    limit_warnings,
 )
 from cheaptalk.studies.estimates.participants import ParticipantPreview, preview_participants
 from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
@@ -39,15 +43,22 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatches,
 )
 from cheaptalk.studies.plans.parts import part
-from cheaptalk.studies.plans.plan import Plan, StudyChanges, changes, lay_out, plan, planned_count
-from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.plans.plan import (
+    Plan,
+    StudyChanges,
+    changes,
+    plan,
+    plan_in_store,
+    planned_count,
+)
+from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.presets import preset, preset_names, preset_text, study_of
 from cheaptalk.studies.runs.checks import (
     Checked,
     check,
     check_batchable,
     check_prices,
-    missing,
+    missing_requirements,
     try_strategies,
 )
 from cheaptalk.studies.runs.host import Host, RunObserver, open_host
@@ -69,11 +80,12 @@ __all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "STOPPED", "UNITS", "Am
 __all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate"]
 __all__ += ["Forecast", "GameGrid", "Halted", "Host", "Match", "ParticipantPreview", "Plan"]
 __all__ += ["PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
-__all__ += ["RateLimiterState", "RunObserver", "RunState", "Sample", "Seated", "Study"]
+__all__ += ["RateLimiterState", "RunObserver", "RunState", "Sample", "SeatedPlayer", "Study"]
 __all__ += ["StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories"]
-__all__ += ["amount_text", "budget_text", "changes", "check", "check_address", "check_batchable"]
-__all__ += ["check_free", "check_prices", "control_run", "doubts", "estimate", "forecast"]
-__all__ += ["lay_out", "load_study", "missing", "money", "open_host", "parse_study", "part", "plan"]
-__all__ += ["planned_count", "preset", "preset_names", "preset_text", "preview_participants", "run"]
-__all__ += ["run_async", "shortfalls", "statuses", "stored_study", "study_of", "study_status"]
-__all__ += ["try_strategies", "usage_histories", "watch", "with_players"]
+__all__ += ["amount_text", "budget_text", "budget_warnings", "changes", "check", "check_address"]
+__all__ += ["check_batchable", "check_free", "check_prices", "control_run", "estimate", "forecast"]
+__all__ += ["limit_warnings", "load_study", "missing_requirements", "money", "open_host"]
+__all__ += ["parse_study", "part", "plan", "plan_in_store", "planned_count", "preset"]
+__all__ += ["preset_names", "preset_text", "preview_participants", "run", "run_async", "statuses"]
+__all__ += ["stored_study", "study_of", "study_status", "try_strategies", "usage_histories"]
+__all__ += ["watch", "with_players"]

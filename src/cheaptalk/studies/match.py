@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cheaptalk.players import RosterEntry, SeatSpec, StrategySeat
-from cheaptalk.records import MatchRecord, Status, ended, text_of, transcript
+from cheaptalk.records import MatchRecord, Status, match_end, text_of, transcript
 from cheaptalk.records.identity import Configuration, match_digest, written_player_digest
 from cheaptalk.records.record import ENDED_COLUMNS, scripted_answers
 from cheaptalk.records.transcripts import Transcript
@@ -262,7 +262,7 @@ class Match:
         order = [*self._seat_of]
         answers = scripted_answers(self.table.given)
         answers.sort(key=lambda answer: (answer.request, order.index(answer.actor)))
-        end = ended(self.table, self.seed, answers)
+        end = match_end(self.table, self.seed, answers)
         columns = {name: getattr(end, name) for name in ENDED_COLUMNS if name != "body"}
         if end.status is Status.LIVE:
             columns["finished"] = None

@@ -27,7 +27,11 @@ def preset_names() -> list[str]:
 
 
 def preset(name: str) -> Study | None:
-    """Return a preset by name; None if no preset has this name."""
+    """Return a preset by name; None if no preset has this name.
+
+    >>> ct.preset("glee-small")
+    <Study: glee-small, 3 games, 9 players>
+    """
     entry = PRESETS.get(name)
     if entry is None:
         return None

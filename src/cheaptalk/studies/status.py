@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from cheaptalk.calls.commands import ControlError, RunState, live_state
 from cheaptalk.printout import Printed, Printout
-from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, excluded
+from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, count_excluded
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.spending import paid_by_others, study_cost
@@ -196,7 +196,7 @@ def _complete_status(store: Store, summary: StudySummary) -> StudyStatus:
         status,
         planned=None if planned is None else max(stored, planned),
         imported=bool(summary.spec.get("imported")),
-        excluded=excluded(store, name),
+        excluded=count_excluded(store, name),
         problems=store.problems(name),
         forfeits=store.forfeits(name),
         paid_by_others=paid_by_others(store, name),

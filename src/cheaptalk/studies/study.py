@@ -317,6 +317,13 @@ class Sample(Value):
 class Study(Printed, Value):
     """A study: games x instances x seatings x repeats.
 
+    >>> ct.Study(
+    ...     name="horizons",
+    ...     games=[{"game": "bargaining", "grid": {"horizon": [2, 8]}}],
+    ...     players={"fair": "equal_split", "firm": {"strategy": "boulware", "power": 3}},
+    ... )
+    <Study: horizons, 1 game, 2 players>
+
     Attributes:
         name: name of the study in the store, of letters, digits, dots, dashes and underscores.
         description: a description for readers.
@@ -481,6 +488,9 @@ class Study(Printed, Value):
 
 def load_study(source: Path | str) -> Study:
     """Read a study file.
+
+    >>> ct.load_study("examples/studies/factors.yaml")
+    <Study: factors, 1 game, 6 players>
 
     Raises:
         StudyError: the file cannot be read, or is invalid.

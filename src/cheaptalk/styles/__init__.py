@@ -1,4 +1,9 @@
-"""Prompt styles: rendering of observations and parsing of answers for all games."""
+"""Prompt styles: rendering of observations and parsing of answers for all games.
+
+>>> codec = ct.styles.style("negotiation").codec
+>>> codec.write(ct.games.negotiation.rules.Price(price=12))
+'{"price":12.0}'
+"""
 
 import lazy_loader
 

@@ -1,4 +1,9 @@
-"""Web applications of the ``[web]`` extra: game rooms, experiments, laboratory and viewer."""
+"""Web applications of the ``[web]`` extra: game rooms, experiments, laboratory and viewer.
+
+>>> with ct.web.listen(port=0) as sock:
+...     ct.web.own_address(sock).hosts
+('127.0.0.1', 'localhost')
+"""
 
 import lazy_loader
 

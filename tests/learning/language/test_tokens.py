@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.learning.language.tokens import TemplateError, tokenized
+from cheaptalk.learning.language.tokens import TemplateError, tokenize_chat
 from tests.tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.lm
@@ -65,7 +65,7 @@ ANSWERS = [message["content"] + "<|end|>" for message in CHAT if message["role"]
 @pytest.mark.parametrize("template", ["", BY_LINES])
 def test_chat_is_tokenized_as_a_whole(tiny: Path, template: str) -> None:
     of = tokenizer(tiny, template)
-    (chat,) = tokenized(of, CHAT)
+    (chat,) = tokenize_chat(of, CHAT)
     assert learned(of, chat) == ANSWERS
     assert of.decode(chat.ids) == of.apply_chat_template(CHAT, tokenize=False)
     prompt = of.apply_chat_template(CHAT[:2], add_generation_prompt=True, return_dict=True)
@@ -74,7 +74,7 @@ def test_chat_is_tokenized_as_a_whole(tiny: Path, template: str) -> None:
 
 def test_rewriting_template_gives_one_sequence_per_answer(tiny: Path) -> None:
     of = tokenizer(tiny, THINKING)
-    chats = tokenized(of, CHAT, enable_thinking=False)
+    chats = tokenize_chat(of, CHAT, enable_thinking=False)
     assert [learned(of, chat) for chat in chats] == [[answer] for answer in ANSWERS]
     assert "<think>" not in of.decode(chats[1].ids[: len(chats[0].ids) // 2])
 
@@ -90,4 +90,4 @@ def test_rewriting_template_gives_one_sequence_per_answer(tiny: Path) -> None:
 )
 def test_unfaithful_template_is_rejected(tiny: Path, template: str | None, message: str) -> None:
     with pytest.raises(TemplateError, match=message):
-        tokenized(tokenizer(tiny, template), CHAT)
+        tokenize_chat(tokenizer(tiny, template), CHAT)

@@ -10,7 +10,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.learning.language.pretraining import Shape, pretrain
-from cheaptalk.learning.language.tokens import tokenized
+from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers import local
 from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
 from cheaptalk.learning.language.trainers.losses import Example, padded
@@ -92,7 +92,7 @@ def scores(model: Path, chats: Chats) -> list[float]:
     loaded = transformers.AutoModelForCausalLM.from_pretrained(model).float()
     values = []
     for chat in chats:
-        (sequence,) = tokenized(tokenizer, chat)
+        (sequence,) = tokenize_chat(tokenizer, chat)
         batch = padded([Example(sequence)], 0)
         with torch.no_grad():
             logits = loaded(batch["input_ids"]).logits.transpose(1, 2)[..., :-1]

@@ -60,7 +60,7 @@ def check_game() -> list[str]:
 
 
 def train_policy(out: Path) -> list[float]:
-    wanted = ct.learning.chosen("nfsp", "bargaining", 1_000, {})
+    wanted = ct.learning.get_preset("nfsp", "bargaining", 1_000, {})
     rules = ct.learning.game_of(wanted.game, {})
     settings = ct.learning.settings_of(wanted.algorithm, wanted.settings)
     ct.learning.train(wanted.algorithm, rules, settings, wanted.matches, out)

@@ -35,7 +35,7 @@ def all_pairs(strategies: list[str]) -> ct.Study:
 
 
 def make_forecast(store: ct.Store | None = None) -> ct.studies.Forecast:
-    plan = ct.studies.lay_out(STUDY, store)
+    plan = ct.studies.plan_in_store(STUDY, store)
     first: ct.studies.PlannedMatch = plan.matches[0]
     labels: list[str] = [seat.label for seat in first.seating]
     print(len(plan.matches), first.id, labels, plan.counts().most_common(1), plan.unseated)
@@ -56,7 +56,7 @@ def run_study(path: Path) -> int:
 
     cap = ct.studies.Cap(calls=50, dollars=1.5)
     with ct.Store.open(path, create=True) as store:
-        plan = ct.studies.part(ct.studies.lay_out(STUDY, store), store, games=["bargaining"])
+        plan = ct.studies.part(ct.studies.plan_in_store(STUDY, store), store, games=["bargaining"])
         checked = ct.studies.check(plan, store, cap=cap)
         progress = ct.run(checked, store, workers=1, progress=tell, cache=None, stop=stop)
         again = ct.run(ct.studies.stored_study(store, "mine"), store)
@@ -72,7 +72,7 @@ async def host_match(path: Path) -> ct.records.Status | None:
     (match, *_) = ct.plan(STUDY).matches
     async with ct.open_host(STUDY, path) as host:
         end = await host.play(match)
-    return end.status if isinstance(end, ct.records.Ended) else None
+    return end.status if isinstance(end, ct.records.MatchEnd) else None
 
 
 def control_run(path: Path) -> float | None:

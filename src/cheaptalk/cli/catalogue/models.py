@@ -49,7 +49,7 @@ def providers(
         for provider, row in by_name.items()
     ]
     print_table(None, ["provider", "URL", "key variable", "key set"], rows)
-    users_file = ct.models.users_file()
+    users_file = ct.models.user_provider_file()
     variable, file = ct.models.providers.VARIABLE, ct.models.providers.FILE
     if users_file:
         say(f"Your providers file: {users_file}")
@@ -156,7 +156,7 @@ def _shown(models: list[str], price: ct.models.Price, source: str) -> dict[str, 
 def _write(path: Path) -> None:
     try:
         with whole_file(path, new=True) as file:
-            file.write(ct.models.own_prices().read_text(encoding="utf-8"))
+            file.write(ct.models.built_in_prices().read_text(encoding="utf-8"))
     except FileExistsError:
         raise ct.CheaptalkError(f"{path} already exists; choose another file name") from None
     default = path.name == FILE
@@ -240,7 +240,7 @@ def mock_server(
         address = f"@http://{host}:{number}/v1"
         say(f"Mock model: vllm/tiny{address} (stop with Ctrl-C)")
         hint(f"With batches: openai/tiny{address}, with any value in OPENAI_API_KEY")
-        ct.mock_server.serve(sock, seed, delay, error_rate)
+        ct.mock_models.serve(sock, seed, delay, error_rate)
 
 
 def mcp(

@@ -146,14 +146,14 @@ def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
 
 
 def _import(
-    read: Callable[[], ct.records.imports.Collection], store: str, study: str, as_json: bool
+    read: Callable[[], ct.records.imports.GameCollection], store: str, study: str, as_json: bool
 ) -> None:
     check_free(store)
     with err.status(study):
-        collection = ct.records.imports.with_a_game(read())
+        collection = ct.records.imports.check_not_empty(read())
     with ct.Store.open(store, create=True) as opened, err.status(study) as status:
 
-        def show(importing: ct.records.imports.Intake) -> None:
+        def show(importing: ct.records.imports.ImportSummary) -> None:
             status.update(f"{study}: {counted(importing.read, 'game')} read")
 
         importing = ct.import_matches(collection, opened, study, show)

@@ -115,7 +115,7 @@ def judge(
                     opened, study, judge, **selection, again=retry_invalid, prices=price_list
                 )
             doubts = [
-                *ct.studies.shortfalls(
+                *ct.studies.limit_warnings(
                     estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
                 )
             ]

@@ -94,7 +94,8 @@ def _players(record: ct.MatchRecord) -> str:
         for seat, player in record.seats.items()
     }
     return ", ".join(
-        f"{' to '.join(seats)} {label}{gain}" for seats, (label, gain) in ct.records.runs(seated)
+        f"{' to '.join(seats)} {label}{gain}"
+        for seats, (label, gain) in ct.records.group_seats(seated)
     )
 
 
@@ -240,7 +241,7 @@ def _definition(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> No
             say(f"excluded from the metrics of {standing.study}: {standing.dropped_because}")
         if standing.replaces:
             out.print(f"replaces match {standing.replaces}")
-    for seats, player in ct.records.runs(record.seats):
+    for seats, player in ct.records.group_seats(record.seats):
         say(_seated(seats, player["label"], player["spec"]))
     say(_settings(record.parameters))
 
@@ -277,7 +278,7 @@ def _play(
     failed = {key: waiting.pop(key) for key in list(waiting) if key[0] in requests}
     selected = [line for line in lines if selection.includes(line.actor, line.request)]
     if selection.actor is None and len(record.seats) > ct.records.FEW:
-        for scene in ct.records.gathered(selected):
+        for scene in ct.records.gather_scenes(selected):
             out.print(f"[bold]{escaped(scene.head(len(actors)))}[/]")
             say(visible(scene.shown))
             for line in scene.lines:

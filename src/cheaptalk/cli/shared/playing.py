@@ -87,7 +87,7 @@ def play_study(
     if options.batch:
         batching = ct.studies.Batching(not options.no_wait, options.poll_interval)
     with naming(name), opened(path) as earlier:
-        complete = ct.studies.lay_out(study, earlier)
+        complete = ct.studies.plan_in_store(study, earlier)
         check_seated(complete, players, rosters)
         planned = complete
         if options.in_part:

@@ -124,8 +124,8 @@ def say_boxed(text: str, title: str | None = None) -> None:
 
 def warn_about_names(store: ct.Store, study: str) -> None:
     """Warn if messages of an imported study may contain names that people wrote."""
-    if ct.records.imports.holds_names(store, study):
-        say(f"{study}: {ct.records.imports.NAMED}", to=err)
+    if ct.records.imports.contains_names(store, study):
+        say(f"{study}: {ct.records.imports.NAMES_WARNING}", to=err)
 
 
 def print_json(data: Any) -> None:

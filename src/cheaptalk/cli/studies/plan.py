@@ -39,7 +39,7 @@ def plan(
     """
     spec = find_study(study, store, player or (), roster or ())
     with opened(store) as existing, naming(study):
-        planned = ct.studies.lay_out(spec, existing)
+        planned = ct.studies.plan_in_store(spec, existing)
         check_seated(planned, player or (), roster or ())
         table = ct.models.load_prices(prices)
         ct.studies.check_prices(planned, table, ct.studies.Cap())
@@ -56,7 +56,7 @@ def plan(
                 concurrency=concurrency,
                 estimated=not no_estimate,
             )
-        missing = ct.studies.missing(planned, existing)
+        missing = ct.studies.missing_requirements(planned, existing)
         participants = ct.studies.preview_participants(planned)
     if json:
         data = _as_json(planned, forecast) | {

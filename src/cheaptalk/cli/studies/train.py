@@ -63,7 +63,7 @@ def policy(
         raise typer.BadParameter("only valid with --vary", param_hint=option)
     given = opt.parameters(settings or (), "--hyperparameter")
     with needing("learn"):
-        training = ct.learning.chosen(algorithm, game, matches, given)
+        training = ct.learning.get_preset(algorithm, game, matches, given)
         rules = ct.learning.game_of(training.game, opt.parameters(set_ or ()))
         if vary:
             values = opt.parameters(vary, "--vary")
@@ -176,7 +176,7 @@ class TrainingProgress:
         if self._page is not None:
             training = self._training
             self._write(
-                ct.learning.logged(self._out),
+                ct.learning.read_log(self._out),
                 self._page,
                 f"{training.algorithm} on {training.game}",
                 ct.learning.ALGORITHMS.find(training.algorithm).metrics,

@@ -15,7 +15,7 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
     DRAWS,
     Bootstrap,
     bootstrap_equilibrium,
-    resampled,
+    resample,
     shares_instances,
 )
 from cheaptalk.equilibrium.empirical.empirical_games import (
@@ -258,7 +258,7 @@ def _by_seat(
 ) -> SeatsAnalysis:
     seed, paired = options.get("seed", 0), options.get("paired")
     draws, no_draws_reason = _draws(game, options)
-    means = resampled(game, draws, seed=seed, paired=paired) if draws else None
+    means = resample(game, draws, seed=seed, paired=paired) if draws else None
     a, b = game.payoffs()
     sides = None if means is None else (means[:, 0], means[:, 1])
     choice = model_choice(a, b, game.rows, game.columns, draws=sides)

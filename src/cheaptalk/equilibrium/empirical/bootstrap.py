@@ -260,7 +260,7 @@ def bootstrap_equilibrium(
     """
     columns = {metric.name: (metric, game.value_index(metric.metric)) for metric in metrics}
     is_paired = shares_instances(game) if paired is None else paired
-    samples = resampled(game, draws, seed=seed, paired=is_paired)
+    samples = resample(game, draws, seed=seed, paired=is_paired)
 
     def bootstrap_of(means: Floats, estimate: Bootstrap | None) -> Bootstrap:
         values = {name: metric.scaled(means[:, index]) for name, (metric, index) in columns.items()}
@@ -280,7 +280,7 @@ def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
         return np.concatenate([solved.result() for solved in solving])
 
 
-def resampled(
+def resample(
     game: Empirical, draws: int = DRAWS, *, seed: int = 0, paired: bool | None = None
 ) -> Floats:
     """Return bootstrap draws of the mean payoffs and metrics of all cells.

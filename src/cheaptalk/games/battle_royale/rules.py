@@ -142,7 +142,7 @@ class BattleRoyale(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.rules.numbered("player", len(self.hit_rates))
+        return ct.rules.numbered_seats("player", len(self.hit_rates))
 
     def play(self, instance: Hits, chance: ct.Chance) -> ct.Play[Battle]:
         living = dict(zip(self.seats, self.hit_rates, strict=True))

@@ -255,7 +255,7 @@ class ChipTrading(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.rules.numbered("player", self.players)
+        return ct.rules.numbered_seats("player", self.players)
 
     def draw_instance(self, chance: ct.Chance) -> Hands:
         seats = tuple(self.seats)

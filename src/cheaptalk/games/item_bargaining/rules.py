@@ -250,7 +250,7 @@ class Settlement(ct.Outcome):
     worth: tuple[Worth, Worth]
 
 
-SEATS = ct.rules.numbered("player", 2)
+SEATS = ct.rules.numbered_seats("player", 2)
 FIRST, SECOND = SEATS
 ACTORS = (ct.rules.Actor(FIRST, FIRST), ct.rules.Actor(SECOND, SECOND))
 TURNS = ((0, FIRST, SECOND), (1, SECOND, FIRST))

@@ -117,7 +117,7 @@ class PirateGame(ct.Game):
 
     @property
     def seats(self) -> dict[str, str]:
-        return ct.rules.numbered("player", self.players)
+        return ct.rules.numbered_seats("player", self.players)
 
     def play(self, instance: ct.Instance, chance: ct.Chance) -> ct.Play[Voyage]:
         living = tuple(self.seats)

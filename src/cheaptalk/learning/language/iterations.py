@@ -174,7 +174,7 @@ def self_play(
         TrainingFailed: a training failed.
     """
     settings.training.ready(str(base))
-    settle(out / SETTINGS, settings, ("iterations", "patience"), base=str(base))
+    check_settings(out / SETTINGS, settings, ("iterations", "patience"), base=str(base))
     done: list[Iteration] = []
     model = str(base)
     for number in range(settings.iterations + 1):
@@ -200,7 +200,7 @@ def self_play(
     return done
 
 
-def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> None:
+def check_settings(file: Path, settings: Value, free: Collection[str], **fixed: str) -> None:
     """Save settings to a file or, if it exists, check that they equal those in the file.
 
     Args:

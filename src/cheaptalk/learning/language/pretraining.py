@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from cheaptalk.learning.language.tokens import tokenized
+from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers.local import LocalTraining, learn
 from cheaptalk.learning.language.trainers.losses import Example, Learned
 from cheaptalk.learning.language.trainers.trainer import Progress
@@ -94,7 +94,7 @@ def pretrain(
     examples = [
         Example(tokens._replace(own=[True] * len(tokens.ids)))
         for chat in chats
-        for tokens in tokenized(tokenizer, chat)
+        for tokens in tokenize_chat(tokenizer, chat)
     ]
     objective = Learned("cloning", 0.0, training.beta, None, None)
     learn(new_model, tokenizer, examples, out, training, objective, torch.bfloat16, progress)

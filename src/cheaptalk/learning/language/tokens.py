@@ -41,7 +41,7 @@ class Answered(NamedTuple):
     content: str
 
 
-def tokenized(
+def tokenize_chat(
     tokenizer: Any, messages: Sequence[Mapping[str, str]], **template: Any
 ) -> list[TokenizedChat]:
     """Tokenise a chat, separately for each answer if the template rewrites earlier messages.

@@ -13,11 +13,11 @@ from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.papers.printed import paper_table, position, selected_labels
 from cheaptalk.records import line_up
-from cheaptalk.records.descriptions import query_of
+from cheaptalk.records.descriptions import viewer_query
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData
-from cheaptalk.rules import counted, numbered
+from cheaptalk.rules import counted, numbered_seats
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain, readable
 
@@ -109,7 +109,7 @@ class Games:
         if table is not None:
             if table not in self.players:
                 return None
-            query |= query_of(dict.fromkeys(min(each.seats for each in chosen), table), None)
+            query |= viewer_query(dict.fromkeys(min(each.seats for each in chosen), table), None)
         if player is not None:
             query["player"] = player
         if len(chosen) < len(self.variants):
@@ -200,7 +200,7 @@ def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
         size = len(values["colours"])
         settings = [f"{plain(name)} {readable(values[name])}" for name in distinguishing]
         name = ", ".join([f"{size} colours", *settings])
-        seats = tuple(numbered("player", values["players"]))
+        seats = tuple(numbered_seats("player", values["players"]))
         variant = variants.setdefault(name, Variant(name, size, seats, ()))
         variants[name] = variant._replace(configurations=(*variant.configurations, digest))
     return tuple(sorted(variants.values(), key=lambda each: (each.colours, each.name)))

@@ -20,7 +20,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
-from cheaptalk.rules import SHARE, get_game, numbered
+from cheaptalk.rules import SHARE, get_game, numbered_seats
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.text import plain
@@ -119,7 +119,9 @@ def _means(
 def _battle(label: str, match: pl.DataFrame) -> Chart:
     shots = match.drop_nulls("strongest").sort("round").to_dicts()
     living = match.filter(pl.col("seat").is_null()).sort("round")["survivors"][0]
-    seats = list(numbered("player", int(living + (shots[0]["hit"] or 0))))  # before the first shot
+    seats = list(
+        numbered_seats("player", int(living + (shots[0]["hit"] or 0)))
+    )  # before the first shot
     ends = {seats[int(shot["target"]) - 1]: shot["round"] for shot in shots if shot["hit"]}
     last = len(shots)
     lives = _segments([(0.5, seat, ends.get(seat, last + 0.5), seat) for seat in seats])

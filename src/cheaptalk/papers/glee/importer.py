@@ -31,12 +31,12 @@ from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Signal
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, read_text, walk
 from cheaptalk.records.imports.importing import (
-    Collection,
-    ForeignGame,
+    GameCollection,
+    ImportedGame,
     Importer,
+    ImportFailed,
     Skipped,
-    Unfit,
-    of_folder,
+    folder_reader,
 )
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import (
@@ -46,7 +46,7 @@ from cheaptalk.rules import (
     Instance,
     ReplayMismatch,
     Table,
-    give,
+    replay_answer,
     suggest,
 )
 
@@ -125,7 +125,7 @@ class Config(_Form):
         try:
             return self.rules(**values | self.parameters() | names)
         except ValidationError as error:
-            raise Unfit(f"config.json: {faults(error)}") from None
+            raise ImportFailed(f"config.json: {faults(error)}") from None
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _seat(number: int, kind: str, player: _Player) -> ImportedSeat:
         name = STUDY_MODEL
     short = name.rstrip("/").rpartition("/")[2]
     if not short:
-        raise Unfit(f'config.json: "player_{number}_args.model_name" is missing')
+        raise ImportFailed(f'config.json: "player_{number}_args.model_name" is missing')
     return ImportedSeat(imported=SYSTEM, model=short)
 
 
@@ -192,7 +192,7 @@ class _Bargaining(Config):
         distinct = {delta for delta in recorded if delta is not None}
         if len(distinct) != 1:
             problem = "contradicts" if distinct else "is missing, and so is"
-            raise Unfit(
+            raise ImportFailed(
                 f'config.json: "player_{number}_args.delta": {problem} "game_args.delta_{number}"'
             )
         return distinct.pop()
@@ -254,21 +254,23 @@ FAMILIES: dict[str, type[Config]] = {
 
 
 def read_config(data: object) -> Config:
-    """Return a game's validated configuration; raise Unfit for unknown games and settings."""
+    """Return a game's validated configuration; raise ImportFailed if a setting is unknown."""
     if not isinstance(data, dict):
-        raise Unfit("config.json: must be a JSON object")
+        raise ImportFailed("config.json: must be a JSON object")
     kind = data.get("game_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise Unfit(f'config.json: "game_type": unknown game {suggest(str(kind), list(FAMILIES))}')
+        raise ImportFailed(
+            f'config.json: "game_type": unknown game {suggest(str(kind), list(FAMILIES))}'
+        )
     try:
         return FAMILIES[kind].model_validate(data)
     except ValidationError as error:
-        raise Unfit(f"config.json: {faults(error)}") from None
+        raise ImportFailed(f"config.json: {faults(error)}") from None
 
 
 def read_glee(
     folder: Path | str, *, keep_names: bool = False, names: Sequence[str] = ()
-) -> Collection:
+) -> GameCollection:
     """Return GLEE's published games in a folder and its subfolders, ready to import.
 
     First names are removed from games of people; see :mod:`cheaptalk.records.imports.redaction`.
@@ -288,7 +290,7 @@ def read_glee(
     if not folders and not unreadable:
         raise CheaptalkError(f"{folder} contains no config.json or game.csv, even in subfolders")
     games = (_game(inner, path_name(folder, inner), hidden) for inner in folders)
-    return Collection(SYSTEM, folder.resolve().name, chain(unreadable, games), hidden is None)
+    return GameCollection(SYSTEM, chain(unreadable, games), folder.resolve().name, hidden is None)
 
 
 class _Row(NamedTuple):
@@ -299,11 +301,11 @@ class _Row(NamedTuple):
     round: int
     cells: dict[str, str]
 
-    def unfit(self, reason: str) -> Unfit:
-        return Unfit(f"game.csv, row {self.number}: {reason}")
+    def unfit(self, reason: str) -> ImportFailed:
+        return ImportFailed(f"game.csv, row {self.number}: {reason}")
 
 
-def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> ForeignGame | Skipped:
+def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> ImportedGame | Skipped:
     """Load the game in a folder and remove the ``hidden`` names (None keeps all names)."""
     try:
         data = read_json(folder / "config.json")
@@ -342,8 +344,8 @@ def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> Foreign
             "config": data,
             "unused": unused,
         }
-        return ForeignGame(id_, location, table, seats, source, redactions)
-    except Unfit as reason:
+        return ImportedGame(id_, table, seats, source, location, redactions)
+    except ImportFailed as reason:
         return Skipped(location, str(reason))
 
 
@@ -353,23 +355,23 @@ def _rows(text: str, config: Config) -> list[_Row]:
     try:
         header = [columns.get(name, name) for name in next(lines, [])]
         if not header:
-            raise Unfit("game.csv: is empty")
+            raise ImportFailed("game.csv: is empty")
         original = {column: name for name, column in columns.items()}
         for name in ("player", "round", *config.needed, *["message"] * config.has_messages):
             if header.count(name) != 1:
                 problem = "is duplicated" if name in header else "is missing"
-                raise Unfit(f'game.csv: column "{original.get(name, name)}" {problem}')
+                raise ImportFailed(f'game.csv: column "{original.get(name, name)}" {problem}')
         rows = [_row(number, header, line) for number, line in enumerate(lines, start=2) if line]
     except csv.Error as error:
-        raise Unfit(f"game.csv, line {lines.line_num}: {error}") from None
+        raise ImportFailed(f"game.csv, line {lines.line_num}: {error}") from None
     if not rows:
-        raise Unfit("game.csv: has no rows")
+        raise ImportFailed("game.csv: has no rows")
     return rows
 
 
 def _row(number: int, header: list[str], line: list[str]) -> _Row:
     if len(line) != len(header):
-        raise Unfit(
+        raise ImportFailed(
             f"game.csv, row {number}: has {len(line)} cells, but the header has {len(header)}"
         )
     cells = {name: cell for name, cell in zip(header, line, strict=True) if cell not in ABSENT}
@@ -377,7 +379,7 @@ def _row(number: int, header: list[str], line: list[str]) -> _Row:
     try:
         round_ = int(text.removesuffix(".0"))
     except ValueError:
-        raise Unfit(f'game.csv, row {number}: "round": "{text}" is not an integer') from None
+        raise ImportFailed(f'game.csv, row {number}: "round": "{text}" is not an integer') from None
     return _Row(number, cells.pop("player", ""), round_, cells)
 
 
@@ -415,7 +417,7 @@ def _instance_and_moves(game: Game, rows: list[_Row]) -> tuple[Instance, list[_R
             raise row.unfit(f"round {row.round} of Nature is out of order")
         qualities.append(_quality(game, row))
     if len(qualities) != game.horizon.rounds:
-        raise Unfit(f"game.csv: has {len(qualities)} of {game.horizon.rounds} rounds")
+        raise ImportFailed(f"game.csv: has {len(qualities)} of {game.horizon.rounds} rounds")
     return Qualities(qualities=tuple(qualities)), moves
 
 
@@ -460,14 +462,14 @@ def _replay(
         if "decision" in fields:
             fields["decision"] = decisions.get(fields["decision"], fields["decision"])
         try:
-            give(table, request, ask.actor, fields)
+            replay_answer(table, request, ask.actor, fields)
         except ReplayMismatch as mismatch:
             raise row.unfit(str(mismatch)) from None
         remaining = {name: cell for name, cell in row.cells.items() if name not in fields}
         if remaining:
             unused.append({"request": request, "cells": remaining})
     if not table.over:
-        raise Unfit("game.csv: the game has not ended after the last row")
+        raise ImportFailed("game.csv: the game has not ended after the last row")
     return unused
 
 
@@ -478,4 +480,4 @@ NOTES = {
         "from round 2",
     }
 }
-IMPORTER = Importer("Import published games of GLEE.", of_folder(read_glee), NOTES)
+IMPORTER = Importer("Import published games of GLEE.", folder_reader(read_glee), NOTES)

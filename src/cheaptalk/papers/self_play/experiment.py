@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.frames import read_matches
 from cheaptalk.learning import language
-from cheaptalk.learning.language import LocalTraining, SelfPlay, Shape, Step, settle
+from cheaptalk.learning.language import LocalTraining, SelfPlay, Shape, Step, check_settings
 from cheaptalk.papers.self_play.stages import GAME
 from cheaptalk.records import Store
 from cheaptalk.records.exports.chats import chats
@@ -160,7 +160,7 @@ def run_experiment(
         for name in selected:
             experiment.settings(name).training.ready(base)
     free = ("description", "self_play", "lineages", "examination")
-    settle(out / "experiment.json", experiment, free)
+    check_settings(out / "experiment.json", experiment, free)
     start = base or str(_base_model(experiment, out, observer))
     stages: dict[str, list[str]] = {}
     for name in selected:

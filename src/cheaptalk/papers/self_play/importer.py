@@ -30,9 +30,15 @@ from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Opening
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import digest
 from cheaptalk.records.imports.files import faults, path_name, read_text, walk
-from cheaptalk.records.imports.importing import Collection, ForeignGame, Importer, Skipped, Unfit
+from cheaptalk.records.imports.importing import (
+    GameCollection,
+    ImportedGame,
+    Importer,
+    ImportFailed,
+    Skipped,
+)
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
-from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
+from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, replay_answer
 from cheaptalk.rules.errors import shown
 
 NO_AGREEMENT = "no agreement"
@@ -79,7 +85,7 @@ class View(NamedTuple):
 
 def read_dond(
     paths: Sequence[Path | str] | Path | str, *, keep_names: bool = False, names: Sequence[str] = ()
-) -> Collection:
+) -> GameCollection:
     """Return the dialogues in the given files or in the ``.txt`` files of folders, for import.
 
     First names are removed from messages; see :mod:`cheaptalk.records.imports.redaction`.
@@ -100,7 +106,7 @@ def read_dond(
     if not files and not skipped:
         raise CheaptalkError(f"{', '.join(map(str, sources))}: contains no .txt files")
     games = _games(files, skipped, hidden)
-    return Collection(SYSTEM, sources[0].resolve().name, games, hidden is None)
+    return GameCollection(SYSTEM, games, sources[0].resolve().name, hidden is None)
 
 
 def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
@@ -118,7 +124,7 @@ def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
 
 def _games(
     files: Iterable[Path], skipped: list[Skipped], hidden: frozenset[str] | None
-) -> Iterator[ForeignGame | Skipped]:
+) -> Iterator[ImportedGame | Skipped]:
     """Yield the files and lines that cannot be read, then a game or an error for each dialogue."""
     dialogues: dict[str, list[View]] = {}
     for path in files:
@@ -130,7 +136,7 @@ def _games(
     for id_, views in dialogues.items():
         try:
             yield _game(game, id_, views, hidden)
-        except Unfit as reason:
+        except ImportFailed as reason:
             yield Skipped(_location(views), str(reason))
 
 
@@ -138,7 +144,7 @@ def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
     name = path_name(path.parent, path)
     try:
         lines = enumerate(read_text(path).split("\n"), start=1)
-    except Unfit as error:
+    except ImportFailed as error:
         skipped.append(Skipped(name, str(error).removeprefix(f"{path.name}: ")))
         return
     lines_by_number = {number: text for number, line in lines if (text := line.removesuffix("\r"))}
@@ -150,20 +156,20 @@ def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
         location = f"{name}, line {number}"
         try:
             yield read_line(location, line)
-        except Unfit as error:
+        except ImportFailed as error:
             skipped.append(Skipped(location, str(error)))
 
 
 def _game(
     game: Game, id_: str, views: Sequence[View], hidden: frozenset[str] | None
-) -> ForeignGame:
+) -> ImportedGame:
     """Combine all lines of a dialogue into a game without the ``hidden`` names (None keeps all)."""
     view, location = views[0], _location(views)
     context = {"counts": view.counts, "values": view.values}
     try:
         instance = Opening.model_validate({"context": context, "first": PLAYERS[0]})
     except ValidationError as error:
-        raise Unfit(faults(error)) from None
+        raise ImportFailed(faults(error)) from None
     selections = _selections(views)
     names: Set[str] = set()
     if hidden is not None:
@@ -172,16 +178,16 @@ def _game(
     table = Table(game, instance, f"{SYSTEM}/{id_}")
     try:
         for number, (message, _) in enumerate(messages):
-            give(table, number, PLAYERS[number % 2], {"message": message})
+            replay_answer(table, number, PLAYERS[number % 2], {"message": message})
         failures = _select(table, selections)
     except ReplayMismatch as mismatch:
-        raise Unfit(str(mismatch)) from None
+        raise ImportFailed(str(mismatch)) from None
     source: dict[str, Any] = {"system": SYSTEM, "id": id_, "folder": location}
     if failures:
         source["selections"] = dict(zip(PLAYERS, selections, strict=True))
     seats = dict.fromkeys(game.seats, ImportedSeat(imported=SYSTEM, person=True))
-    return ForeignGame(
-        id_, location, table, seats, source, sum(count for _, count in messages), failures
+    return ImportedGame(
+        id_, table, seats, source, location, sum(count for _, count in messages), failures
     )
 
 
@@ -190,16 +196,16 @@ def _location(views: Sequence[View]) -> str:
 
 
 def _selections(views: Sequence[View]) -> list[Selection]:
-    """Each player's selection, or None; raise Unfit if the lines contradict each other."""
+    """Each player's selection, or None; raise ImportFailed if the lines contradict each other."""
     selections: list[Selection] = []
     for number, player in enumerate(PLAYERS):
         recorded = {view.selections[number] for view in views} - {None}
         if len(recorded) > 1:
-            raise Unfit(f"the lines contain different selections of {player}")
+            raise ImportFailed(f"the lines contain different selections of {player}")
         selections.append(recorded.pop() if recorded else None)
     agreed = {view.agreed for view in views} - {None}
     if len(agreed) > 1:
-        raise Unfit("the lines contradict each other on whether there was an agreement")
+        raise ImportFailed("the lines contradict each other on whether there was an agreement")
     counts = views[0].counts
     claims = [claim for claim in selections if isinstance(claim, tuple)]
     if agreed == {True} and len(claims) == 1 and None in selections:
@@ -207,8 +213,8 @@ def _selections(views: Sequence[View]) -> list[Selection]:
         selections[selections.index(None)] = claims[1]
     if agreed and len(claims) == 2 and (rest(counts, claims[0]) == claims[1]) not in agreed:
         if False in agreed:
-            raise Unfit("the selections are compatible, but recorded as a disagreement")
-        raise Unfit("the selections are incompatible, but recorded as an agreement")
+            raise ImportFailed("the selections are compatible, but recorded as a disagreement")
+        raise ImportFailed("the selections are incompatible, but recorded as an agreement")
     return selections
 
 
@@ -219,11 +225,11 @@ def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
         selected = selections[PLAYERS.index(ask.actor)]
         request = table.requests
         if selected is None:
-            raise Unfit(f"no line contains the selection of {ask.actor}")
+            raise ImportFailed(f"no line contains the selection of {ask.actor}")
         if isinstance(selected, str):
-            give(table, request, ask.actor, None)
+            replay_answer(table, request, ask.actor, None)
             return {request: ABORTS[selected]}
-        give(table, request, ask.actor, dict(zip(KINDS, selected, strict=True)))
+        replay_answer(table, request, ask.actor, dict(zip(KINDS, selected, strict=True)))
     return {}
 
 
@@ -233,13 +239,13 @@ def is_context(line: str) -> bool:
 
 
 def read_line(location: str, line: str) -> View:
-    """Parse a line of either format; raise Unfit if a part cannot be parsed."""
+    """Parse a line of either format; raise ImportFailed if a part cannot be parsed."""
     selections: tuple[Selection, Selection]
     if tagged := _TAGGED.fullmatch(line):
         own, dialogue, output, partner = tagged.groups()
         messages, you_began, selection = _talk(dialogue)
         if selection:
-            raise Unfit(f'"dialogue": contains the selection {shown(selection)}')
+            raise ImportFailed(f'"dialogue": contains the selection {shown(selection)}')
         selections, agreed = _output(output)
         counts, own_values = _input("input", own)
     elif plain := _PLAIN.fullmatch(line):
@@ -250,10 +256,10 @@ def read_line(location: str, line: str) -> View:
         selections = (selected, None)
         agreed = status == "agree" if isinstance(selected, tuple) else None
     else:
-        raise Unfit("matches neither of the two formats of the published files")
+        raise ImportFailed("matches neither of the two formats of the published files")
     partner_counts, partner_values = _input("partner_input", partner)
     if counts != partner_counts:
-        raise Unfit('"partner_input": the counts differ from those of "input"')
+        raise ImportFailed('"partner_input": the counts differ from those of "input"')
     values = (own_values, partner_values)
     if not you_began:
         values, selections = values[::-1], selections[::-1]
@@ -263,7 +269,7 @@ def read_line(location: str, line: str) -> View:
 def _input(field: str, text: str) -> tuple[Triple, Triple]:
     """A player's counts and values of books, hats and balls."""
     if not is_context(text):
-        raise Unfit(f'"{field}": {shown(text)} is not six integers')
+        raise ImportFailed(f'"{field}": {shown(text)} is not six integers')
     books, book, hats, hat, balls, ball = map(int, text.split())
     return (books, hats, balls), (book, hat, ball)
 
@@ -275,14 +281,16 @@ def _talk(dialogue: str) -> tuple[tuple[str, ...], bool, str]:
     for number, turn in enumerate(dialogue.split(" <eos> "), start=1):
         speaker, _, text = turn.partition(": ")
         if speaker not in ("YOU", "THEM"):
-            raise Unfit(f'"dialogue", turn {number}: must begin with "YOU: " or "THEM: "')
+            raise ImportFailed(f'"dialogue", turn {number}: must begin with "YOU: " or "THEM: "')
         if speakers and speaker == speakers[-1]:
-            raise Unfit(f'"dialogue", turn {number}: {speaker} must not speak twice in a row')
+            raise ImportFailed(
+                f'"dialogue", turn {number}: {speaker} must not speak twice in a row'
+            )
         speakers.append(speaker)
         texts.append(text)
     *messages, last = texts
     if not last.startswith(_SELECTION):
-        raise Unfit('"dialogue": must end with a selection')
+        raise ImportFailed('"dialogue": must end with a selection')
     return tuple(messages), speakers[0] == "YOU", last.removeprefix(_SELECTION).strip()
 
 
@@ -304,14 +312,14 @@ def _selected(text: str, reward: str, values: Triple) -> Selection:
         claim = _items("selection", text)
         selected, expected = claim, str(worth(values, claim))
     if reward != expected:
-        raise Unfit(f'"reward": is {shown(reward)}; expected {expected} from the selection')
+        raise ImportFailed(f'"reward": is {shown(reward)}; expected {expected} from the selection')
     return selected
 
 
 def _items(field: str, text: str) -> Triple:
     match = _ITEMS.fullmatch(text)
     if match is None:
-        raise Unfit(f'"{field}": {shown(text)} is not item0=N item1=N item2=N')
+        raise ImportFailed(f'"{field}": {shown(text)} is not item0=N item1=N item2=N')
     books, hats, balls = map(int, match.groups())
     return books, hats, balls
 

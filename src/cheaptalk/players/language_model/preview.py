@@ -8,7 +8,7 @@ from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import legal
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
-from cheaptalk.rules import Decide, Game, Table, decided
+from cheaptalk.rules import Decide, Game, Table, ask_strategy
 
 MOCK_MODEL = "script/legal"
 """The scripted model that answers in place of the previewed model."""
@@ -54,7 +54,7 @@ def preview(
         for actor in table.pending:
             request = table.request(actor)
             if seats[actor] != seat:
-                table.answer(actor, decided(request, others[seats[actor]]))
+                table.answer(actor, ask_strategy(request, others[seats[actor]]))
                 continue
             turns += 1
             calls: list[ModelCall] = []

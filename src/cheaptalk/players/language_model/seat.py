@@ -11,7 +11,7 @@ from cheaptalk.models import (
     ModelSettings,
     Reasoning,
     check_settings,
-    missing,
+    missing_requirement,
 )
 from cheaptalk.models.providers import with_batches
 from cheaptalk.players.language_model.player import LanguageModel
@@ -178,7 +178,7 @@ class ModelSeat(SeatSpec):
 
     def unreachable(self) -> str | None:
         """Return why the model cannot be called, such as a missing API key; None if it can."""
-        return missing(self.model)
+        return missing_requirement(self.model)
 
     def unbatchable(self) -> str | None:
         if ModelName.parse(self.model).entry.batch is None:

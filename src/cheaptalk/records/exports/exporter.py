@@ -79,6 +79,11 @@ def export(
 ) -> Exported:
     """Write a study to a new folder or a zip file, completely or not at all.
 
+    >>> study = ct.Study(name="talk", games=[{"game": "negotiation"}], players={"luck": "random"})
+    >>> _ = ct.run(study, "talk.sqlite")
+    >>> ct.export("talk.sqlite", "talk", "talk.zip").rows["matches"]
+    1
+
     Args:
         store: the store, its file or its URL.
         study: a study in the store, or its name.

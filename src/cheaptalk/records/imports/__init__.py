@@ -1,6 +1,6 @@
 """Imports of games that other systems published.
 
-Each system has an :class:`Importer`, which reads its files into a :class:`Collection`;
+Each system has an :class:`Importer`, which reads its files into a :class:`GameCollection`;
 :func:`import_matches` stores any collection.
 """
 

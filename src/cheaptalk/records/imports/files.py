@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cheaptalk.atomic_files import read_whole
-from cheaptalk.records.imports.importing import Skipped, Unfit
+from cheaptalk.records.imports.importing import ImportFailed, Skipped
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import shown
 
@@ -42,25 +42,25 @@ def path_name(root: Path, folder: Path) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text without a byte order mark; raise Unfit if it is not UTF-8 text."""
+    """Return a file's text without a byte order mark; raise ImportFailed if it is not UTF-8."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise Unfit(f"{path.name}: is a pipe or device, not a file")
+            raise ImportFailed(f"{path.name}: is a pipe or device, not a file")
         return read_whole(path)
     except FileNotFoundError:
-        raise Unfit(f"{path.name}: is missing") from None
+        raise ImportFailed(f"{path.name}: is missing") from None
     except OSError as error:
-        raise Unfit(f"{path.name}: cannot be read: {error.strerror}") from None
+        raise ImportFailed(f"{path.name}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise Unfit(f"{path.name}: is not UTF-8 text (byte {error.start})") from None
+        raise ImportFailed(f"{path.name}: is not UTF-8 text (byte {error.start})") from None
 
 
 def read_json(path: Path) -> Any:
-    """Return the contents of a JSON file; raise :class:`Unfit` if it is invalid."""
+    """Return the contents of a JSON file; raise :class:`ImportFailed` if it is invalid."""
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise Unfit(f"{path.name}: is not JSON: {error}") from None
+        raise ImportFailed(f"{path.name}: is not JSON: {error}") from None
 
 
 def faults(error: ValidationError) -> str:

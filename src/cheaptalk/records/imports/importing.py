@@ -11,21 +11,22 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
-from cheaptalk.records.record import Ended, ended, scripted_answers
+from cheaptalk.records.record import MatchEnd, match_end, scripted_answers
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, RulesError, Table
+from cheaptalk.rules.errors import expect
 from cheaptalk.rules.registry import Registry, instances
 
 CHUNK = 500
 """Number of games that are stored together."""
 TAKEN_OUT = "taken out"
 """Marks studies from whose messages names were removed."""
-NAMED = "messages may contain names that people wrote: read them before you publish them"
-"""Warning about studies for which :func:`holds_names` is true."""
+NAMES_WARNING = "messages may contain names that people wrote: read them before you publish them"
+"""Warning about studies for which :func:`contains_names` is true."""
 
 
-class Unfit(Exception):
+class ImportFailed(Exception):
     """Raised when a game can't be imported, with the file, the field and the problem."""
 
 
@@ -36,47 +37,70 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class ForeignGame(NamedTuple):
+@dataclass(frozen=True)
+class ImportedGame:
     """A game of another system, replayed to its end under cheaptalk's rules.
 
     Attributes:
         id: the game's id in the other system, unique in a study.
-        location: the game's location, for messages.
         table: the replayed table.
         seats: the players by seat.
         source: the game's origin, and data that a record has no field for.
+        location: the game's location, for messages; by default, the id.
         redactions: the number of names removed from the messages.
         failures: kinds of invalid answers by request.
         notes: corrections made while reading, such as of misspelled words, with counts.
+
+    Raises:
+        CheaptalkError: the table isn't over, or a seat has no player.
     """
 
     id: str
-    location: str
     table: Table
     seats: Mapping[str, ImportedSeat]
-    source: dict[str, Any]
+    source: Mapping[str, Any] = field(default_factory=dict)
+    location: str = ""
     redactions: int = 0
-    failures: Mapping[int, Kind] = MappingProxyType({})
-    notes: Mapping[str, int] = MappingProxyType({})
+    failures: Mapping[int, Kind] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        expect(self.table, Table, "a ct.Table on which the game was replayed")
+        if not self.table.over:
+            raise CheaptalkError(
+                f"{self.name}: the table isn't over, but {self.table.standing}; "
+                "answer all requests before you import the game"
+            )
+        names = self.table.game.seats
+        if self.seats.keys() != set(names):
+            raise CheaptalkError(
+                f"{self.name}: seats names {', '.join(self.seats) or 'no seat'}; "
+                f"expected a ct.players.ImportedSeat for each of {', '.join(names)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """The game's location, or its id if the location is unknown."""
+        return self.location or self.id
 
 
-class Collection(NamedTuple):
+class GameCollection(NamedTuple):
     """A collection of games from another system, each of which is read only when it is stored.
 
     Attributes:
         system: the system's name.
-        folder: the name of the games' folder.
         games: the games, and skipped ones.
+        folder: the name of the games' folder, if any.
         names_kept: whether names that people wrote were kept; None if they were not searched.
     """
 
     system: str
-    folder: str
-    games: Iterable[ForeignGame | Skipped]
+    games: Iterable[ImportedGame | Skipped]
+    folder: str = ""
     names_kept: bool | None = None
 
 
-def with_a_game(collection: Collection) -> Collection:
+def check_not_empty(collection: GameCollection) -> GameCollection:
     """Check that a collection contains at least one game, and return the collection.
 
     Raises:
@@ -85,16 +109,18 @@ def with_a_game(collection: Collection) -> Collection:
     games = iter(collection.games)
     skipped: list[Skipped] = []
     for game in games:
-        if isinstance(game, ForeignGame):
+        if isinstance(game, ImportedGame):
             return collection._replace(games=chain(skipped, [game], games))
         skipped.append(game)
-    reason = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "the folder is empty"
+    reason = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "it is empty"
     others = f" ({len(skipped) - 1:,} more skipped)" if len(skipped) > 1 else ""
-    raise CheaptalkError(f"{collection.folder} contains no game to import: {reason}{others}")
+    raise CheaptalkError(
+        f"{collection.folder or collection.system} contains no game to import: {reason}{others}"
+    )
 
 
 @dataclass
-class Intake:
+class ImportSummary:
     """The result of an import.
 
     Attributes:
@@ -118,12 +144,21 @@ class Intake:
 
 
 def import_matches(
-    collection: Collection,
+    collection: GameCollection,
     store: Store | Path | str,
     study: str,
-    progress: Callable[[Intake], None] = lambda _: None,
-) -> Intake:
+    progress: Callable[[ImportSummary], None] = lambda _: None,
+) -> ImportSummary:
     """Store a collection of games as a study, reusing matches that are already in the store.
+
+    >>> rules = ct.games.DivideTheDollar(players=2, rounds=1)
+    >>> table = ct.Table(rules, rules.draw_instance(ct.Chance("1")), "1")
+    >>> for seat in rules.seats:
+    ...     table.answer(seat, ct.games.divide_the_dollar.rules.Bid(bid_amount=50))
+    >>> seats = dict.fromkeys(rules.seats, ct.players.ImportedSeat(imported="lab", person=True))
+    >>> games = [ct.records.ImportedGame("1", table, seats)]
+    >>> ct.import_matches(ct.records.GameCollection("lab", games), "s.sqlite", "old").imported
+    1
 
     Args:
         store: the store, its file or its URL; created if missing.
@@ -151,7 +186,7 @@ def import_matches(
     return clerk.importing
 
 
-def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+def _spec(collection: GameCollection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the study definition of an import, taking earlier imports into account."""
     spec: dict[str, Any] = {"imported": collection.system, "folder": collection.folder}
     if collection.names_kept is None:
@@ -161,7 +196,7 @@ def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str
     return spec | {"names": "kept" if names_kept else TAKEN_OUT}
 
 
-def holds_names(store: Store, study: str) -> bool:
+def contains_names(store: Store, study: str) -> bool:
     """Return whether an imported study's messages may contain names of real people."""
     spec = store.study(study, counted=False).spec
     if "imported" not in spec or spec.get("names") == TAKEN_OUT:
@@ -173,21 +208,21 @@ def holds_names(store: Store, study: str) -> bool:
 
 class _Entry(NamedTuple):
     id: str
-    game: ForeignGame
-    ended: Ended
+    game: ImportedGame
+    ended: MatchEnd
 
 
 class _Clerk:
     def __init__(
-        self, collection: Collection, store: Store, study: str, spec: Mapping[str, Any]
+        self, collection: GameCollection, store: Store, study: str, spec: Mapping[str, Any]
     ) -> None:
         self.system = collection.system
         self.store = store
         self.rows = StudyRows(store, study, spec)
         self.known = {record.instance_key: record.id for record in store.records(study)}
-        self.importing = Intake()
+        self.importing = ImportSummary()
 
-    def enter(self, chunk: Sequence[ForeignGame | Skipped]) -> None:
+    def enter(self, chunk: Sequence[ImportedGame | Skipped]) -> None:
         entries = [entry for game in chunk if (entry := self._entry(game))]
         games = [entry.game.table.game for entry in entries]
         specs = [spec for entry in entries for spec in entry.game.seats.values()]
@@ -203,7 +238,7 @@ class _Clerk:
         self.importing.imported += len(new)
         self.importing.present += len(stored)
 
-    def _entry(self, game: ForeignGame | Skipped) -> _Entry | None:
+    def _entry(self, game: ImportedGame | Skipped) -> _Entry | None:
         """Return the result of a game that is new to the study and that the rules accept."""
         if isinstance(game, Skipped):
             self.importing.skipped.append(game)
@@ -231,12 +266,12 @@ class _Clerk:
                 f"other moves or settings{names}: import into another study (--study), or rename "
                 "its file or folder"
             )
-            self.importing.skipped.append(Skipped(game.location, reason))
+            self.importing.skipped.append(Skipped(game.name, reason))
             return None
         try:
-            end = ended(game.table, game.table.chance.seed, answers, game.source)
+            end = match_end(game.table, game.table.chance.seed, answers, game.source)
         except RulesError as error:
-            self.importing.skipped.append(Skipped(game.location, str(error)))
+            self.importing.skipped.append(Skipped(game.name, str(error)))
             return None
         self.known[game.id] = id_
         self.importing.redactions += game.redactions
@@ -261,7 +296,7 @@ class Importer(NamedTuple):
     """
 
     help: str
-    read: Callable[[Sequence[Path]], Collection]
+    read: Callable[[Sequence[Path]], GameCollection]
     notes: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
@@ -269,10 +304,12 @@ IMPORTERS: Registry[Importer] = Registry("importer", "cheaptalk.importers", inst
 """All importers; ``cheaptalk store import NAME PATH...`` runs one of them."""
 
 
-def of_folder(read: Callable[[Path], Collection]) -> Callable[[Sequence[Path]], Collection]:
+def folder_reader(
+    read: Callable[[Path], GameCollection],
+) -> Callable[[Sequence[Path]], GameCollection]:
     """Convert a function that reads one folder into an importer's ``read`` function."""
 
-    def read_only(paths: Sequence[Path]) -> Collection:
+    def read_only(paths: Sequence[Path]) -> GameCollection:
         if len(paths) != 1:
             raise CheaptalkError(
                 f"{paths[0]}: expected one folder, not {len(paths)}; it may contain subfolders"

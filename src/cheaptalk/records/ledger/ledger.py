@@ -17,7 +17,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
-from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchEnd, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreAway
 from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, patient
@@ -218,13 +218,13 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
 
 
 @patient
-def how_it_ended(store: Store, match_id: str) -> Ended | None:
+def how_it_ended(store: Store, match_id: str) -> MatchEnd | None:
     """Return the result of a finished or forfeited match; None for any other match."""
     table = schema.matches
     columns = [table.c[name] for name in ENDED_COLUMNS]
     settled = table.c.status.in_([status.value for status in SETTLED])
     rows = store.rows(sa.select(*columns).where(table.c.id == match_id, settled))
-    return next((Ended(Status(row.status), *row[1:]) for row in rows), None)
+    return next((MatchEnd(Status(row.status), *row[1:]) for row in rows), None)
 
 
 class Noted(NamedTuple):

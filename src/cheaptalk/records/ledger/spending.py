@@ -153,7 +153,7 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
     return [call for call, reply in store.rows(query) if cost_of(reply).unknown]
 
 
-def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
+def reused_costs(store: StoreReader) -> dict[str, dict[str, Cost]]:
     """Return the cost that resumed matches save by reusing responses, by match and actor.
 
     Cached responses are included, because a resumed match repeats none of these calls.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from cheaptalk.players import Kind
-from cheaptalk.records.descriptions import VALID, line_up, query_of
+from cheaptalk.records.descriptions import VALID, line_up, viewer_query
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import reader, schema
@@ -139,7 +139,7 @@ class PlayedPairing(NamedTuple):
     @property
     def query(self) -> dict[str, str]:
         """URL query with which the viewer shows the matches of the pairing."""
-        return query_of(self.players, self.without)
+        return viewer_query(self.players, self.without)
 
 
 SEARCHED = 2_000
@@ -338,7 +338,7 @@ ORDERS = {
 """Sort orders of matches."""
 
 
-def in_state(states: Iterable[str]) -> Any:
+def status_condition(states: Iterable[str]) -> Any:
     """Return the SQL condition that a match has one of the given statuses."""
     return matches.c.status.in_(list(states))
 

@@ -20,7 +20,7 @@ from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.identity import roster_digest, study_digest
 from cheaptalk.records.metrics import Measured
-from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, Ended, Status
+from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchEnd, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import (
     Backend,
@@ -51,7 +51,7 @@ class NewMatch(NamedTuple):
     instance: str
     repeat: int
     seats: dict[str, int]
-    ended: Ended
+    ended: MatchEnd
 
 
 class Store(StoreReader):
@@ -59,6 +59,11 @@ class Store(StoreReader):
 
     Each method commits before it returns. One process writes at a time (:meth:`writing`); any
     number may read at the same time.
+
+    >>> with ct.Store.open("new.sqlite", create=True) as store:
+    ...     _ = ct.run("examples/studies/haggling.yaml", store)
+    ...     store.studies()
+    [<StudySummary: haggling, 128 finished>]
     """
 
     def __init__(self, backend: Backend) -> None:

@@ -14,7 +14,7 @@ from cheaptalk.reports.charts.files import save_drawing
 from cheaptalk.reports.charts.svg import PAPER
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.reports.transcripts import Talk, talk
+from cheaptalk.reports.transcripts import Talk, match_transcript
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.registry import Registry, instances
@@ -133,7 +133,7 @@ class Match(NamedTuple):
 
     @property
     def talk(self) -> Talk:
-        return talk(self.record)
+        return match_transcript(self.record)
 
 
 Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing | Match

@@ -16,7 +16,7 @@ from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.exclusions import REPLACEMENT_SUFFIX, Policy, policies_of
-from cheaptalk.records.imports import NAMED, holds_names
+from cheaptalk.records.imports import NAMES_WARNING, contains_names
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings, study_cost
@@ -119,7 +119,7 @@ def imported_facts(
         "last": max(days, default=None),
         "dated": len(days),
         "games": sum(frame.height for frame in frames.values()),
-        "names": NAMED if holds_names(store, summary.name) else "",
+        "names": NAMES_WARNING if contains_names(store, summary.name) else "",
     }
 
 

@@ -15,7 +15,7 @@ from cheaptalk.frames.matches import KINDS, scored
 from cheaptalk.frames.reader import in_order, parameters_in
 from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
-from cheaptalk.records import FEW, Status, line_up, query_of
+from cheaptalk.records import FEW, Status, line_up, viewer_query
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.study import comparability
@@ -322,7 +322,7 @@ def query(row: Mapping[str, Any]) -> dict[str, str]:
     """Return the viewer's query for the matches that a row of results covers."""
     names = [key.removeprefix("player_") for key in row if key.startswith("player_")]
     seated = {name: row[f"player_{name}"] for name in names if row[f"player_{name}"] is not None}
-    return query_of(seated, next((name for name in names if name not in seated), None))
+    return viewer_query(seated, next((name for name in names if name not in seated), None))
 
 
 def ended(players: Mapping[str, str], status: str) -> dict[str, str]:

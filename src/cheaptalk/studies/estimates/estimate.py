@@ -15,7 +15,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
 from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Cost, Store
-from cheaptalk.records.ledger.spending import answered, study_cost
+from cheaptalk.records.ledger.spending import reused_costs, study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import counted
 from cheaptalk.studies.estimates import rehearsal, tokens
@@ -435,11 +435,11 @@ def caps_text(cap: Cap) -> str:
     return ", ".join(amount_text(unit, limit) for unit, limit in caps.items() if limit is not None)
 
 
-def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
+def budget_warnings(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
     """Yield a sentence for each budget limit that the study may exceed."""
     if not remaining.matches:
         return
-    yield from shortfalls(remaining.total, budget, spent, key="budget.", subject="the study")
+    yield from limit_warnings(remaining.total, budget, spent, key="budget.", subject="the study")
     for unit in UNITS:
         limit, needed = getattr(budget.per_match, unit), _of(remaining.per_match, unit)
         if limit is not None and needed.high > limit:
@@ -449,7 +449,7 @@ def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
             )
 
 
-def shortfalls(
+def limit_warnings(
     remaining: Amounts, cap: Cap, spent: Cost, *, key: str, subject: str
 ) -> Iterator[str]:
     """Yield a sentence for each limit that the remaining usage may exceed.
@@ -518,7 +518,7 @@ def forecast(
         return Forecast(len(settled), spent, None, ())
     specs = (player.spec for player in planned.players().values())
     models = {spec.model for spec in specs if isinstance(spec, ModelSeat)}
-    costs = answered(store) if store else {}
+    costs = reused_costs(store) if store else {}
     remaining = estimate(
         planned,
         prices or load_prices(),
@@ -529,5 +529,8 @@ def forecast(
         concurrency=concurrency,
     )
     return Forecast(
-        len(settled), spent, remaining, list(doubts(remaining, planned.study.budget, spent))
+        len(settled),
+        spent,
+        remaining,
+        list(budget_warnings(remaining, planned.study.budget, spent)),
     )

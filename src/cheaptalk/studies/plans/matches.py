@@ -14,7 +14,7 @@ from cheaptalk.records import configuration_digest
 from cheaptalk.records.identity import match_digest
 from cheaptalk.rules import Game, Instance, Stream, counted
 from cheaptalk.rules.display import brief
-from cheaptalk.studies.plans.seating import Rows, Seated
+from cheaptalk.studies.plans.seating import Rows, SeatedPlayer
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class PlannedMatch(NamedTuple):
     id: str
     configuration: Configuration
     planned_instance: PlannedInstance
-    seating: tuple[Seated, ...]
+    seating: tuple[SeatedPlayer, ...]
     repeat: int
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class PlannedMatch(NamedTuple):
 def match_of(
     configuration: Configuration,
     instance: PlannedInstance,
-    seating: tuple[Seated, ...],
+    seating: tuple[SeatedPlayer, ...],
     repeat: int,
 ) -> PlannedMatch:
     """Create a match and compute its id."""
@@ -135,7 +135,7 @@ class Group(NamedTuple):
     """Matches of one configuration with the same players in the same seats."""
 
     configuration: Configuration
-    seating: tuple[Seated, ...]
+    seating: tuple[SeatedPlayer, ...]
     matches: int
     first: Callable[[], PlannedMatch]
 
@@ -218,7 +218,7 @@ class Block:
         return [(row, first_positions[row], count) for row, count in Counter(seatings).items()]
 
     @cached_property
-    def players(self) -> tuple[Seated, ...]:
+    def players(self) -> tuple[SeatedPlayer, ...]:
         rows = (self.seatings[row] for row, _, _ in self._seated)
         return tuple(dict.fromkeys(chain.from_iterable(rows)))
 
@@ -319,7 +319,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
 
     def first_groups(self) -> Iterator[Group]:
         """Yield the groups of matches in which a player plays a game for the first time."""
-        met: set[tuple[str, Seated]] = set()
+        met: set[tuple[str, SeatedPlayer]] = set()
         for block in self.blocks:
             game = block.configuration.game.name
             if any((game, player) not in met for player in block.players):
@@ -327,7 +327,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
         yield from self._first(self._further_groups(), met)
 
     @staticmethod
-    def _first(groups: Iterable[Group], met: set[tuple[str, Seated]]) -> Iterator[Group]:
+    def _first(groups: Iterable[Group], met: set[tuple[str, SeatedPlayer]]) -> Iterator[Group]:
         for group in groups:
             pairs = {(group.configuration.game.name, player) for player in group.seating}
             if not pairs <= met:
@@ -335,7 +335,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
                 yield group
 
     def _further_groups(self) -> Iterator[Group]:
-        by_seating: dict[tuple[str, tuple[Seated, ...]], list[PlannedMatch]] = {}
+        by_seating: dict[tuple[str, tuple[SeatedPlayer, ...]], list[PlannedMatch]] = {}
         for match in self.extra:
             by_seating.setdefault((match.configuration.digest, match.seating), []).append(match)
         for matches in by_seating.values():
@@ -383,5 +383,5 @@ class PlannedMatches(Sequence[PlannedMatch]):
                 yield None, index, offset + index
 
 
-def _instant(seating: Sequence[Seated]) -> bool:
+def _instant(seating: Sequence[SeatedPlayer]) -> bool:
     return all(player.scripted for player in seating)

@@ -27,7 +27,7 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatches,
     match_of,
 )
-from cheaptalk.studies.plans.seating import Seated, seat_everyone
+from cheaptalk.studies.plans.seating import SeatedPlayer, seat_everyone
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
@@ -100,14 +100,14 @@ class Plan(Printed):
         names = {item.digest: item.game.name for item in self.matches.configurations()}
         return dict(Counter(names.values()))
 
-    def players(self) -> dict[str, Seated]:
+    def players(self) -> dict[str, SeatedPlayer]:
         """Return all players by digest."""
         groups = self.matches.first_groups()
         return {player.digest: player for group in groups for player in group.seating}
 
-    def seats(self) -> dict[tuple[str, Seated], Group]:
+    def seats(self) -> dict[tuple[str, SeatedPlayer], Group]:
         """Return each player's first group of matches in each game."""
-        groups: dict[tuple[str, Seated], Group] = {}
+        groups: dict[tuple[str, SeatedPlayer], Group] = {}
         for group in self.matches.first_groups():
             for player in group.seating:
                 groups.setdefault((group.configuration.game.name, player), group)
@@ -123,6 +123,9 @@ def plan(
     tables: Sequence[tuple[Configuration, Sequence[PlannedInstance]]] = (),
 ) -> Plan:
     """Plan all matches of a study.
+
+    >>> ct.plan("quickstart")
+    <Plan: quickstart, 3,210 matches>
 
     Args:
         study: the study, its file or a preset's name.
@@ -260,7 +263,7 @@ def _kinds(
         yield from ((match, kinds.get(match.id, {})) for match in batch)
 
 
-def lay_out(study: Study, store: Store | None) -> Plan:
+def plan_in_store(study: Study, store: Store | None) -> Plan:
     """Plan a study, including replacement matches and instances from other studies in the store.
 
     Raises:
@@ -311,7 +314,7 @@ def planned_count(summary: StudySummary, store: Store) -> int | None:
     if summary.planned is not None or "players" not in summary.spec:
         return summary.planned
     try:
-        return len(lay_out(parse_study(summary.spec, summary.name), store).matches)
+        return len(plan_in_store(parse_study(summary.spec, summary.name), store).matches)
     except CheaptalkError:
         return None
 

@@ -26,7 +26,7 @@ from cheaptalk.studies.study import (
 
 
 @dataclass(frozen=True, eq=False)
-class Seated:
+class SeatedPlayer:
     """A player's label and settings in a seat of a game."""
 
     label: str
@@ -46,9 +46,9 @@ class Seated:
         return self.spec.may_fail
 
 
-Seats: TypeAlias = dict[str, Seated]
+Seats: TypeAlias = dict[str, SeatedPlayer]
 """A player with settings for each seat of a game that the player can fill."""
-Rows: TypeAlias = list[tuple[Seated, ...]]
+Rows: TypeAlias = list[tuple[SeatedPlayer, ...]]
 """Seatings, each in the order of a game's seats."""
 TableKind: TypeAlias = tuple[str, tuple[str, ...], str]
 """A game, its seats, and its parameters if a player depends on them; this determines who can play.
@@ -138,7 +138,7 @@ def _check_parts(study: Study, games: Sequence[Game]) -> None:
 def _seats(study: Study, label: str, game: Game) -> Seats:
     """Return the seats that a player can fill, each with the player's settings there."""
     seats: Seats = {}
-    distinct: dict[str, Seated] = {}
+    distinct: dict[str, SeatedPlayer] = {}
     for seat in game.seats:
         try:
             spec = study.players[label].seat(game, seat)
@@ -150,7 +150,7 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
         except (CheaptalkError, ValueError) as error:
             raise StudyError.at(_setting_path(study, label, game), str(error)) from None
         if spec is not None:
-            seated = Seated(label, spec)
+            seated = SeatedPlayer(label, spec)
             seats[seat] = distinct.setdefault(seated.digest, seated)
     return seats
 
@@ -191,7 +191,7 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
 
 
 def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
-    rows: dict[tuple[str, ...], tuple[Seated, ...]] = {}
+    rows: dict[tuple[str, ...], tuple[SeatedPlayer, ...]] = {}
     for listed in pairing:
         for label in listed:
             if label not in able:
@@ -245,7 +245,7 @@ def _check_listed(
             raise StudyError.at(("pairing",), problem)
 
 
-def _check_unchanged(player: Seated) -> None:
+def _check_unchanged(player: SeatedPlayer) -> None:
     """Check that a player's settings are valid and its strategy's code is unchanged."""
     try:
         player.spec.check()
@@ -253,7 +253,7 @@ def _check_unchanged(player: Seated) -> None:
         raise StudyError.at(("players", player.label), str(error)) from None
 
 
-def _check_distinct(game: str, players: Iterable[Seated]) -> None:
+def _check_distinct(game: str, players: Iterable[SeatedPlayer]) -> None:
     """Check that no two labels refer to the same player, whose matches would be duplicates."""
     labels: dict[str, str] = {}
     for player in players:

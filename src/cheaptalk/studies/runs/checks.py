@@ -13,7 +13,7 @@ from cheaptalk.records.ledger.batches import calls_in_batches
 from cheaptalk.rules import Decide, Game, IllegalAction, StrategyError, play, strategies
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
-from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.runs.host import recordings
 from cheaptalk.studies.study import StudyError
 
@@ -62,13 +62,13 @@ def check(
     return Checked(planned, prices, cap, batching)
 
 
-def missing(planned: Plan, store: Store | None) -> list[str]:
+def missing_requirements(planned: Plan, store: Store | None) -> list[str]:
     """Return what players of a plan still need before it can run, such as an API key."""
     needs = _missing(planned, Sources(recordings(store)))
     return list(dict.fromkeys(f"players.{player.label}: {reason}" for player, reason in needs))
 
 
-def _missing(planned: Plan, sources: Sources) -> Iterator[tuple[Seated, str]]:
+def _missing(planned: Plan, sources: Sources) -> Iterator[tuple[SeatedPlayer, str]]:
     for (_, player), group in planned.seats().items():
         reason = player.spec.missing(group.configuration.game, sources)
         if reason is not None:
@@ -101,7 +101,7 @@ def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
             raise _unreachable(player, unpriced(player.spec.model))
 
 
-def _unreachable(player: Seated, reason: str) -> StudyError:
+def _unreachable(player: SeatedPlayer, reason: str) -> StudyError:
     return StudyError.at(("players", player.label), reason)
 
 
@@ -128,7 +128,7 @@ def try_strategies(planned: Plan) -> None:
     Raises:
         StudyError: the rules reject a player's move.
     """
-    tried: set[tuple[str, Seated]] = set()
+    tried: set[tuple[str, SeatedPlayer]] = set()
     for group in planned.matches.first_groups():
         game = group.configuration.game
         untried = {(game.name, player) for player in group.seating if player.scripted} - tried
@@ -154,7 +154,7 @@ def _try(match: PlannedMatch, game: Game) -> None:
             ) from error
 
 
-def _decide(game: Game, role: str, seated: Seated) -> Decide | None:
+def _decide(game: Game, role: str, seated: SeatedPlayer) -> Decide | None:
     """Return a scripted player's strategy, or a substitute for any other player."""
     if seated.spec.instant and not seated.spec.searches:
         return seated.spec.decide()

@@ -24,7 +24,7 @@ from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
-from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
+from cheaptalk.records import AnswerRecord, MatchEnd, NewMatch, Status, Store, StoreError, match_end
 from cheaptalk.records.ledger.ledger import (
     CallKey,
     annotated,
@@ -46,7 +46,7 @@ IN_BATCHES = 10_000
 """Default number of concurrent matches in providers' batches."""
 
 
-def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
+def match_row(rows: StudyRows, match: PlannedMatch, end: MatchEnd) -> NewMatch:
     """Convert an ended match to a store row, and register new players and configurations."""
     configuration, seated = match.configuration, {player.digest: player for player in match.seating}
     if configuration.digest not in rows.configurations or seated.keys() - rows.players.keys():
@@ -60,7 +60,7 @@ def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
     return NewMatch(match.id, number, match.planned_instance.key, match.repeat, seats, end)
 
 
-End: TypeAlias = Ended | ReplayMismatch | None
+End: TypeAlias = MatchEnd | ReplayMismatch | None
 """The end of a match, as returned by :meth:`.Host.play`."""
 
 
@@ -103,7 +103,7 @@ class LiveMatch:
         by_seat = {seat: player.spec.player(game, sources) for seat, player in seated.items()}
         self.players: dict[str, Player] = {actor.name: by_seat[actor.seat] for actor in game.actors}
 
-    async def play(self, watch: Watch) -> Ended:
+    async def play(self, watch: Watch) -> MatchEnd:
         """Play the match to its end.
 
         Raises:
@@ -116,7 +116,7 @@ class LiveMatch:
             return failed(str(error), self.match.seed)
         order = list(self.specs)
         self.answers.sort(key=lambda answer: (answer.request, order.index(answer.actor)))
-        return ended(self.table, self.match.seed, list(self._annotated()))
+        return match_end(self.table, self.match.seed, list(self._annotated()))
 
     def _annotated(self) -> Iterator[AnswerRecord]:
         """Yield the answers, with the ledger's notes added to their calls."""
@@ -201,7 +201,7 @@ class Host:
         with self.observer.match(self.rows.name, match) as report_end:
             end = await self._to_its_end(match, ask_person, watch)
             report_end(end)
-        if isinstance(end, Ended):
+        if isinstance(end, MatchEnd):
             await self.dispatcher.ledger.finish(self.rows.id, match_row(self.rows, match, end))
             self.counts[end.status] += 1
         return end
@@ -262,6 +262,14 @@ async def open_host(
 
     ``cheaptalk control`` works as for a run. The host handles no signals; the caller closes it.
     ``host.dispatcher.halt(reason)`` waits for calls in flight and makes no further calls.
+
+    >>> import asyncio
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> async def play_first_match():
+    ...     async with ct.open_host(study, "s.sqlite") as host:
+    ...         return await host.play(ct.plan(study).matches[0])
+    >>> asyncio.run(play_first_match()).status
+    <Status.FINISHED: 'finished'>
 
     Args:
         study: the study, its file or a preset's name; its budget applies to all runs and hosts.

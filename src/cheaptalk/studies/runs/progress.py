@@ -21,6 +21,12 @@ from cheaptalk.text import duration, money, steady
 class Progress(Printed):
     """Counts of a run's matches, failures and answers, with its state and remaining time.
 
+    >>> players = {"fair": "equal_split", "firm": "boulware"}
+    >>> study = ct.Study(name="two", games=[{"game": "bargaining"}], players=players)
+    >>> progress = ct.run(study, "two.sqlite")
+    >>> progress, progress.done
+    (<Progress: 4 of 4 matches ended>, 4)
+
     Attributes:
         planned, before: number of planned matches, and of those that ended before this run.
         rest: unfinished matches of the study that are not in this run's plan.

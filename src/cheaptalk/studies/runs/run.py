@@ -35,9 +35,9 @@ from cheaptalk.models.prices import Prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.notebooks import reporting
 from cheaptalk.players import AskPerson, ModelSeat, PlayerWarning, Sources
-from cheaptalk.records import Ended, Status, Store
+from cheaptalk.records import MatchEnd, Status, Store
 from cheaptalk.records.descriptions import Forfeit, invalid
-from cheaptalk.records.exclusions import excluded
+from cheaptalk.records.exclusions import count_excluded
 from cheaptalk.records.identity import digest, study_digest
 from cheaptalk.records.ledger.batches import calls_in_batches, refusals
 from cheaptalk.records.ledger.ledger import mark_unresolved
@@ -49,7 +49,7 @@ from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.plan import Plan, lay_out, replaced
+from cheaptalk.studies.plans.plan import Plan, plan_in_store, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import (
@@ -99,6 +99,13 @@ def run(
 
     Running again resumes: recorded replies are reused, and failed matches are retried.
 
+    >>> import asyncio
+    >>> study = ct.Study(name="s", games=[{"game": "persuasion"}], players={"luck": "random"})
+    >>> ct.run(study, "s.sqlite")
+    <Progress: 1 of 1 match ended>
+    >>> asyncio.run(ct.run_async(study, "s.sqlite")).before  # the match is already in the store
+    1
+
     Args:
         study: the study, its file or a preset's name; its plan; or the result of :func:`.check`,
             which replaces the arguments ``prices``, ``cap`` and ``batching``.
@@ -146,7 +153,7 @@ def run(
         if isinstance(target, Checked):
             checked = target
         else:
-            planned = target if isinstance(target, Plan) else lay_out(target, opened)
+            planned = target if isinstance(target, Plan) else plan_in_store(target, opened)
             checked = check(
                 planned,
                 opened,
@@ -315,7 +322,7 @@ class _Run:
             forfeited = statuses[Status.FORFEITED] - self.progress.forfeited_here
             self.progress.forfeited_elsewhere = forfeited
         self._note(halted)
-        self.progress.excluded = excluded(self.store, self.plan.study.name)
+        self.progress.excluded = count_excluded(self.store, self.plan.study.name)
         if self.dispatcher is not None:
             self.progress.cost = spent(self.store, self.rows.id)
 
@@ -513,7 +520,7 @@ class _Run:
                 self.progress.dollars_left = cost_per_call * self.live.remaining(under_way)
         self.report(self.progress)
 
-    def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
+    def note(self, match: PlannedMatch, end: MatchEnd | ReplayMismatch) -> None:
         game, labels = match.configuration.game, [seated.label for seated in match.seating]
         if isinstance(end, ReplayMismatch):
             self.live.drop(game.name)

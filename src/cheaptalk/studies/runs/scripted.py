@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cheaptalk.cluster import Cluster
 from cheaptalk.processes import Pool, processes
-from cheaptalk.records import Ended, ended, scripted_answers
+from cheaptalk.records import MatchEnd, match_end, scripted_answers
 from cheaptalk.records.record import failed
 from cheaptalk.records.store.backend import Share
 from cheaptalk.rules import Decide, play
@@ -17,7 +17,7 @@ from cheaptalk.studies.plans.matches import PlannedMatch
 WORTH_WORKERS = 2_000
 """Minimum number of matches for which worker processes save time."""
 
-Chunk = list[tuple[PlannedMatch, Ended]]
+Chunk = list[tuple[PlannedMatch, MatchEnd]]
 
 
 class Work(NamedTuple):
@@ -51,7 +51,7 @@ def _play_in_pool(
     pool: Pool, works: Iterator[Work], ahead: Callable[[], int]
 ) -> Iterator[tuple[Share, Chunk]]:
     """Play matches in a process pool, keeping few chunks queued to limit memory."""
-    running: dict[Future[list[Ended]], Work] = {}
+    running: dict[Future[list[MatchEnd]], Work] = {}
     for work in works:
         running[pool.submit(_play_ends, work.matches)] = work
         if len(running) >= ahead():
@@ -60,14 +60,14 @@ def _play_in_pool(
         yield from _collect(running)
 
 
-def _collect(running: dict[Future[list[Ended]], Work]) -> Iterator[tuple[Share, Chunk]]:
+def _collect(running: dict[Future[list[MatchEnd]], Work]) -> Iterator[tuple[Share, Chunk]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in done:
         share, matches = running.pop(future)
         yield share, list(zip(matches, future.result(), strict=True))
 
 
-def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:
+def _play_ends(matches: list[PlannedMatch]) -> list[MatchEnd]:
     return [end for _, end in play_chunk(matches)]
 
 
@@ -77,7 +77,7 @@ def play_chunk(matches: list[PlannedMatch]) -> Chunk:
     return [(match, _play_one(match, deciding)) for match in matches]
 
 
-def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> Ended:
+def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> MatchEnd:
     game = match.configuration.game
     begun = time.time()
     players: dict[str, Decide] = {}
@@ -88,6 +88,6 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> E
         players[seat] = deciding[key]
     try:
         table = play(game, match.instance, match.seed, players)
-        return ended(table, match.seed, scripted_answers(table.given), begun=begun)
+        return match_end(table, match.seed, scripted_answers(table.given), begun=begun)
     except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
         return failed(describe(error), match.seed)

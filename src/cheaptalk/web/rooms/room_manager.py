@@ -11,7 +11,7 @@ from typing import TypeAlias
 from cheaptalk.calls.dispatcher import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
-from cheaptalk.records import Ended, Store, StoreError, StoreNotFound
+from cheaptalk.records import MatchEnd, Store, StoreError, StoreNotFound
 from cheaptalk.records.people.participants import keep_room, kept_rooms
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import CheaptalkError
@@ -291,7 +291,7 @@ class RoomManager:
         else:
             if end is None:  # the server is stopping; the match resumes after a restart
                 return
-            over = isinstance(end, Ended) and end.status in SETTLED
+            over = isinstance(end, MatchEnd) and end.status in SETTLED
             room.stage = Stage.OVER if over else Stage.BROKEN
             if not over:
                 reason = getattr(end, "reason", end)

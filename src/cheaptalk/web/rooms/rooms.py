@@ -14,7 +14,7 @@ from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.rules import Game, Table
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.web.rooms.seat_sessions import CLOSING, PRESENT, ChangeNotifier, SeatSession
 from cheaptalk.web.rooms.table_templates import TableTemplate
 
@@ -98,7 +98,7 @@ class Room:
             self.instance, self.repeat, self.substituted, self.seat_languages
         )
 
-    def seated(self, seat: str) -> Seated:
+    def seated(self, seat: str) -> SeatedPlayer:
         return dict(zip(self.table_template.seated, self.match.seating, strict=True))[seat]
 
     def has_seat(self, visitor: Visitor) -> bool:

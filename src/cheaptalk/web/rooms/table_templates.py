@@ -16,7 +16,7 @@ from cheaptalk.studies.plans.matches import (
     match_of,
 )
 from cheaptalk.studies.plans.plan import Plan
-from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.study import StudyError
 from cheaptalk.styles import style_in
 from cheaptalk.web.rooms.languages import languages
@@ -35,7 +35,7 @@ class TableTemplate:
 
     configuration: Configuration
     instances: Sequence[PlannedInstance]
-    seating: tuple[Seated, ...]
+    seating: tuple[SeatedPlayer, ...]
     localized: Collection[str] = ()
     planned_matches: int = 1
 
@@ -50,7 +50,7 @@ class TableTemplate:
         return self.configuration.game
 
     @cached_property
-    def seated(self) -> dict[str, Seated]:
+    def seated(self) -> dict[str, SeatedPlayer]:
         return dict(zip(self.game.seats, self.seating, strict=True))
 
     @cached_property
@@ -58,13 +58,13 @@ class TableTemplate:
         return tuple(seat for seat, seated in self.seated.items() if is_browser_player(seated))
 
     @cached_property
-    def substitutes(self) -> dict[str, Seated]:
+    def substitutes(self) -> dict[str, SeatedPlayer]:
         substitutes = {}
         for seat in self.human_seats:
             spec = self.seated[seat].spec
             if isinstance(spec, PersonSeat) and spec.away is not None:
                 player = spec.stands_in(self.game)
-                substitutes[seat] = Seated(f"stand-in {player_digest(player)[:6]}", player)
+                substitutes[seat] = SeatedPlayer(f"stand-in {player_digest(player)[:6]}", player)
         return substitutes
 
     def planned_instance(self, number: int) -> PlannedInstance:
@@ -90,7 +90,7 @@ class TableTemplate:
         )
         return match_of(self.configuration, self.planned_instance(instance), seating, repeat)
 
-    def localize(self, seat: str, code: str | None) -> Seated:
+    def localize(self, seat: str, code: str | None) -> SeatedPlayer:
         """Return a seat's player with a language's prompt style, unless the study sets a style."""
         seated, language = self.seated[seat], languages().get(code or "")
         styles = get_game(self.game.name).styles
@@ -98,10 +98,10 @@ class TableTemplate:
             return seated
         style = style_in(get_game(self.game.name), language.style)
         changes = {"style": style.name, "words": style.digest}
-        return Seated(seated.label, seated.spec.model_copy(update=changes))
+        return SeatedPlayer(seated.label, seated.spec.model_copy(update=changes))
 
 
-def is_browser_player(seated: Seated) -> bool:
+def is_browser_player(seated: SeatedPlayer) -> bool:
     """Return whether a player is a person in the browser."""
     return isinstance(seated.spec, PersonSeat) and seated.spec.person == MEDIUM
 

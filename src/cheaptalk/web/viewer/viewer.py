@@ -21,13 +21,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from cheaptalk.loopback import HOST, listening
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
-from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_of
+from cheaptalk.records.exclusions import Excluded, Standing, count_excluded, policies_of
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.store import queries, schema
 from cheaptalk.records.store.queries import MatchFilter, PlayedPairing
 from cheaptalk.records.store.store import set_aside
 from cheaptalk.reports.pages import PORT, environment, policy, source, viewer_path
-from cheaptalk.reports.transcripts import talk
+from cheaptalk.reports.transcripts import match_transcript
 from cheaptalk.rules import CheaptalkError, games, unknown
 from cheaptalk.web.problems import problem_of
 
@@ -129,7 +129,7 @@ class _Pages:
                 summary,
                 *counts,
                 {} if well else self.store.problems(study),
-                excluded(self.store, study),
+                count_excluded(self.store, study),
                 set_aside(self.store, study),
             )
             self.overviews[study] = cached
@@ -188,7 +188,7 @@ class _Pages:
             raise StoreError(f'no match "{match_id}" in {study}')
         study = study or next(iter(studies), None)
         record = queries.match(self.store, match_id, study)
-        dialogue = talk(record, self.store.open_calls(record.id))
+        dialogue = match_transcript(record, self.store.open_calls(record.id))
         judges = {} if study is None else judges_of(self.store, study)
         standing = None if study is None else Standing(self.store, study).of(record)
         judgements = read_judgements(self.store, match_id=record.id) if judges else ()

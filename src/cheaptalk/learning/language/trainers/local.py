@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from cheaptalk.atomic_files import whole_folder
 from cheaptalk.calls.event_loop import drive
-from cheaptalk.learning.language.tokens import tokenized
+from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers.losses import Example, Learned, learner
 from cheaptalk.learning.language.trainers.trainer import (
     Loss,
@@ -186,7 +186,7 @@ def _examples(
     tokenizer: Any, training_example: TrainingExample, settings: LocalTraining, loss: Loss
 ) -> list[Example]:
     better, worse = (
-        tokenized(tokenizer, chat, **settings.template) if chat else []
+        tokenize_chat(tokenizer, chat, **settings.template) if chat else []
         for chat in (training_example.chat, training_example.worse)
     )
     if loss != "cloning" and max(len(better), len(worse)) > 1:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cheaptalk.records.imports.importing import Unfit
-from cheaptalk.rules import numbered
+from cheaptalk.records.imports.importing import ImportFailed
+from cheaptalk.rules import numbered_seats
 
 ALIASES = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125", "gpt-4o": "gpt-4o-2024-08-06"}
 """The versions that the paper used (section 3), for files without a version."""
@@ -189,7 +189,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
     @property
     def seats(self) -> list[str]:
         """Names of the players' seats, numbered from 1 (GAMA numbers players from 0)."""
-        return list(numbered("player", len(self.player_data)))
+        return list(numbered_seats("player", len(self.player_data)))
 
     @classmethod
     def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
             if own and (model is None or is_special(own) or is_exacter(own, model)):
                 model = own
             if model is None and named is None:
-                raise Unfit(
+                raise ImportFailed(
                     f'"player_data.{number}.model": missing here, in the settings and in the '
                     "file name"
                 )
@@ -227,11 +227,11 @@ class GamaFile(GamaModel, Generic[S, R, P]):
                 yield of_all, own
 
     def check(self) -> None:
-        """Raise Unfit if parts of the file contradict each other."""
+        """Raise ImportFailed if parts of the file contradict each other."""
         if not self.round_records:
-            raise Unfit('"round_records": must not be empty')
+            raise ImportFailed('"round_records": must not be empty')
         if len(self.player_data) < MIN_PLAYERS:
-            raise Unfit(f'"player_data": must contain at least {MIN_PLAYERS} players')
+            raise ImportFailed(f'"player_data": must contain at least {MIN_PLAYERS} players')
         agree("player_data", f"{len(self.player_data)} players", f"{self.meta.player_num} players")
         for number, player in enumerate(self.player_data):
             agree(f"player_data.{number}.id", player.id, f"player_{number}")
@@ -240,7 +240,7 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         """Return the seat of a player, given as ``NUMBER`` or ``player_NUMBER``."""
         number = id_.removeprefix("player_")
         if number not in map(str, range(len(self.player_data))):
-            raise Unfit(f'"{field}": there is no player "{id_}"')
+            raise ImportFailed(f'"{field}": there is no player "{id_}"')
         return self.seats[int(number)]
 
     @abstractmethod
@@ -264,6 +264,6 @@ class GamaFile(GamaModel, Generic[S, R, P]):
 
 
 def agree(field: str, value: object, expected: object) -> None:
-    """Raise Unfit if a field doesn't have the value that the rest of the file implies."""
+    """Raise ImportFailed if a field doesn't have the value that the rest of the file implies."""
     if value != expected:
-        raise Unfit(f'"{field}": is {value}; expected {expected} from the rest of the file')
+        raise ImportFailed(f'"{field}": is {value}; expected {expected} from the rest of the file')

@@ -17,7 +17,7 @@ from cheaptalk.papers.gama.importer.files import (
     S,
     agree,
 )
-from cheaptalk.records.imports.importing import Unfit
+from cheaptalk.records.imports.importing import ImportFailed
 from cheaptalk.rules import get_game
 from cheaptalk.rules.errors import shown
 
@@ -236,10 +236,10 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
     def check(self) -> None:
         try:
             super().check()
-        except Unfit as error:
+        except ImportFailed as error:
             orders = dict.fromkeys(shown(order[self.key]) for order in self._unknown_orders())
             note = "; orders other than cheap and costly, which count as costly: "
-            raise Unfit(f"{error}{note + ', '.join(orders) if orders else ''}") from None
+            raise ImportFailed(f"{error}{note + ', '.join(orders) if orders else ''}") from None
 
     def choice(self, written: str) -> str:
         return CHEAP if written == CHEAP else COSTLY
@@ -369,7 +369,9 @@ class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
             if shot.out:
                 target = self.seat_of(shot.shot_player, f"{field}.shot_player")
                 if target not in living:
-                    raise Unfit(f'"{field}.out": player "{shot.shot_player}" was already out')
+                    raise ImportFailed(
+                        f'"{field}.out": player "{shot.shot_player}" was already out'
+                    )
                 living.remove(target)
 
     def _rate(self, seat: str) -> int:

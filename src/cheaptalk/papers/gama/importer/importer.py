@@ -42,14 +42,14 @@ from cheaptalk.papers.gama.importer.files import (
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, path_name, read_json, walk
 from cheaptalk.records.imports.importing import (
-    Collection,
-    ForeignGame,
+    GameCollection,
+    ImportedGame,
     Importer,
+    ImportFailed,
     Skipped,
-    Unfit,
-    of_folder,
+    folder_reader,
 )
-from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, get_game, give
+from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, get_game, replay_answer
 from cheaptalk.rules.errors import shown
 
 M = TypeVar("M", bound=BaseModel)
@@ -69,7 +69,7 @@ FILES: dict[str, type[AnyFile]] = {
 VERSIONED = re.compile(r"_v\d.*", re.DOTALL)
 
 
-def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> Collection:
+def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> GameCollection:
     """Return the recorded GAMA-Bench games in a folder and its subfolders, ready to import.
 
     Args:
@@ -90,22 +90,22 @@ def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> C
     if not files and not skipped:
         raise CheaptalkError(f"{folder} contains no .json files, even in subfolders")
     names = ALIASES | dict(aliases or {})
-    return Collection(SYSTEM, folder.resolve().name, _games(folder, files, skipped, names))
+    return GameCollection(SYSTEM, _games(folder, files, skipped, names), folder.resolve().name)
 
 
 def _games(
     root: Path, files: list[Path], skipped: list[Skipped], aliases: Mapping[str, str]
-) -> Iterator[ForeignGame | Skipped]:
+) -> Iterator[ImportedGame | Skipped]:
     yield from skipped
     for path in files:
         location = path_name(root, path)
         try:
             yield _game(path, location, aliases)
-        except Unfit as reason:
+        except ImportFailed as reason:
             yield Skipped(location, str(reason).removeprefix(f"{path.name}: "))
 
 
-def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ForeignGame:
+def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ImportedGame:
     data = read_json(path)
     stem = path_name(path.parent, path).removesuffix(".json")
     folder = path_name(path.parent, path.parent)
@@ -141,7 +141,7 @@ def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ForeignGame:
         "opening": file.player_data[0].prompt[0].text if file.player_data[0].prompt else None,
         "unused": file.unused(),
     }
-    return ForeignGame(id_, location, table, seats, source, notes=notes)
+    return ImportedGame(id_, table, seats, source, location, notes=notes)
 
 
 def _read(data: Any, stem: str, folder: str, notes: Counter[str]) -> tuple[FileName, AnyFile]:
@@ -153,7 +153,9 @@ def _read(data: Any, stem: str, folder: str, notes: Counter[str]) -> tuple[FileN
         kinds = [name.game]
         notes[f'game "{VERSIONED.sub("", experiment)}": read as {name.game}'] += 1
     if len(kinds) != 1 or not isinstance(meta, dict):
-        raise Unfit(f'"meta.name_exp": {shown(experiment)} contains none of {", ".join(FILES)}')
+        raise ImportFailed(
+            f'"meta.name_exp": {shown(experiment)} contains none of {", ".join(FILES)}'
+        )
     kind = FILES[kinds[0]]
     inferred = {
         key: value for key, value in kind.inferred_settings(name, folder).items() if key not in meta
@@ -179,7 +181,7 @@ def _checked(model: type[M], data: Any, part: str | None = None) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise Unfit(f'"{part}": {faults(error)}' if part else faults(error)) from None
+        raise ImportFailed(f'"{part}": {faults(error)}' if part else faults(error)) from None
 
 
 def _replayed(file: AnyFile, seed: str) -> Table:
@@ -189,12 +191,12 @@ def _replayed(file: AnyFile, seed: str) -> Table:
     table = Table(game, instance, seed)
     for seat, fields, location in file.answers():
         try:
-            give(table, table.requests, seat, fields)
+            replay_answer(table, table.requests, seat, fields)
         except ReplayMismatch as mismatch:
-            raise Unfit(f'"{location}": {mismatch}') from None
+            raise ImportFailed(f'"{location}": {mismatch}') from None
     if not table.over:
-        raise Unfit('"round_records": the game has not ended after the last round')
+        raise ImportFailed('"round_records": the game has not ended after the last round')
     return table
 
 
-IMPORTER = Importer("Import recorded games of GAMA-Bench.", of_folder(read_gama))
+IMPORTER = Importer("Import recorded games of GAMA-Bench.", folder_reader(read_gama))

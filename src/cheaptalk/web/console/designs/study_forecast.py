@@ -11,7 +11,7 @@ from cheaptalk.players.person import PersonSeat
 from cheaptalk.rules import counted
 from cheaptalk.studies.estimates.estimate import Estimate, estimate
 from cheaptalk.studies.plans.plan import Plan
-from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.study import Study
 
 MAX_ESTIMATED_MATCHES = 200_000
@@ -68,7 +68,7 @@ def size_of(planned: Plan) -> Size:
     matches: dict[str, int] = {}
     seatings: dict[str, set[tuple[str, ...]]] = {}
     counted_seatings: set[tuple[str, int]] = set()
-    players: dict[str, Seated] = {}
+    players: dict[str, SeatedPlayer] = {}
     for block in planned.matches.blocks:
         game = block.configuration.game.name
         matches[game] = matches.get(game, 0) + len(block)

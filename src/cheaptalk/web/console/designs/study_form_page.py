@@ -19,7 +19,7 @@ from cheaptalk.reports.pages import environment
 from cheaptalk.rules import CheaptalkError, UnknownName, game_title, games, get_game, strategies
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
-from cheaptalk.studies.estimates.estimate import Estimate, doubts
+from cheaptalk.studies.estimates.estimate import Estimate, budget_warnings
 from cheaptalk.studies.estimates.participants import preview_participants
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.presets import preset_names, study_of
@@ -96,7 +96,7 @@ def render_cost(study: Study, estimate: Estimate | str | None) -> Markup:
     """Render a cost estimate, the reason why it is missing, or a note that it is pending."""
     warnings: list[str] = []
     if isinstance(estimate, Estimate):
-        warnings += doubts(estimate, study.budget, Cost())
+        warnings += budget_warnings(estimate, study.budget, Cost())
     return _render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from cheaptalk.mock_server.generation import (
+from cheaptalk.mock_models.generation import (
     Bounds,
     Generator,
     Schema,

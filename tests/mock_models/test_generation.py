@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 import cheaptalk as ct
-from cheaptalk.mock_server import answer
-from cheaptalk.mock_server.formats import with_schema
-from cheaptalk.mock_server.generation import Generator, matching
+from cheaptalk.mock_models import answer
+from cheaptalk.mock_models.formats import with_schema
+from cheaptalk.mock_models.generation import Generator, matching
 from cheaptalk.records import Store
 from cheaptalk.rules import Ask, get_game
 from cheaptalk.styles import JsonCodec
 from tests.conftest import EXAMPLE_GAMES
 from tests.fakes import Canned, study
-from tests.mock_server.test_mock_server import collect_kinds
+from tests.mock_models.test_mock_models import collect_kinds
 
 DRAWS = [n / 40 for n in range(40)]
 PRETENDED: dict[str, Any] = {"players": {"tiny": {"model": "vllm/tiny"}}, "pairing": "self"}

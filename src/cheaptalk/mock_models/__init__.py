@@ -1,6 +1,6 @@
 """A mock model server that answers over real HTTP, without API key or cost.
 
-``cheaptalk model mock-server`` starts it. It serves examples, rehearsals and tests.
+``cheaptalk model mock-server`` and :func:`mock_server` start it for examples, rehearsals and tests.
 """
 
 import lazy_loader

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
-from cheaptalk.mock_server import formats
-from cheaptalk.mock_server.answers import Answerer, answer
-from cheaptalk.mock_server.formats import Json
+from cheaptalk.mock_models import formats
+from cheaptalk.mock_models.answers import Answerer, answer
+from cheaptalk.mock_models.formats import Json
 
 
 class FineTuning:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from cheaptalk.mock_server.answers import SCHEMA, Answerer, Messages
+from cheaptalk.mock_models.answers import SCHEMA, Answerer, Messages
 
 Json: TypeAlias = dict[str, Any]
 Respond: TypeAlias = Callable[[Json, Answerer], Json]

@@ -2,19 +2,19 @@
 
 import json
 import re
-import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
-from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.loopback import listening
-from cheaptalk.mock_server import answer, serve
+from cheaptalk.mock_models import answer
 from cheaptalk.records import Store
 from tests.attack.wires import WIRES
 from tests.conftest import Command
@@ -118,15 +118,32 @@ def test_command_serves_until_terminated(server_process: subprocess.Popen[str]) 
     assert broken == 400
 
 
-def test_serve_runs_in_thread() -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        Thread(target=serve, args=(server,), daemon=True).start()
-        with closing(HTTPConnection("127.0.0.1", server.getsockname()[1], timeout=60)) as client:
-            assert post(client, "call 1", {"model": "any", "messages": MESSAGES}) == 200
+def test_mock_server_runs_in_thread_and_leaves_nothing_behind() -> None:
+    before = set(threading.enumerate())
+    with ct.mock_server(lambda messages: messages[-1]["content"].upper(), delay=0.01) as url:
+        host = urlsplit(url).netloc
+        with closing(HTTPConnection(host, timeout=60)) as client:
+            status, text = send(client, "call 1", {"model": "any", "messages": MESSAGES})
+    assert status == 200
+    assert "A NUMBER FROM 3" in text
+    assert set(threading.enumerate()) == before
+    with closing(HTTPConnection(host)) as client, pytest.raises(ConnectionRefusedError):
+        client.connect()
+
+
+def test_mock_server_fails_at_the_error_rate() -> None:
+    with (
+        ct.mock_server(error_rate=1) as url,
+        closing(HTTPConnection(urlsplit(url).netloc, timeout=60)) as client,
+    ):
+        assert post(client, "call 1", {"model": "any", "messages": MESSAGES}) == 503
 
 
 def post(client: HTTPConnection, number: str, body: object) -> int:
+    return send(client, number, body)[0]
+
+
+def send(client: HTTPConnection, number: str, body: object) -> tuple[int, str]:
     client.request("POST", "/v1/chat/completions", json.dumps(body), {"X-Cheaptalk-Call": number})
     with client.getresponse() as response:
-        response.read()
-        return response.status
+        return response.status, response.read().decode()
