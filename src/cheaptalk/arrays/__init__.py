@@ -1,5 +1,5 @@
 """Array versions of games, which play many matches at once; they need the ``[report]`` extra."""
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

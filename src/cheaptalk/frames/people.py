@@ -14,26 +14,30 @@ import polars as pl
 from cheaptalk.records import Store
 from cheaptalk.records.people import queries
 from cheaptalk.records.people.rows import Participant, Payment, Play, Response
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.studies.lookup import reads_study
 
 
-@reads_study
-def participants(store: Store, study: str) -> pl.DataFrame:
+@reads
+def participants(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the participants of a study, one row each, in the order of arrival.
 
     The columns are the fields of :class:`.Participant`.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, queries.participants_of, Participant)
 
 
-@reads_study
-def plays(store: Store, study: str) -> pl.DataFrame:
+@reads
+def plays(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the games of a study's participants, one row each, ordered by participant.
 
     The columns are the fields of :class:`.Play`.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, queries.plays_of, Play)
 
 
@@ -56,32 +60,38 @@ def with_people(
     }
 
 
-@reads_study
-def payments(store: Store, study: str) -> pl.DataFrame:
+@reads
+def payments(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the payments of a study's participants, one row per payment.
 
     The columns are the fields of :class:`.Payment`.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, queries.payments_of, Payment)
 
 
-@reads_study
-def responses(store: Store, study: str) -> pl.DataFrame:
+@reads
+def responses(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return participants' responses, one row per item, ordered by participant.
 
     The columns are the fields of :class:`.Response`.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, queries.responses_of, Response)
 
 
-@reads_study
-def survey_answers(store: Store, study: str) -> pl.DataFrame:
+@reads
+def survey_answers(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return survey answers, one row per participant who answered any question.
 
     Columns: ``participant``, then one per item, numeric if all answers to the item are. If a
     participant answered an item several times, for example after each game, the last answer is
     used. If two steps contain an item of the same name, the columns are named ``STEP.ITEM``.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study, counted=False)
     answers: dict[str, dict[tuple[str, str], Response]] = {}
     for response in filter(in_survey, queries.responses_of(store, study)):
@@ -160,13 +170,15 @@ class Funnel(NamedTuple):
     checks: pl.DataFrame
 
 
-@reads_study
-def funnel(store: Store, study: str) -> Funnel:
+@reads
+def funnel(store: StoreLike, study: StudyLike) -> Funnel:
     """Count a study's participants by stage, by step, by ending and by result of each check.
 
     Raises:
         StoreError: there is no such study.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     people, played = participants(store, study), plays(store, study)
     rows = [(*row, queries.step_kind(row.step)) for row in queries.answered_steps(store, study)]
     answered = pl.DataFrame(rows, ANSWERED, orient="row")

@@ -1,5 +1,5 @@
 """The games: packages of rules, prompts, strategies and metrics, loaded on first use."""
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

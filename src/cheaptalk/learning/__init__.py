@@ -1,5 +1,5 @@
 """Learning algorithms for array games, imported on first use; requires the extra ``[report]``."""
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -32,6 +32,7 @@ from .record import (
 from .selection import Condition, find_matches
 from .store.backend import StoreError, StoreLocked, StoreNotFound, store_name
 from .store.copying import copy_store
+from .store.lookup import StoreLike, StudyLike
 from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
@@ -41,8 +42,9 @@ __all__ = [
     "FEW", "ORDERS", "AnswerRecord", "ArchivedFile", "BatchSummary", "Cache", "CacheError", "Chat",
     "Condition", "Cost", "Damage", "Ended", "Excluded", "Explanation", "Forfeit", "Integrity",
     "Line", "Manifest", "MatchRecord", "NewMatch", "Replicate", "Request", "Scene", "SeatView",
-    "Stand", "Standing", "Status", "Store", "StoreError", "StoreLocked", "StoreNotFound",
-    "StudySummary", "Unanswered", "VersionMismatch", "all_batches", "answered", "archive", "chats",
+    "Stand", "Standing", "Status", "Store", "StoreError", "StoreLike", "StoreLocked",
+    "StoreNotFound", "StudyLike", "StudySummary", "Unanswered", "VersionMismatch", "all_batches",
+    "answered", "archive", "chats",
     "configuration_digest", "copy_store", "costs_by_player", "digest", "digest_key",
     "ended", "examine", "excluded", "explain_file", "explain_match", "find_matches",
     "game_of", "games_in", "gathered", "in_state", "judging_cost", "labels_in", "ledger_place",

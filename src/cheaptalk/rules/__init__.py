@@ -1,6 +1,7 @@
 """Games, matches in progress, and replay of recorded matches, without any input or output."""
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
+from cheaptalk.rules.arguments import WrongArgument, check_functions
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.chance import Chance, Stream
@@ -36,7 +37,6 @@ from cheaptalk.rules.game_spec import (
     strategy,
 )
 from cheaptalk.rules.play import (
-    Decide,
     ReplayMismatch,
     StrategyError,
     decided,
@@ -47,8 +47,10 @@ from cheaptalk.rules.play import (
     replay,
 )
 from cheaptalk.rules.registry import (
+    GameLike,
     PluginWarning,
     Registry,
+    SpecLike,
     UnknownName,
     game_title,
     games,
@@ -59,16 +61,26 @@ from cheaptalk.rules.registry import (
     unknown,
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
-from cheaptalk.rules.table import DecisionRequest, Given, IllegalAction, Moment, Result, Table
+from cheaptalk.rules.table import (
+    Decide,
+    DecisionRequest,
+    Given,
+    IllegalAction,
+    Moment,
+    Result,
+    Table,
+)
 
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
-__all__ += ["Event", "Forfeited", "Game", "GameSpec", "Given", "Histogram", "Horizon"]
+__all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
 __all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Missed", "Mistakes"]
 __all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
 __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
-__all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided"]
-__all__ += ["explain", "field_meanings", "field_ranges", "game_title", "games", "get_game", "give"]
-__all__ += ["numbered", "play", "play_async", "play_on", "register", "replay", "strategies"]
-__all__ += ["strategy", "strategy_named", "suggest", "unknown"]
+__all__ += ["Series", "SpecLike", "Statement", "Step", "Strategy", "StrategyError", "Stream"]
+__all__ += ["StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument"]
+__all__ += ["by_name", "counted", "decided", "explain", "field_meanings", "field_ranges"]
+__all__ += ["game_title", "games", "get_game", "give", "numbered", "play", "play_async", "play_on"]
+__all__ += ["register", "replay", "strategies", "strategy", "strategy_named", "suggest", "unknown"]
+
+check_functions(globals())

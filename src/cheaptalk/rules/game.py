@@ -14,11 +14,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_or
 
 from pydantic import BaseModel, Field, model_validator
 
+from cheaptalk.renamed import RENAMED_KEYS
 from cheaptalk.rules.actions import Action, Data
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown
-from cheaptalk.rules.renamed import RENAMED_KEYS
 from cheaptalk.rules.steps import Event, Play
 
 

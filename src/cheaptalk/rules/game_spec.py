@@ -22,8 +22,7 @@ from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
 from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
 from cheaptalk.rules.game import Game, Value
-from cheaptalk.rules.play import Decide
-from cheaptalk.rules.table import DecisionRequest, Result
+from cheaptalk.rules.table import Decide, DecisionRequest, Result
 
 
 class Point(NamedTuple):

@@ -8,12 +8,10 @@ from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
 from cheaptalk.rules.errors import CheaptalkError, describe, shown
-from cheaptalk.rules.game import Game, Instance, suggest
+from cheaptalk.rules.game import Instance, suggest
+from cheaptalk.rules.registry import GameLike, game_from
 from cheaptalk.rules.steps import Ask
-from cheaptalk.rules.table import DecisionRequest, IllegalAction, Table
-
-Decide = Callable[[DecisionRequest], Action]
-"""A function that returns an action for a decision request, such as a scripted strategy."""
+from cheaptalk.rules.table import Decide, DecisionRequest, IllegalAction, Table
 
 
 class StrategyError(CheaptalkError):
@@ -29,7 +27,7 @@ class ReplayMismatch(CheaptalkError):
     """Recorded answers do not fit the rules that replay them."""
 
 
-def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide]) -> Table:
+def play(game: GameLike, instance: Instance, seed: str, players: Mapping[str, Decide]) -> Table:
     """Play a match between scripted players to its end.
 
     Args:
@@ -41,7 +39,7 @@ def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide
             is not a seat or role.
         RulesError: the game's code fails or breaks the contract of :class:`Game`.
     """
-    return play_on(Table(game, instance, seed), players)
+    return play_on(Table(game_from(game), instance, seed), players)
 
 
 def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
@@ -135,7 +133,7 @@ async def play_async(
 
 
 def replay(
-    game: Game,
+    game: GameLike,
     instance: Instance,
     seed: str,
     answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
@@ -148,7 +146,7 @@ def replay(
     Raises:
         ReplayMismatch: the rules do not make a recorded request, or refuse its answer.
     """
-    table = Table(game, instance, seed)
+    table = Table(game_from(game), instance, seed)
     for request, actor, fields in answers:
         give(table, request, actor, fields)
     return table

@@ -21,11 +21,6 @@ class StatisticsError(CheaptalkError, ValueError):
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
     """Raise a StatisticsError if a frame lacks a column."""
-    if not isinstance(frame, pl.DataFrame):
-        kind = f"{type(frame).__module__}.{type(frame).__qualname__}"
-        raise StatisticsError(f"the frame must be a polars.DataFrame, not a {kind}")
-    if isinstance(names, str):
-        raise StatisticsError(f'columns must be a list of names, such as ["{names}"], not a string')
     for name in names:
         if name not in frame.columns:
             columns = frame.columns

@@ -95,10 +95,6 @@ def correlation(
         StatisticsError: an argument is invalid, a column is missing or constant, or there are fewer
             than three rows.
     """
-    if method not in TESTS:
-        raise StatisticsError(f'method must be one of {", ".join(TESTS)}, not "{method}"')
-    if interval not in ("fisher", "bootstrap"):
-        raise StatisticsError(f'interval must be "fisher" or "bootstrap", not "{interval}"')
     demand_level(level)
     rows = with_numbers(frame, [x, y], "correlate")
     if len(rows) < 3:

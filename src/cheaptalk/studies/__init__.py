@@ -16,6 +16,7 @@ from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
+from cheaptalk.rules.arguments import check_functions
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import (
     UNITS,
@@ -38,9 +39,17 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatches,
 )
 from cheaptalk.studies.plans.parts import part
-from cheaptalk.studies.plans.plan import Plan, StudyChanges, changes, lay_out, plan, planned_count
+from cheaptalk.studies.plans.plan import (
+    Plan,
+    PlanLike,
+    StudyChanges,
+    changes,
+    lay_out,
+    plan,
+    planned_count,
+)
 from cheaptalk.studies.plans.seating import Seated
-from cheaptalk.studies.presets import preset, preset_names, preset_text, study_of
+from cheaptalk.studies.presets import StudySource, preset, preset_names, preset_text, study_of
 from cheaptalk.studies.runs.checks import (
     Checked,
     check,
@@ -66,13 +75,30 @@ from cheaptalk.text import money
 
 __all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "STOPPED", "UNITS", "Amounts", "Batching"]
 __all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate"]
-__all__ += ["Forecast", "GameGrid", "Halted", "Host", "ParticipantPreview", "Plan"]
+__all__ += ["Forecast", "GameGrid", "Halted", "Host", "ParticipantPreview", "Plan", "PlanLike"]
 __all__ += ["PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
 __all__ += ["RateLimiterState", "RunObserver", "RunState", "Sample", "Seated", "Study"]
-__all__ += ["StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories"]
-__all__ += ["amount_text", "budget_text", "changes", "check", "check_address", "check_batchable"]
-__all__ += ["check_free", "check_prices", "control_run", "doubts", "estimate", "forecast"]
+__all__ += [
+    "StudyChanges",
+    "StudyError",
+    "StudySource",
+    "StudyStatus",
+    "Unanswered",
+    "UsageHistories",
+]
+__all__ += ["UsageHistories", "amount_text", "budget_text", "changes", "check", "check_address"]
+__all__ += [
+    "check_batchable",
+    "check_free",
+    "check_prices",
+    "control_run",
+    "doubts",
+    "estimate",
+    "forecast",
+]
 __all__ += ["lay_out", "load_study", "missing", "money", "open_host", "parse_study", "part", "plan"]
 __all__ += ["planned_count", "preset", "preset_names", "preset_text", "preview_participants", "run"]
 __all__ += ["run_async", "shortfalls", "statuses", "stored_study", "study_of", "study_status"]
 __all__ += ["try_strategies", "usage_histories", "watch", "with_players"]
+
+check_functions(globals())

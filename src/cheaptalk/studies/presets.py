@@ -7,6 +7,7 @@ from typing import TypeAlias
 import yaml
 
 from cheaptalk.rules import suggest
+from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function, several
 from cheaptalk.studies.study import FILES, Study, StudyError, load_study
@@ -19,6 +20,11 @@ PRESETS: Registry[Preset] = Registry(
 """All presets; an entry point refers to a mapping from names to presets."""
 OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
 """Presets that do not reproduce a paper."""
+
+
+StudySource: TypeAlias = Study | Path | str
+"""A study to run: a study, its file or a preset's name."""
+describe_type(StudySource, "a study, its file or a preset's name")
 
 
 def preset_names() -> list[str]:
@@ -34,7 +40,7 @@ def preset(name: str) -> Study | None:
     return load_study(entry) if isinstance(entry, Path) else entry()
 
 
-def study_of(named: Study | Path | str) -> Study:
+def study_of(named: StudySource) -> Study:
     """Return a study given as an object, a preset's name or a study file.
 
     Raises:

@@ -28,6 +28,7 @@ from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen
 from cheaptalk.players.seats import entry_of, labelled
 from cheaptalk.records.exclusions import Unanswered
+from cheaptalk.records.store.lookup import FILES as FILES
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, get_game, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import LocatedError, Location, Problem, problems_in, shown
@@ -170,8 +171,6 @@ class StudyError(CheaptalkError):
         return error
 
 
-FILES = (".yaml", ".yml", ".json")
-"""Extensions of study files."""
 OMITTED_IF_EMPTY = ("people", "factors")
 LARGEST = 1_000_000_000
 """Maximum matches of a study."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cheaptalk.records import Store
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.charts.chart import tones_of
 from cheaptalk.reports.output import MOST_SAMPLED, packed, sampled, write_page
 from cheaptalk.reports.pages import VIEWER
@@ -23,7 +24,6 @@ from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
-from cheaptalk.studies.lookup import reads_study
 
 
 def recipe_of(name: str) -> Recipe:
@@ -96,10 +96,10 @@ class Findings(Printed):
         return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
 
 
-@reads_study
+@reads
 def findings(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     recipe: str | Recipe,
     *,
     as_published: bool = False,
@@ -126,6 +126,8 @@ def findings(
             failed.
         ValueError: fewer than 100 draws.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     if draws < 100:
         raise ValueError(f"draws must be at least 100, not {draws}")
     chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
