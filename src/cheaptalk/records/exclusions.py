@@ -11,7 +11,7 @@ from pydantic import Field, model_serializer
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
-from cheaptalk.records.store.reader import StoreReader, members_of, specs_of
+from cheaptalk.records.store.reader import members_of, specs_of
 from cheaptalk.records.store.store import Store, set_aside
 from cheaptalk.rules import Result, Value, counted, get_game
 
