@@ -8,7 +8,16 @@ from .person import MEDIA, Person, PersonSeat, since_answer
 from .protocol import Answer, Call, Kind, PersonCall, Player, Thinking
 from .recorded import ImportedSeat, Recorded, RecordedSeat
 from .rosters import Roster, roster, roster_names
-from .seats import SEATS, AskPerson, Recording, RosterEntry, RosterForm, SeatSpec, Sources
+from .seats import (
+    SEATS,
+    AskPerson,
+    PlayerLike,
+    Recording,
+    RosterEntry,
+    RosterForm,
+    SeatSpec,
+    Sources,
+)
 from .strategy import Scripted, StrategySeat
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     "PersonCall",
     "PersonSeat",
     "Player",
+    "PlayerLike",
     "Preview",
     "Prompt",
     "Recorded",

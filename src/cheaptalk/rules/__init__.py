@@ -18,6 +18,7 @@ from cheaptalk.rules.game import (
     Actor,
     Game,
     Horizon,
+    HorizonLike,
     Instance,
     Outcome,
     Secret,
@@ -74,13 +75,14 @@ from cheaptalk.rules.table import (
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
 __all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
-__all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Missed", "Mistakes"]
-__all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
-__all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
-__all__ += ["Series", "SpecLike", "Statement", "Step", "Strategy", "StrategyError", "Stream"]
-__all__ += ["StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument"]
-__all__ += ["by_name", "counted", "decided", "explain", "field_meanings", "field_ranges"]
-__all__ += ["game_title", "games", "get_game", "give", "numbered", "play", "play_async", "play_on"]
-__all__ += ["register", "replay", "strategies", "strategy", "strategy_named", "suggest", "unknown"]
+__all__ += ["HorizonLike", "IllegalAction", "Instance", "Message", "Metric", "MetricTable"]
+__all__ += ["Missed", "Mistakes", "Moment", "Money", "Outcome", "Play", "PluginWarning", "Point"]
+__all__ += ["Quantity", "Radar", "Registry", "ReplayMismatch", "Result", "RulesError"]
+__all__ += ["ScaledMetric", "Secret", "Series", "SpecLike", "Statement", "Step", "Strategy"]
+__all__ += ["StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value"]
+__all__ += ["Whole", "WrongArgument", "by_name", "counted", "decided", "explain", "field_meanings"]
+__all__ += ["field_ranges", "game_title", "games", "get_game", "give", "numbered", "play"]
+__all__ += ["play_async", "play_on", "register", "replay", "strategies", "strategy"]
+__all__ += ["strategy_named", "suggest", "unknown"]
 
 check_functions(globals())

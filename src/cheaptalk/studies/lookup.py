@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from cheaptalk.players.seats import PlayerLike
 from cheaptalk.records import Store
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.studies.study import Study, StudyError, parse_study
 
-NO_MORE: Mapping[str, object] = MappingProxyType({})
+NO_MORE: Mapping[str, PlayerLike] = MappingProxyType({})
 
 
 @reads
@@ -29,7 +30,7 @@ def stored_study(store: StoreLike, study: StudyLike) -> Study:
 
 def with_players(
     study: StudySource,
-    players: Mapping[str, object] = NO_MORE,
+    players: Mapping[str, PlayerLike] = NO_MORE,
     rosters: Sequence[str] = (),
 ) -> Study:
     """Return a study with players added or, if their labels exist, replaced.
