@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, create_model
 from cheaptalk.judges.items import Item, people_for, quote, subjects
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
+from cheaptalk.names import RubricName
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import DECLINED
 from cheaptalk.records import Status, Store, digest
@@ -143,7 +144,7 @@ class Judge:
         )
 
 
-def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
+def judge_of(rubric: Rubric | Path | RubricName, model: object) -> Judge:
     """Create a judge from a rubric and a model.
 
     Args:

@@ -16,6 +16,7 @@ from cheaptalk.judges.items import Item, answers_of, subjects
 from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.judges.verdicts import label
+from cheaptalk.names import RubricName
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest
 from cheaptalk.records.identity import written_judge_digest
@@ -56,7 +57,7 @@ class Labels(NamedTuple):
 def write_sheet(
     store: StoreLike,
     study: StudyLike,
-    rubric: Rubric | Path | str,
+    rubric: Rubric | Path | RubricName,
     path: Path | str,
     *,
     sample: int = 100,
@@ -98,7 +99,12 @@ def write_sheet(
 
 @reads
 def import_labels(
-    store: StoreLike, study: StudyLike, rubric: Rubric | Path | str, path: Path | str, *, by: str
+    store: StoreLike,
+    study: StudyLike,
+    rubric: Rubric | Path | RubricName,
+    path: Path | str,
+    *,
+    by: str,
 ) -> Labels:
     """Import a sheet's verdicts, skipping rows without a verdict and labels imported before.
 

@@ -22,6 +22,7 @@ from pydantic import (
 
 from cheaptalk.models import Reply
 from cheaptalk.models.remote_agents import RemoteAgents
+from cheaptalk.names import StrategyName
 from cheaptalk.players.protocol import PersonCall, Player
 from cheaptalk.rules import Action, Decide, Game, Given, Value, suggest
 from cheaptalk.rules.errors import shown
@@ -180,7 +181,7 @@ def entry_of(value: object) -> object:
 
 
 PlayerLike: TypeAlias = (
-    "RosterEntry | RosterForm | Mapping[str, Any] | Callable[..., Action] | str | None"
+    "RosterEntry | RosterForm | Mapping[str, Any] | Callable[..., Action] | StrategyName | None"
 )
 """A player: a strategy's name, a model string, a mapping as in a study file, a function such as a
 strategy, or a roster entry."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from cheaptalk.names import GameName, StrategyName
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import CheaptalkError, counted, describe, legal
@@ -25,9 +26,9 @@ from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy,
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-GameLike: TypeAlias = Game | str
+GameLike: TypeAlias = Game | GameName
 """A game, or the name of a game, which stands for the game with its default parameters."""
-SpecLike: TypeAlias = GameSpec | Game | str
+SpecLike: TypeAlias = GameSpec | Game | GameName
 """A game's spec, a game, or a game's name."""
 describe_type(GameLike, "a game or a game's name")
 describe_type(SpecLike, "a game's spec, a game or a game's name")
@@ -444,7 +445,7 @@ def strategies(game: SpecLike) -> Mapping[str, Strategy]:
     return get_game(game).strategies
 
 
-def strategy_named(game: SpecLike, name: str) -> Strategy:
+def strategy_named(game: SpecLike, name: StrategyName) -> Strategy:
     """Return a strategy of a game; raise :class:`UnknownName` if the game has no such strategy."""
     game_spec = get_game(game)
     strategy = game_spec.strategies.get(name)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import yaml
 
+from cheaptalk.names import PresetName
 from cheaptalk.rules import suggest
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.errors import shown
@@ -22,7 +23,7 @@ OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yam
 """Presets that do not reproduce a paper."""
 
 
-StudySource: TypeAlias = Study | Path | str
+StudySource: TypeAlias = Study | Path | PresetName
 """A study to run: a study, its file or a preset's name."""
 describe_type(StudySource, "a study, its file or a preset's name")
 
@@ -32,7 +33,7 @@ def preset_names() -> list[str]:
     return sorted(PRESETS)
 
 
-def preset(name: str) -> Study | None:
+def preset(name: PresetName) -> Study | None:
     """Return a preset by name; None if no preset has this name."""
     entry = PRESETS.get(name)
     if entry is None:
@@ -58,7 +59,7 @@ def study_of(named: StudySource) -> Study:
     raise StudyError(f"expected a study, a preset's name or a study file, not {shown(named)}")
 
 
-def preset_text(name: str) -> str:
+def preset_text(name: PresetName) -> str:
     """Return a preset as the text of a study file, as a starting point for another study.
 
     Raises:

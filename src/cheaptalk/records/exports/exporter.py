@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from cheaptalk.atomic_files import whole_folder, whole_path
+from cheaptalk.names import ExportForm
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports import sheets, tables
@@ -64,7 +65,7 @@ def export(
     store: StoreLike,
     study: StudyLike,
     target: Path | str,
-    form: str = "csv",
+    form: ExportForm = "csv",
     *,
     raw_cells: bool = False,
     workers: int = 1,

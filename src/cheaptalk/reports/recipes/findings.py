@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from cheaptalk.names import RecipeName
 from cheaptalk.records import Store
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.charts.chart import tones_of
@@ -26,7 +27,7 @@ from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
 
 
-def recipe_of(name: str) -> Recipe:
+def recipe_of(name: RecipeName) -> Recipe:
     """Return a recipe by its name.
 
     Raises:
@@ -100,7 +101,7 @@ class Findings(Printed):
 def findings(
     store: StoreLike,
     study: StudyLike,
-    recipe: str | Recipe,
+    recipe: RecipeName | Recipe,
     *,
     as_published: bool = False,
     draws: int = DRAWS,
