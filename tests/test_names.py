@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import cheaptalk as ct
 from cheaptalk import names
@@ -22,7 +23,7 @@ from typing import Literal, TypeAlias
 '''
 
 
-def ours(registry: Registry[object]) -> list[str]:
+def ours(registry: Registry[Any]) -> list[str]:
     """Return the names that this package registers."""
     return [name for name in registry if registry.origin(name) == OURS]
 

@@ -6,8 +6,9 @@ of a function from its own module are not checked.
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from functools import wraps
+from functools import reduce, wraps
 from numbers import Integral, Number, Real
+from operator import or_
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
@@ -316,7 +317,8 @@ def _alternatives(kind: Any, args: tuple[Any, ...]) -> str:
     elif _is_array(args):
         nouns = ["an array of numbers", *["None"] * (NoneType in args)]
     elif NoneType in args:
-        nouns = [described(Union[tuple(arg for arg in args if arg is not NoneType)]), "None"]  # noqa: UP007
+        rest = reduce(or_, [arg for arg in args if arg is not NoneType])
+        nouns = [described(rest), "None"]
     else:
         nouns = list(dict.fromkeys(described(arg) for arg in args))
     return " or ".join(filter(None, [", ".join(nouns[:-1]), nouns[-1]]))
