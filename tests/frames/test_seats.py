@@ -1,7 +1,7 @@
 """Frames of seats, and the equality of frames, exported tables and SQL views."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -34,12 +34,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ct.Store]:
 
 
 @pytest.fixture(scope="module")
-def seats(store: ct.Store) -> dict[str, pl.DataFrame]:
+def seats(store: ct.Store) -> Mapping[str, pl.DataFrame]:
     return ct.read_seats(store, "mixed", moves=True)
 
 
 def test_each_seat_is_a_row_with_its_player_and_opponent(
-    store: ct.Store, seats: dict[str, pl.DataFrame]
+    store: ct.Store, seats: Mapping[str, pl.DataFrame]
 ) -> None:
     for record in store.records("mixed", bodies=True):
         rows = seats[record.game].filter(match_id=record.id).rows(named=True)
@@ -61,7 +61,9 @@ def test_each_seat_is_a_row_with_its_player_and_opponent(
             assert row["moves"] == sum(answer.actor == own for answer in record.answers)
 
 
-def test_metrics_of_a_seat_lose_its_name(store: ct.Store, seats: dict[str, pl.DataFrame]) -> None:
+def test_metrics_of_a_seat_lose_its_name(
+    store: ct.Store, seats: Mapping[str, pl.DataFrame]
+) -> None:
     matches = ct.read_matches(store, "mixed")["item_bargaining"]
     for seat in ("player_1", "player_2"):
         own = seats["item_bargaining"].filter(seat=seat)
@@ -70,7 +72,7 @@ def test_metrics_of_a_seat_lose_its_name(store: ct.Store, seats: dict[str, pl.Da
     assert "own_mistakes_player_1" not in seats["item_bargaining"].columns
 
 
-def test_shares_add_up_to_one_if_payoffs_are_comparable(seats: dict[str, pl.DataFrame]) -> None:
+def test_shares_add_up_to_one_if_payoffs_are_comparable(seats: Mapping[str, pl.DataFrame]) -> None:
     total = pl.col("payoff").sum().over("match_id")
     for game in ("bargaining", "public_goods"):
         rows = seats[game].with_columns(total=total)

@@ -89,7 +89,9 @@ def test_equilibria_of_small_games_are_listed() -> None:
 
     a = np.array([[0.1 + 0.2, 0.0], [0.3, 0.0]])
     assert len(pure_equilibria(a, np.zeros((2, 2)))) == 3
-    tied = model_choice(a, np.zeros((2, 2)), "xy", "uv", draws=(a[None], np.zeros((1, 2, 2))))
+    tied = model_choice(
+        a, np.zeros((2, 2)), ["x", "y"], ["u", "v"], draws=(a[None], np.zeros((1, 2, 2)))
+    )
     assert len(tied.equilibria) == 4
     assert known(tied.support).min() == 1
 

@@ -9,6 +9,7 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.statistics import Regression, StatisticsError, ols, predicted_means, regressions
 from tests.statistics.dense import bias_reduced
 
@@ -148,7 +149,7 @@ def test_predicted_means_share_one_distribution() -> None:
     ]
     for by, given, weight, message in cases:
         configurations = None if given is None else pl.DataFrame(given)
-        with pytest.raises(StatisticsError, match=message):
+        with pytest.raises(CheaptalkError, match=message):
             predicted_means(fit, by, configurations=configurations, weight=weight)
 
     frame = with_numbers(games())
@@ -164,7 +165,7 @@ def test_predicted_means_share_one_distribution() -> None:
 
 
 INVALID: list[tuple[Any, Any, dict[str, Any], str]] = [
-    ([], FACTORS, {"errors": "HC9"}, 'not "HC9"'),
+    ([], FACTORS, {"errors": "HC9"}, 'not a str: "HC9"'),
     ([], FACTORS, {"cluster": []}, "at least one column"),
     ([], ["age"], {"cluster": ["nowhere"]}, r'no column "nowhere" .* name the columns in cluster'),
     ([], ["model", "model"], {}, "distinct names"),
@@ -198,7 +199,7 @@ INVALID: list[tuple[Any, Any, dict[str, Any], str]] = [
 def test_undetermined_effects_raise_error(
     changes: list[pl.Expr], factors: list[str], options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(StatisticsError, match=message):
+    with pytest.raises(CheaptalkError, match=message):
         fitted(with_numbers(games()).with_columns(changes), factors, **options)
 
 
@@ -229,7 +230,7 @@ def test_joint_regressions_equal_separate_ones() -> None:
         assert result.frame.equals(single.frame)
         assert (result.rows, result.clusters) == (single.rows, single.clusters)
         assert (result.r2, result.notes) == (single.r2, single.notes)
-    with pytest.raises(ValueError, match="errors must be"):
+    with pytest.raises(CheaptalkError, match="errors of regressions must be"):
         regressions(frame, ["gain"], ["kind"], errors=["robust"], **shared)  # type: ignore[list-item]
 
 

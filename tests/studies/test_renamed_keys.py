@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_METRICS, RENAMED_PLACEHOLDERS
+from cheaptalk.renamed import RENAMED_KEYS, RENAMED_METRICS, RENAMED_PLACEHOLDERS
 from cheaptalk.studies import StudyError, parse_study
 
 ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["1", "2"], "correct": "2"}

@@ -50,15 +50,15 @@ LINEAR = ct.get_game("bargaining").strategies["linear"]
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: ct.run(FIVE, "x.sqlite"), "expected a study, a preset's name or a study file, not 5"),
-    (lambda: ct.plan(NOTHING), "expected a study, a preset's name or a study file, not null"),
-    (lambda: ct.run("quickstart", FIVE), "expected a store, its file or its URL, not 5"),
-    (lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None), "a study, a preset's name"),
-    (lambda: ct.frames.read_matches(FIVE, "small"), "expected a store, its file or its URL, no"),
+    (lambda: ct.run(FIVE, "x.sqlite"), "a study, its file, a preset's name or a plan, not an int"),
+    (lambda: ct.plan(NOTHING), "study of plan must be a study, its file or a preset's name, not N"),
+    (lambda: ct.run("quickstart", FIVE), "store of run must be a store, its file or its URL, not"),
+    (lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None), "study of open_host must be"),
+    (lambda: ct.frames.read_matches(FIVE, "small"), "store of read_matches must be a store, its"),
     (lambda: ct.reports.report("no.sqlite", "small", "x.html"), "no store at no.sqlit"),
     (lambda: ct.register(5), "5 has no name; pass name=..."),
-    (lambda: ct.play(TEXT, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
-    (lambda: ct.play(KIND, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
+    (lambda: ct.play(KIND, INSTANCE, "a", {}), "game of play must be a game or a game's name, not"),
+    (lambda: ct.Table(KIND, INSTANCE, "a"), "a game, such as ct.get_game(NAME).rules()"),
     (
         lambda: ct.Table(GAME, TEXT, "a"),
         "an instance, such as game.draw_instance(ct.Chance(SEED)), not",
@@ -67,7 +67,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         lambda: ct.play(GAME, INSTANCE, "a", {"alice": LINEAR}),
         '"bob" has no player; pass a function f',
     ),
-    (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), 'strategies, not "bargaining"'),
+    (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), "strings to functions, not a dict"),
 ]
 
 

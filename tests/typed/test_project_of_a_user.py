@@ -1,4 +1,4 @@
-"""A user's project that uses the whole library runs and passes strict type checkers."""
+"""A user's project and the documentation's code pass strict type checkers; the project runs."""
 
 import asyncio
 import subprocess
@@ -10,6 +10,7 @@ import pytest
 
 import cheaptalk as ct
 from tests.typed.project import playing, records, results, studies
+from tests.typed.snippets import write_snippets
 
 PROJECT = Path(__file__).parent / "project"
 CHECKS = {
@@ -27,6 +28,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in PROJECT.iterdir():
         if file.is_file() and file.name != "__init__.py":
             (folder / file.name).write_text(file.read_text())
+    write_snippets(folder)
     (folder / "plugin.ini").write_text("[mypy]\nstrict = true\nplugins = pydantic.mypy\n")
     return folder
 

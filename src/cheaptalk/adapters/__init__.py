@@ -10,6 +10,6 @@ Adapters are imported on first use; each adapter needs its own extra.
 1
 """
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,6 +13,7 @@ from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.players import Kind, ModelSeat, RosterEntry, Thinking
 from cheaptalk.rules import Chance, CheaptalkError, Decide, Game, Table, get_game, suggest
 from cheaptalk.rules.errors import first_problem, legal
+from cheaptalk.rules.registry import GameLike, game_from
 
 RANDOM = RosterEntry.model_validate("random")
 NULL_OBSERVER = ModelSeat(model="script/legal")
@@ -138,7 +139,7 @@ def _decide(opponent: RosterEntry, game: Game, seat: str) -> Decide:
 
 
 def chat_environment(
-    game: str,
+    game: GameLike,
     parameters: Mapping[str, Any] | None = None,
     seat: str | None = None,
     other: str | Mapping[str, Any] = "random",
@@ -147,7 +148,8 @@ def chat_environment(
     """Return a chat environment for a game, given its name and players as in a study file.
 
     Args:
-        parameters: game parameters that differ from the defaults.
+        game: the game's name, or a game.
+        parameters: parameters that differ from the defaults, if the game is given by its name.
         seat: the seat to play; by default the first.
         other: a strategy, or a mapping with its settings, such as ``{"strategy": "greedy"}``.
         player: settings of the seat's player, such as ``style="tagged"``.
@@ -159,7 +161,7 @@ def chat_environment(
     >>> state.messages[0].role, state.over
     ('system', False)
     """
-    rules = legal(get_game(game).rules, parameters or {})
+    rules = game_from(game, parameters)
     settings = legal(ModelSeat, {"model": NULL_OBSERVER.model, **player})
     try:
         opponent = RosterEntry.model_validate(other)

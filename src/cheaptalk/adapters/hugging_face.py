@@ -17,10 +17,10 @@ from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import Exported, export
 from cheaptalk.records.imports import NAMES_WARNING, contains_names
 from cheaptalk.records.people.queries import has_people
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.queries import overview
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.registry import game_title
-from cheaptalk.studies import Study
 from cheaptalk.yaml_files import as_block
 
 CARD = jinja2.Template(
@@ -46,8 +46,8 @@ SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M
 
 
 def write_dataset(
-    store: Store | Path | str,
-    study: Study | str,
+    store: StoreLike,
+    study: StudyLike,
     to: Path | str,
     *,
     title: str | None = None,
@@ -74,7 +74,7 @@ def write_dataset(
         StoreError: the store contains no such study.
         CheaptalkError: the study has no match, the folder can't be written, or polars is missing.
     """
-    name = study if isinstance(study, str) else study.name
+    name = name_of(study)
     with Store.opened(store) as opened:
         opened.study(name)
         if not opened.count_members(name):

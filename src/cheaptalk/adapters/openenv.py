@@ -10,10 +10,11 @@ from typing import Any
 from uuid import uuid4
 
 from cheaptalk.adapters.chat import Observed, chat_environment
+from cheaptalk.rules.registry import GameLike
 
 
 def openenv_app(
-    game: str,
+    game: GameLike,
     parameters: Mapping[str, Any] | None = None,
     seat: str | None = None,
     other: str | Mapping[str, Any] = "random",

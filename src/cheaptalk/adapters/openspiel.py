@@ -16,6 +16,7 @@ from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError, Game, game_title
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.errors import expect
+from cheaptalk.rules.registry import GameLike
 
 with needing("openspiel"):
     import pyspiel
@@ -226,11 +227,12 @@ def loaded(game: str, quoted: str) -> SpielGame:
     return spiel_game
 
 
-def openspiel_game(game: str, parameters: Mapping[str, Any] | None = None) -> SpielGame:
+def openspiel_game(game: GameLike, parameters: Mapping[str, Any] | None = None) -> SpielGame:
     """Return a game as an OpenSpiel game and register it as ``cheaptalk_GAME``.
 
     Args:
-        parameters: game parameters that differ from the defaults.
+        game: the game's name, or a game.
+        parameters: parameters that differ from the defaults, if the game is given by its name.
 
     Raises:
         UnknownName: there is no such game, or it has no array game.
@@ -246,5 +248,5 @@ def openspiel_game(game: str, parameters: Mapping[str, Any] | None = None) -> Sp
     >>> state.returns()
     [2.0, 4.0]
     """
-    written = read_array_game(game, parameters).rules.model_dump_json(exclude_unset=True)
-    return loaded(game, quote(written, safe=PLAIN))
+    rules = read_array_game(game, parameters).rules
+    return loaded(rules.name, quote(rules.model_dump_json(exclude_unset=True), safe=PLAIN))

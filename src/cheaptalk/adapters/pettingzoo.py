@@ -13,6 +13,7 @@ from cheaptalk.extras import needing
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import counted
+from cheaptalk.rules.registry import GameLike
 
 with needing("pettingzoo"):
     from gymnasium.spaces import Box, Dict, Discrete
@@ -183,7 +184,7 @@ class PettingZooParallelEnv(Seats, ParallelEnv):  # type: ignore[misc] # Petting
 
 
 def pettingzoo_env(
-    game: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
+    game: GameLike, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
 ) -> PettingZooEnv:
     """Return a game as a PettingZoo environment in which agents act in turns (AEC).
 
@@ -191,7 +192,8 @@ def pettingzoo_env(
     the seed ``"S/N"``.
 
     Args:
-        parameters: game parameters that differ from the defaults.
+        game: the game's name, or a game.
+        parameters: parameters that differ from the defaults, if the game is given by its name.
         seed: seed of matches until ``reset`` sets another.
 
     Raises:
@@ -208,7 +210,7 @@ def pettingzoo_env(
 
 
 def pettingzoo_parallel_env(
-    game: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
+    game: GameLike, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
 ) -> PettingZooParallelEnv:
     """Return a game as a PettingZoo environment in which all agents act simultaneously.
 
@@ -227,5 +229,7 @@ def pettingzoo_parallel_env(
     """
     arrays = read_array_game(game, parameters)
     if not isinstance(arrays, SimultaneousRounds):
-        raise CheaptalkError(f"the players of {game} don't act simultaneously; use pettingzoo_env")
+        raise CheaptalkError(
+            f"the players of {arrays.rules.name} don't act simultaneously; use pettingzoo_env"
+        )
     return PettingZooParallelEnv(arrays, seed)

@@ -25,10 +25,8 @@ from cheaptalk.rules import (
     DecisionRequest,
     Game,
     Instance,
-    get_game,
 )
-from cheaptalk.rules.errors import legal
-from cheaptalk.rules.registry import Registry, subclasses
+from cheaptalk.rules.registry import GameLike, Registry, game_from, subclasses
 
 np = needed("numpy")
 
@@ -280,25 +278,26 @@ def entry_at(array: Array, index: Array) -> Array:
     return namespace(index).take_along_axis(array, indices, axis=axis).squeeze(axis=axis)
 
 
-def array_game(rules: Game) -> ArrayGame[Any, Any]:
+def array_game(rules: GameLike) -> ArrayGame[Any, Any]:
     """Return the array version of a game.
 
     Raises:
         UnknownName: the game has no array version.
         NoArrayGame: the array version doesn't support the game's parameters.
     """
+    rules = game_from(rules)
     return ARRAYS.find(rules.name)(rules)
 
 
-def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
-    """Return the array version of a game, given the game's name and parameters.
+def read_array_game(game: GameLike, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
+    """Return the array version of a game with the given parameters.
 
     Raises:
         UnknownName: the game is unknown or has no array version.
         NoArrayGame: the array version doesn't support these parameters.
         CheaptalkError: a parameter is invalid.
     """
-    return array_game(legal(get_game(game).rules, parameters or {}))
+    return array_game(game_from(game, parameters))
 
 
 ARRAYS: Registry[type[ArrayGame[Any, Any]]] = Registry(

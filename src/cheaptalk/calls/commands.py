@@ -8,7 +8,6 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
@@ -16,6 +15,7 @@ from pydantic import Field, ValidationError
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.records import Store, StoreError, StoreLocked, waiting_batches
 from cheaptalk.records.descriptions import ended_text
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of, reads
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.actions import Data
 from cheaptalk.rules.errors import first_problem
@@ -149,7 +149,7 @@ class Command(Data):
     budget: dict[str, float | None] = Field(default_factory=dict)
 
 
-def watch(store: Store | Path | str, study: str) -> RunState:
+def watch(store: StoreLike, study: StudyLike) -> RunState:
     """Return the current state of a study's run.
 
     Args:
@@ -158,12 +158,12 @@ def watch(store: Store | Path | str, study: str) -> RunState:
     Raises:
         ControlError: the study is not running; the message states its progress.
     """
-    with _running(store, study) as (_, state):
+    with _running(store, name_of(study)) as (_, state):
         return state
 
 
 @contextmanager
-def _running(location: Store | Path | str, study: str) -> Iterator[tuple[Store, RunState]]:
+def _running(location: StoreLike, study: str) -> Iterator[tuple[Store, RunState]]:
     """Open a store with the state of a study's run."""
     with ExitStack() as stack:
         try:
@@ -227,11 +227,13 @@ def last_state(store: Store) -> RunState | None:
         raise ControlError(f"{mailbox.location} cannot be read: {error}") from None
 
 
-def check_free(store: Store) -> None:
+@reads
+def check_free(store: StoreLike) -> None:
     """Check that no other process holds an exclusive lock on a store, and that it is writable.
 
     The StoreLocked that is raised otherwise names the process and its study.
     """
+    assert isinstance(store, Store)
     try:
         store.backend.check_free()
     except StoreLocked:
@@ -247,8 +249,8 @@ def check_free(store: Store) -> None:
 
 
 def control_run(
-    store: Store | Path | str,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     action: str,
     *,
     concurrency: int | None = None,
@@ -267,7 +269,7 @@ def control_run(
     Raises:
         ControlError: the study is not running, or the run rejects the command.
     """
-    with _running(store, study) as (opened, state):
+    with _running(store, name_of(study)) as (opened, state):
         limits = limits and _limits_by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         fields = {"concurrency": concurrency, "limits": limits, "budget": budget}

@@ -59,6 +59,8 @@ from cheaptalk.conformance.play import (
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
 from cheaptalk.conformance.processes import check_processes, spec_at
 from cheaptalk.rules import field_meanings, games
+from cheaptalk.rules.arguments import check_functions
+from cheaptalk.rules.registry import SpecLike
 
 CHECKS: tuple[Check, ...] = (
     check_seats,
@@ -103,7 +105,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(
-    game_spec: ct.GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
+    game_spec: SpecLike, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
 ) -> Iterator[Verdict]:
     """Run every check on a game, in every variant and with each seed.
 
@@ -113,6 +115,7 @@ def verdicts(
     Args:
         limit: maximum seconds of the game's code from one answer to the next; 0 for no limit.
     """
+    game_spec = ct.get_game(game_spec)
     registered = games().get(game_spec.name)
     if registered is not None and registered.rules is game_spec.rules:
         game_spec = registered
@@ -150,9 +153,7 @@ def _cause(game: str, error: ConformanceError) -> str:
     return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", root_cause(error).replace(f"{game}: ", ""))
 
 
-def check_game(
-    game_spec: ct.GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
-) -> None:
+def check_game(game_spec: SpecLike, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT) -> None:
     """Raise an error for the first check that the game fails; see :func:`verdicts`.
 
     Raises:
@@ -199,8 +200,9 @@ __all__ = [
 ]
 
 
-def advice(game_spec: ct.GameSpec) -> Iterator[str]:
+def advice(game_spec: SpecLike) -> Iterator[str]:
     """Yield a sentence for each missing description, with the consequence for users."""
+    game_spec = ct.get_game(game_spec)
     rules = game_spec.rules
     if not rules.__doc__:
         yield f"{rules.__name__} has no docstring; cheaptalk game list would show it"
@@ -233,3 +235,6 @@ def advice(game_spec: ct.GameSpec) -> Iterator[str]:
     unitless = [quantity.name for quantity in quantities if not quantity.unit]
     if unitless:
         yield f"no unit for {', '.join(unitless)}; tables and axes show numbers without a unit"
+
+
+check_functions(globals())

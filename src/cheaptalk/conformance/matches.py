@@ -16,6 +16,7 @@ import cheaptalk as ct
 from cheaptalk.rules import Decide, ask_strategy
 from cheaptalk.rules.errors import describe, place_of
 from cheaptalk.rules.game import expect_finite, expect_json
+from cheaptalk.rules.registry import GameLike, SpecLike, game_from
 
 LIMIT = 60.0
 """Default maximum seconds from one answer to the next."""
@@ -82,7 +83,7 @@ class Check(Named, Protocol):
     """
 
     def __call__(
-        self, game_spec: ct.GameSpec, game: ct.Game, seed: str, *, limit: float = LIMIT
+        self, game_spec: SpecLike, game: GameLike, seed: str, *, limit: float = LIMIT
     ) -> None: ...
 
 
@@ -90,10 +91,12 @@ class SpecCheck(Named, Protocol):
     """A check across all configurations of a game, with several seeds; see :class:`Check`."""
 
     def __call__(
-        self, game_spec: ct.GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
+        self, game_spec: SpecLike, seeds: Sequence[str], *, limit: float = LIMIT
     ) -> None: ...
 
 
+SHOWN = ("__module__", "__name__", "__qualname__", "__doc__")
+"""Attributes that a check has in common with the function that it calls."""
 HORIZONS = (
     ct.rules.Horizon(rounds=1),
     ct.rules.Horizon(rounds=3),
@@ -130,8 +133,9 @@ def no_error(activity: str) -> Iterator[None]:
 def configuration_check(check: Callable[[ct.GameSpec, ct.Game, str], None]) -> Check:
     """Turn a function into a check whose errors name the game, configuration and seed."""
 
-    @wraps(check)
-    def checked(game_spec: ct.GameSpec, game: ct.Game, seed: str, *, limit: float = LIMIT) -> None:
+    @wraps(check, SHOWN)
+    def checked(game_spec: SpecLike, game: GameLike, seed: str, *, limit: float = LIMIT) -> None:
+        game_spec, game = ct.get_game(game_spec), game_from(game)
         try:
             with time_limit(limit):
                 check(game_spec, game, seed)
@@ -139,20 +143,23 @@ def configuration_check(check: Callable[[ct.GameSpec, ct.Game, str], None]) -> C
             context = f"{check.__name__}, {_setting(game_spec, game)}, seed {seed}"
             raise _placed(game_spec, context, error) from error
 
+    del checked.__dict__["__wrapped__"]  # it has another signature
     return checked
 
 
 def spec_check(check: Callable[[ct.GameSpec, Sequence[str]], None]) -> SpecCheck:
     """Turn a function into a check across configurations whose errors name the game."""
 
-    @wraps(check)
-    def checked(game_spec: ct.GameSpec, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
+    @wraps(check, SHOWN)
+    def checked(game_spec: SpecLike, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
+        game_spec = ct.get_game(game_spec)
         try:
             with time_limit(limit):
                 check(game_spec, seeds)
         except (Exception, Stuck) as error:
             raise _placed(game_spec, check.__name__, error) from error
 
+    del checked.__dict__["__wrapped__"]
     return checked
 
 
@@ -179,11 +186,12 @@ def _setting(game_spec: ct.GameSpec, game: ct.Game) -> str:
     return next(labels, None) or game.model_dump_json(exclude_defaults=True)
 
 
-def variants(game_spec: ct.GameSpec) -> dict[str, ct.Game]:
+def variants(game_spec: SpecLike) -> dict[str, ct.Game]:
     """Return the configurations to check by label: the defaults, and variants with one change.
 
     Each flag, choice and horizon is changed individually, unless the game refuses the change.
     """
+    game_spec = ct.get_game(game_spec)
     default = game_spec.rules()
     games = {"defaults": default}
     for name, field in game_spec.rules.model_fields.items():
@@ -203,12 +211,13 @@ def _alternatives(annotation: Any, default: Any) -> tuple[Any, ...]:
     return ()
 
 
-def random_moves(game_spec: ct.GameSpec) -> dict[str, Decide]:
+def random_moves(game_spec: SpecLike) -> dict[str, Decide]:
     """Return the strategy ``random`` for every role.
 
     Raises:
         ConformanceError: the game lacks this strategy, or the strategy lacks a role.
     """
+    game_spec = ct.get_game(game_spec)
     strategy = game_spec.strategies.get("random")
     if strategy is None or not set(game_spec.rules.roles) <= set(strategy.roles):
         raise Broken('the game has no strategy "random" for all its roles')

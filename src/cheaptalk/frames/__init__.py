@@ -1,5 +1,5 @@
 """Data frames of a study's matches, rounds and participants. They require ``[analysis]``."""
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

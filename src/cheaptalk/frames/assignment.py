@@ -12,7 +12,7 @@ from cheaptalk.frames.reader import varying
 from cheaptalk.printout import frames_html
 from cheaptalk.records import Store
 from cheaptalk.records.people.queries import settings_played
-from cheaptalk.studies.lookup import reads_study
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.text import plain, readable
 
 UNDER_WAY = ("assigned", "playing")
@@ -58,8 +58,8 @@ class Balance(NamedTuple):
         return frames_html(self._asdict())
 
 
-@reads_study
-def balance(store: Store, study: str) -> Balance:
+@reads
+def balance(store: StoreLike, study: StudyLike) -> Balance:
     """Count the participants by treatment and by level of each varied parameter.
 
     A level that twice as many treatments have is expected to have twice as many participants. The
@@ -70,6 +70,8 @@ def balance(store: Store, study: str) -> Balance:
     Raises:
         StoreError: there is no such study.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     played = read_plays(store, study)
     settings = list(settings_played(store, study))
     by_match = {setting.match_id: setting.digest for setting in settings}

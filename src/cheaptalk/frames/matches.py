@@ -38,6 +38,7 @@ from cheaptalk.records.metrics import Measured, MetricSet
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.column_types import LATEST
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.parts import Part, over_parts
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.reader import (
@@ -51,7 +52,6 @@ from cheaptalk.records.store.store import write_metrics
 from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import Metric, get_game, unknown
 from cheaptalk.statistics.columns import with_matching
-from cheaptalk.studies.lookup import reads_study
 
 matches, configurations = schema.matches, schema.configurations
 KINDS = tuple(kind.value for kind in Kind)
@@ -301,10 +301,10 @@ class _Part(NamedTuple):
     measured: dict[int, Measured]
 
 
-@reads_study
+@reads
 def read_matches(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     *,
     only: Collection[str] | None = None,
     games: Collection[str] | None = None,
@@ -352,6 +352,8 @@ def read_matches(
             of its games has such a metric.
         MetricError: a metric failed.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     frames = matches_with_players(
         store,
         study,

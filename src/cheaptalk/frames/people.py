@@ -17,26 +17,30 @@ from cheaptalk.records.exports.columns import TIME, row_columns
 from cheaptalk.records.exports.tables import TABLES, people_columns
 from cheaptalk.records.people import queries
 from cheaptalk.records.people.rows import Response
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.studies.lookup import reads_study
 
 
-@reads_study
-def read_participants(store: Store, study: str) -> pl.DataFrame:
+@reads
+def read_participants(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the participants of a study, one row each, in the order of arrival.
 
     The columns are those of the exported table.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, "participants")
 
 
-@reads_study
-def read_plays(store: Store, study: str) -> pl.DataFrame:
+@reads
+def read_plays(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the games of a study's participants, one row each, ordered by participant.
 
     The columns are those of the exported table.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, "plays")
 
 
@@ -59,32 +63,38 @@ def with_people(
     }
 
 
-@reads_study
-def read_payments(store: Store, study: str) -> pl.DataFrame:
+@reads
+def read_payments(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the payments of a study's participants, one row per payment.
 
     The columns are those of the exported table.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, "payments")
 
 
-@reads_study
-def read_responses(store: Store, study: str) -> pl.DataFrame:
+@reads
+def read_responses(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return participants' responses, one row per item, ordered by participant.
 
     The columns are those of the exported table.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _frame(store, study, "responses")
 
 
-@reads_study
-def read_survey_answers(store: Store, study: str) -> pl.DataFrame:
+@reads
+def read_survey_answers(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return survey answers, one row per participant who answered any question.
 
     Columns: ``participant``, then one per item, numeric if all answers to the item are. If a
     participant answered an item several times, for example after each game, the last answer is
     used. If two steps contain an item of the same name, the columns are named ``STEP_ITEM``.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study, counted=False)
     answers: dict[str, dict[tuple[str, str], Response]] = {}
     for response in filter(in_survey, queries.responses_of(store, study)):
@@ -174,13 +184,15 @@ class Funnel(NamedTuple):
         return frames_html(self._asdict())
 
 
-@reads_study
-def funnel(store: Store, study: str) -> Funnel:
+@reads
+def funnel(store: StoreLike, study: StudyLike) -> Funnel:
     """Count a study's participants by stage, by step, by ending and by result of each check.
 
     Raises:
         StoreError: there is no such study.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     people, played = read_participants(store, study), read_plays(store, study)
     rows = [(*row, queries.step_kind(row.step)) for row in queries.answered_steps(store, study)]
     answered = pl.DataFrame(rows, ANSWERED, orient="row")

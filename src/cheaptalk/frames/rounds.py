@@ -15,9 +15,9 @@ from cheaptalk.frames.reader import (
     failed,
 )
 from cheaptalk.records import MatchRecord, Standing, Store, line_up
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.rules import Series
-from cheaptalk.studies.lookup import reads_study
 
 MATCH = {
     name: HEAD[name] for name in ("match_id", "configuration", "instance", "repeat", "pairing")
@@ -27,9 +27,13 @@ PART = 100_000
 """Number of rows that are collected before they are converted to columns."""
 
 
-@reads_study
+@reads
 def read_rounds(
-    store: Store, study: str, *, only: Collection[str] | None = None, as_published: bool = False
+    store: StoreLike,
+    study: StudyLike,
+    *,
+    only: Collection[str] | None = None,
+    as_published: bool = False,
 ) -> Frames:
     """Return the matches of a study round by round, as one frame for each game with series.
 
@@ -52,6 +56,8 @@ def read_rounds(
         UnknownName: a game is not installed, or none of the study's games has such a series.
         MetricError: a series failed.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     standing, seats = Standing(store, study), seats_of(store, study)
     series = chosen(seats, "series", lambda game_spec: game_spec.series, only)
     games = {

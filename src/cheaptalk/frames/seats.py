@@ -13,11 +13,11 @@ from cheaptalk.records.exports.seats import has_one_unit, metrics_by_seat, setti
 from cheaptalk.records.exports.tables import factor_column, kind_of
 from cheaptalk.records.moves import COUNTS
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.reader import people_of
 from cheaptalk.rules import GameSpec, get_game
 from cheaptalk.statistics.columns import with_matching
-from cheaptalk.studies.lookup import reads_study
 
 NUMBER, ROW, TOTAL = "player number", "row of the match", "total of the payoffs"
 """Auxiliary columns."""
@@ -27,10 +27,10 @@ OF_MATCH = {*HEAD, PLAYERS, NUMBER, "first_move"} - {*FRAME_COLUMNS}
 """Columns of matches that the frame omits, because sums over seats would count them repeatedly."""
 
 
-@reads_study
+@reads
 def read_seats(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     *,
     only: Collection[str] | None = None,
     games: Collection[str] | None = None,
@@ -39,6 +39,11 @@ def read_seats(
     workers: int = 1,
 ) -> Frames:
     """Return the players of a study's matches as data frames, one per game.
+
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> _ = ct.run(study, "s.sqlite")
+    >>> ct.read_seats("s.sqlite", "s")["bargaining"].select("seat", "opponent", "share").rows()
+    [('alice', 'fair', 0.5), ('bob', 'fair', 0.5)]
 
     Each seat of a match is a row, in the order of matches and seats. The columns are those of the
     exported table of seats: columns of :func:`.read_matches` with the match's identity and status,
@@ -66,6 +71,8 @@ def read_seats(
             of its games has such a metric.
         MetricError: a metric failed.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     frames = matches_with_players(
         store,
         study,

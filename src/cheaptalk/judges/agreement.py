@@ -16,11 +16,11 @@ from cheaptalk.judges.verdicts import valid_verdicts
 from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import instances_of, judges_of
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.queries import read_records
 from cheaptalk.rules import counted, get_game
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics.limits import percentiles
-from cheaptalk.studies.lookup import reads_study
 
 DRAWS = 2_000
 """Bootstrap samples of an interval."""
@@ -122,8 +122,8 @@ class Agreement(Printed):
         return sum(map(sum, self.table))
 
 
-@reads_study
-def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
+@reads
+def agreements(store: StoreLike, study: StudyLike, *, seed: int = 0) -> list[Agreement]:
     """Return each judge's agreement with the exact check and with other judges of a study.
 
     Two judges are compared on the items for which both gave a valid verdict, if their rubrics have
@@ -141,6 +141,8 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     Raises:
         StoreError: the store has no study of this name.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study)
     judges = judges_of(store, study)
     rubrics = {key: Rubric.model_validate(spec["rubric"]) for key, spec in judges.items()}
@@ -323,8 +325,8 @@ class Reliability(Printed):
         return brief(self, f"{self.rubric}, {len(self.raters)} raters, {self.metric} alpha {alpha}")
 
 
-@reads_study
-def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliability]:
+@reads
+def reliabilities(store: StoreLike, study: StudyLike, *, seed: int = 0) -> list[Reliability]:
     """Return the agreement between all raters of each rubric, both models and people.
 
     Raters form a group if their rubrics have the same name and verdicts. Items with at least two
@@ -337,6 +339,8 @@ def reliabilities(store: Store, study: str, *, seed: int = 0) -> list[Reliabilit
     Raises:
         StoreError: the store has no study of this name.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study)
     groups: defaultdict[tuple[str, tuple[str, ...]], dict[str, Rubric]] = defaultdict(dict)
     for key, spec in judges_of(store, study).items():

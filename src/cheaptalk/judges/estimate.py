@@ -11,10 +11,10 @@ from cheaptalk.printout import Printed
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
 from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, reasoning_assumed
-from cheaptalk.studies.lookup import reads_study
 
 READ = 400
 """Maximum number of matches from which items are read."""
@@ -56,10 +56,10 @@ class JudgingEstimate(Printed):
         return counts | {"spent": self.spent.as_json()} | self.amounts.as_json() | notes
 
 
-@reads_study
+@reads
 def estimate_judging(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     by: Judge,
     *,
     sample: int | None = None,
@@ -85,6 +85,8 @@ def estimate_judging(
         CheaptalkError: no match fits the rubric.
         ReplayMismatch: the installed rules cannot replay a match.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     kinds = judged_items(store, study, by.digest)
     read = evenly(ids, READ)

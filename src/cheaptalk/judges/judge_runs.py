@@ -42,9 +42,9 @@ from cheaptalk.records.judgements import (
 )
 from cheaptalk.records.ledger.ledger import annotated, mark_unresolved, noted_calls
 from cheaptalk.records.ledger.spending import spent_on
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.rules import CheaptalkError, ReplayMismatch, counted
 from cheaptalk.rules.display import brief
-from cheaptalk.studies.lookup import reads_study
 
 CONCURRENCY = 32
 """Default number of matches judged concurrently."""
@@ -133,10 +133,10 @@ class Judging(Printed):
             self.verdicts[label(judgement.verdict)] += 1
 
 
-@reads_study
+@reads
 def judge(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     by: Judge,
     *,
     sample: int | None = None,
@@ -184,6 +184,8 @@ def judge(
         CheaptalkError: no match fits the rubric, or the model's key isn't set.
         KeyboardInterrupt: stopped by Ctrl-C; stored verdicts and calls are kept.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     known_prices = _prices(by, budget, models, prices)
     with (
@@ -321,7 +323,7 @@ class _JudgingRun:
 
 
 def code_answers(
-    store: Store,
+    store: StoreLike,
     answers: Mapping[str, str],
     by: Judge,
     *,
@@ -356,23 +358,25 @@ def code_answers(
             exhausted, or the provider failed; earlier responses are kept.
         KeyboardInterrupt: stopped by Ctrl-C; earlier responses are kept.
     """
-    known_prices = _prices(by, budget, models, prices)
-    items = {
-        digest(question, text): answer_item("judge", question, text) for text in answers.values()
-    }
-    with store.writing():
-        mark_unresolved(store)
-        names = [ledger_id(by.digest, key) for key in items]
-        spent = sum((spent_on(store, name) for name in names), Cost())
-        coding = _Coding(by, items)
-        budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
-        opened = open_dispatcher(store, budget_tracker, models=models, concurrency=concurrency)
-        drive(coding.go(opened), lambda: coding.dispatcher)
-    verdicts = {
-        key: None if verdict.data is None else label(verdict.data)
-        for key, verdict in coding.verdicts.items()
-    }
-    return {person: verdicts[digest(question, text)] for person, text in answers.items()}
+    with Store.opened(store, create=True) as store:
+        known_prices = _prices(by, budget, models, prices)
+        items = {
+            digest(question, text): answer_item("judge", question, text)
+            for text in answers.values()
+        }
+        with store.writing():
+            mark_unresolved(store)
+            names = [ledger_id(by.digest, key) for key in items]
+            spent = sum((spent_on(store, name) for name in names), Cost())
+            coding = _Coding(by, items)
+            budget_tracker = BudgetTracker(Budget(**budget.model_dump()), spent, known_prices)
+            opened = open_dispatcher(store, budget_tracker, models=models, concurrency=concurrency)
+            drive(coding.go(opened), lambda: coding.dispatcher)
+        verdicts = {
+            key: None if verdict.data is None else label(verdict.data)
+            for key, verdict in coding.verdicts.items()
+        }
+        return {person: verdicts[digest(question, text)] for person, text in answers.items()}
 
 
 @dataclass

@@ -11,14 +11,15 @@ from pydantic import Field, ValidationError, create_model
 from cheaptalk.judges.items import Item, people_for, quote, subjects
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
+from cheaptalk.names import RubricName
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import DECLINED
 from cheaptalk.records import Status, Store, digest
 from cheaptalk.records.identity import written_judge_digest
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.queries import ended_matches, labels_in
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, counted, suggest
 from cheaptalk.rules.errors import first_problem
-from cheaptalk.studies.lookup import reads_study
 from cheaptalk.styles import IllegalMove, Unparsable
 from cheaptalk.styles.codec import JsonCodec
 
@@ -143,7 +144,7 @@ class Judge:
         )
 
 
-def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
+def judge_of(rubric: Rubric | Path | RubricName, model: object) -> Judge:
     """Create a judge from a rubric and a model.
 
     Args:
@@ -169,10 +170,10 @@ def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
         raise CheaptalkError(f"the judge's model: {first_problem(error)}") from None
 
 
-@reads_study
+@reads
 def matches_for(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     by: Judge,
     *,
     sample: int | None = None,
@@ -190,6 +191,8 @@ def matches_for(
         StoreError: the store has no study of this name.
         CheaptalkError: the study has no such matches or answers.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study)
     if by.rubric.item == "answer":
         ids = people_for(store, study, by.rubric)
@@ -216,10 +219,10 @@ def _matches(store: Store, study: str, by: Judge, player: str | None) -> list[st
     return ids
 
 
-@reads_study
+@reads
 def first_item(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     by: Judge,
     *,
     sample: int | None = None,
@@ -232,6 +235,8 @@ def first_item(
         StoreError: the store has no study of this name.
         CheaptalkError: the study has nothing to judge.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     for subject in subjects(store, study, by.rubric, ids, batch=20):
         for item in subject.items():

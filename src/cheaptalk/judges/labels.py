@@ -16,6 +16,7 @@ from cheaptalk.judges.items import Item, answers_of, subjects
 from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.judges.verdicts import label
+from cheaptalk.names import RubricName
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest
 from cheaptalk.records.identity import written_judge_digest
@@ -28,9 +29,9 @@ from cheaptalk.records.judgements import (
     specs_of_judges,
     write_judgement,
 )
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.display import spreadsheet_text
-from cheaptalk.studies.lookup import reads_study
 
 COLUMNS = ("match_id", "item", "record", "judged", "verdict", "reason")
 NEEDED = ("match_id", "item", "verdict")
@@ -52,11 +53,11 @@ class Labels(NamedTuple):
     empty: int
 
 
-@reads_study
+@reads
 def write_sheet(
-    store: Store,
-    study: str,
-    rubric: Rubric | Path | str,
+    store: StoreLike,
+    study: StudyLike,
+    rubric: Rubric | Path | RubricName,
     path: Path | str,
     *,
     sample: int = 100,
@@ -77,6 +78,8 @@ def write_sheet(
         StoreError: the store has no study of this name.
         CheaptalkError: there is nothing to judge, or the file exists.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     rubric, path = find_rubric(rubric), Path(path)
     if path.exists():
         raise CheaptalkError(f"{path} exists and may contain labels; choose another file")
@@ -94,9 +97,14 @@ def write_sheet(
     return len(chosen)
 
 
-@reads_study
+@reads
 def import_labels(
-    store: Store, study: str, rubric: Rubric | Path | str, path: Path | str, *, by: str
+    store: StoreLike,
+    study: StudyLike,
+    rubric: Rubric | Path | RubricName,
+    path: Path | str,
+    *,
+    by: str,
 ) -> Labels:
     """Import a sheet's verdicts, skipping rows without a verdict and labels imported before.
 
@@ -110,6 +118,8 @@ def import_labels(
         CheaptalkError: the file can't be read, an item isn't in the study, a verdict isn't in the
             rubric, or the annotator gave another verdict before.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     rubric, path = find_rubric(rubric), Path(path)
     store.study(study)
     rows = _read(path)

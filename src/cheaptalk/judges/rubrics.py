@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from cheaptalk.names import RubricName
 from cheaptalk.rules import CheaptalkError, UnknownName, Value, games, get_game, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem
@@ -151,7 +152,7 @@ def rubric_names() -> list[str]:
     return sorted(RUBRICS)
 
 
-def find_rubric(name: Rubric | Path | str) -> Rubric:
+def find_rubric(name: Rubric | Path | RubricName) -> Rubric:
     """Return a rubric by name or from a YAML file (``.yaml`` or ``.yml``).
 
     Raises:

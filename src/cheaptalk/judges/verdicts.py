@@ -14,7 +14,7 @@ from cheaptalk.records.judgements import (
     read_judgements,
     specs_of_judges,
 )
-from cheaptalk.studies.lookup import reads_study
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 
 VERDICT = {"kind": pl.String, "verdict": pl.String, "score": pl.Float64}
 MATCH_COLUMNS = {
@@ -28,8 +28,8 @@ ANSWER_COLUMNS = {
 }
 
 
-@reads_study
-def verdict_frame(store: Store, study: str) -> pl.DataFrame:
+@reads
+def verdict_frame(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return all judgements of a study, one row per item and judge.
 
     Columns: ``judge`` (digest), ``match_id``, ``game``, ``configuration`` and ``instance`` as in
@@ -41,6 +41,8 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
     Raises:
         StoreError: the store has no study of this name.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study)
     rubrics = {
         key: Rubric.model_validate(spec["rubric"]) for key, spec in judges_of(store, study).items()
@@ -76,8 +78,8 @@ def _row(record: MatchRecord, judgement: Judgement, rubric: Rubric) -> list[Any]
     ]
 
 
-@reads_study
-def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
+@reads
+def answer_verdicts(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return all verdicts on a study's free-text survey answers, one row per answer and judge.
 
     Columns: ``judge`` (digest), names of ``rubric`` and ``model``, ``participant``, ``item`` (the
@@ -88,6 +90,8 @@ def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
     Raises:
         StoreError: the store has no study of this name.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study, counted=False)
     judgements = list(read_judged_answers(store, study))
     specs = specs_of_judges(store, {judgement.judge for judgement in judgements})

@@ -31,8 +31,9 @@ class Log:
             file.write(_line(row))
 
 
-def read_log(policy: Path) -> list[dict[str, Any]]:
+def read_log(policy: Path | str) -> list[dict[str, Any]]:
     """Return the rows of a policy's training log, in order; empty if there is no log."""
+    policy = Path(policy)
     return _rows(log_beside(policy))
 
 

@@ -195,8 +195,9 @@ class TensorHeader(Struct):
         return np.frombuffer(data[begin:end], TYPES[self.dtype]).reshape(self.shape)
 
 
-def write_policy(policy: Policy, file: Path) -> None:
+def write_policy(policy: Policy, file: Path | str) -> None:
     """Write a policy to one file atomically."""
+    file = Path(file)
     rules = policy.game.rules
     header = Header(
         FORMAT,

@@ -12,8 +12,9 @@ from cheaptalk.atomic_files import whole_path
 from cheaptalk.cluster import working
 from cheaptalk.learning.algorithms import Settings
 from cheaptalk.learning.logs import log_beside, read_log
-from cheaptalk.learning.training import settings_of, train
+from cheaptalk.learning.training import game_of, settings_of, train
 from cheaptalk.rules import CheaptalkError, Game
+from cheaptalk.rules.registry import GameLike
 
 MAX_TRAININGS = 1_000
 """Maximum number of trainings in a sweep."""
@@ -34,11 +35,11 @@ class Trained(NamedTuple):
 
 def sweep(
     algorithm: str,
-    rules: Game,
+    rules: GameLike,
     settings: Mapping[str, Any],
     varied: Mapping[str, Sequence[Any]],
     matches: int,
-    folder: Path,
+    folder: Path | str,
     *,
     examined_every: int = 0,
     processes: int = 1,
@@ -69,6 +70,7 @@ def sweep(
         CheaptalkError: a setting is invalid, or both fixed and varied; there are too many
             combinations; or a training failed. Completed trainings are kept.
     """
+    rules, folder = game_of(rules, {}), Path(folder)
     combinations = _combinations(algorithm, settings, varied)
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{name}.policy" for name in combinations}

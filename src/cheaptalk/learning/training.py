@@ -15,7 +15,7 @@ from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, games, get_game, suggest
 from cheaptalk.rules.errors import legal
-from cheaptalk.rules.registry import GAMES
+from cheaptalk.rules.registry import GAMES, GameLike, game_from
 
 SECONDS = 30.0
 """Seconds between checkpoints."""
@@ -41,7 +41,7 @@ class Pace(NamedTuple):
     rate: float
 
 
-def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
+def game_of(name: GameLike, parameters: Mapping[str, Any]) -> Game:
     """Return a game by its own name, or by a paper's name for one of its configurations.
 
     >>> game_of("BG4", {"rounds": 2}).discount, game_of("bargaining", {}).name
@@ -50,6 +50,8 @@ def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
     Raises:
         CheaptalkError: there is no such game, or the parameters are invalid.
     """
+    if isinstance(name, Game):
+        return game_from(name, parameters)
     configurations = {
         configuration.lower(): (game_spec, fixed)
         for game_spec in games().values()
@@ -79,10 +81,10 @@ def settings_of(algorithm: str, written: Mapping[str, Any]) -> Settings:
 
 def train(
     algorithm: str,
-    rules: Game,
+    rules: GameLike,
     settings: Settings,
     matches: int,
-    out: Path,
+    out: Path | str,
     *,
     device: Device = "auto",
     examined_every: int = 0,
@@ -96,6 +98,7 @@ def train(
     metrics.
 
     Args:
+        rules: a game, or a name as for :func:`game_of`.
         matches: total number of matches.
         examined_every: matches between evaluations of exploitability, with one at the end; 0 for
             none. In games too large for an exact evaluation, a response is trained on
@@ -114,6 +117,7 @@ def train(
         Diverged: a loss isn't finite; the last checkpoint and policy are kept.
         CheaptalkError: there is no such device.
     """
+    rules, out = game_of(rules, {}), Path(out)
     kind = ALGORITHMS.find(algorithm)
     with jax.default_device(device_of(device)):
         training = kind(array_game(rules), settings)

@@ -21,8 +21,8 @@ from cheaptalk.models.providers import (
     unknown_provider,
     url_problem,
 )
+from cheaptalk.renamed import RENAMED_PROVIDERS
 from cheaptalk.rules import UnknownName, unknown
-from cheaptalk.rules.renamed import RENAMED_PROVIDERS
 
 OWN_KEY = "set a server's key in the environment variable of its entry in providers.yaml"
 VERSION = re.compile(r"v?\d[\w-]*|[\da-f]{7,40}|default|latest|stable|preview")

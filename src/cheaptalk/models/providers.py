@@ -338,12 +338,13 @@ def user_provider_file() -> Path | None:
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
-def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, Provider]:
+def read_providers(path: Path | str, registered: Mapping[str, Provider]) -> dict[str, Provider]:
     """Read a provider file; raise ProviderError if it is invalid.
 
     An entry with ``like: NAME`` copies the protocol and the model settings of another provider, but
     not the URL or the key.
     """
+    path = Path(path)
     try:
         data = read_yaml(path)
     except ValueError as error:

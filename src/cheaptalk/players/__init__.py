@@ -7,8 +7,7 @@
 ['system', 'user']
 """
 
-import lazy_loader
-
 from cheaptalk.players import person, rosters  # noqa: F401 - registers media and rosters on import
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,7 +9,16 @@ from .person import MEDIA, Person, PersonSeat, new_observations
 from .protocol import Answer, Call, FunctionCall, Kind, PersonCall, Player, Thinking
 from .recorded import ImportedSeat, Recorded, RecordedSeat
 from .rosters import Roster, roster, roster_names
-from .seats import SEATS, AskPerson, Recording, RosterEntry, RosterForm, SeatSpec, Sources
+from .seats import (
+    SEATS,
+    AskPerson,
+    PlayerLike,
+    Recording,
+    RosterEntry,
+    RosterForm,
+    SeatSpec,
+    Sources,
+)
 from .strategy import Scripted, StrategySeat
 
 __all__ = [
@@ -29,6 +38,7 @@ __all__ = [
     "PersonCall",
     "PersonSeat",
     "Player",
+    "PlayerLike",
     "PlayerWarning",
     "Preview",
     "Prompt",

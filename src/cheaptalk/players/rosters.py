@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
+from cheaptalk.names import RosterName
 from cheaptalk.players.seats import RosterEntry, labelled
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.display import brief
@@ -67,7 +68,7 @@ def roster_names() -> list[str]:
     return sorted(ROSTERS)
 
 
-def roster(name: str) -> Roster:
+def roster(name: RosterName) -> Roster:
     """Return an installed roster by name, or load a roster from a YAML file.
 
     Raises:

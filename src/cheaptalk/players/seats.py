@@ -22,8 +22,9 @@ from pydantic import (
 
 from cheaptalk.models import Reply
 from cheaptalk.models.remote_agents import RemoteAgents
+from cheaptalk.names import StrategyName
 from cheaptalk.players.protocol import PersonCall, Player
-from cheaptalk.rules import Decide, Game, Given, Value, suggest
+from cheaptalk.rules import Action, Decide, Game, Given, Value, suggest
 from cheaptalk.rules.deciders import is_player
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, subclasses
@@ -182,6 +183,13 @@ def entry_of(value: object) -> object:
             return {"policy": value}
         return {"model" if "/" in value else "strategy": value}
     return {"strategy": value} if is_player(value) else value
+
+
+PlayerLike: TypeAlias = (
+    "RosterEntry | RosterForm | Mapping[str, Any] | Callable[..., Action] | StrategyName | None"
+)
+"""A player: a strategy's name, a model string, a mapping as in a study file, a function such as a
+strategy, or a roster entry."""
 
 
 class RosterEntry(Value):

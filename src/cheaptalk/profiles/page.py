@@ -12,6 +12,7 @@ from cheaptalk.profiles.metrics.definitions import ATTAINABLE, SPENT, THEMES
 from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
 from cheaptalk.records import Store
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule, Shape
 from cheaptalk.reports.pages import VIEWER
@@ -68,15 +69,18 @@ def profile_recipe(profile: Profile, held: Gated = NOTHING) -> Recipe:
     return Recipe("profile", title, "", parts, metrics=(), heading=heading, outline=False)
 
 
-def profile_findings(store: Store, profile: Profile, held: Gated = NOTHING) -> Findings:
+@reads
+def profile_findings(store: StoreLike, profile: Profile, held: Gated = NOTHING) -> Findings:
     """Return the content of a profile's page: sentences, charts and tables."""
+    assert isinstance(store, Store)
     recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, metrics=())
     tones = {name: tone for tone, name in enumerate(_panel(profile))}
     return Findings(recipe, evidence, tuple(part.made(evidence, tones) for part in recipe.parts))
 
 
+@reads
 def write_profile(
-    store: Store,
+    store: StoreLike,
     profile: Profile,
     out: Path | str,
     *,
@@ -94,6 +98,7 @@ def write_profile(
     Raises:
         CheaptalkError: the file cannot be written.
     """
+    assert isinstance(store, Store)
     content = profile_findings(store, profile, held)
     write_findings(content, out, sample=sample, viewer=viewer)
     return content

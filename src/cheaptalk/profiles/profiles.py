@@ -22,6 +22,7 @@ from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
 from cheaptalk.records.identity import digest
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
@@ -258,8 +259,9 @@ def _weakness(weakness: Weakness) -> dict[str, Any]:
     }
 
 
+@reads
 def profile_of(
-    store: Store, study: str, player: str, entry: RosterEntry, battery: Battery, size: str
+    store: StoreLike, study: StudyLike, player: str, entry: RosterEntry, battery: Battery, size: str
 ) -> Profile:
     """Return the profile of a player from the finished matches of its study.
 
@@ -270,6 +272,8 @@ def profile_of(
         StoreError: the store has no such study.
         NoFinishedMatch: no match of the player has ended.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     identical = {} if player in battery.panel else battery.alike(entry)
     rows = seats(store, study, battery, player, identical)
     estimated = (_number(quantity, player, battery, rows) for quantity in quantities(rows, battery))

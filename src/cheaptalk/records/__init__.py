@@ -7,6 +7,6 @@
 [<Transcript: 6 lines>]
 """
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

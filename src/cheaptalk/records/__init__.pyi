@@ -47,6 +47,7 @@ from .record import (
 from .selection import Condition, find_matches
 from .store.backend import StoreError, StoreLocked, StoreNotFound, store_name
 from .store.copying import copy_store
+from .store.lookup import StoreLike, StudyLike
 from .store.queries import ORDERS, games_in, labels_in, studies_of
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
@@ -57,7 +58,8 @@ __all__ = [
     "Condition", "Cost", "Damage", "Excluded", "Explanation", "Forfeit", "GameCollection",
     "ImportedGame", "Integrity", "Line", "Manifest", "MatchEnd", "MatchRecord", "NewMatch",
     "Replicate", "Request", "Scene", "SeatView", "Stand", "Standing", "Status", "Store",
-    "StoreError", "StoreLocked", "StoreNotFound", "StudySummary", "Unanswered", "VersionMismatch",
+    "StoreError", "StoreLike", "StoreLocked", "StoreNotFound", "StudyLike",
+    "StudySummary", "Unanswered", "VersionMismatch",
     "all_batches", "archive", "chats", "configuration_digest", "copy_store", "costs_by_player",
     "count_excluded", "digest", "digest_key", "examine", "explain_file", "explain_match",
     "find_matches", "game_of", "games_in", "gather_scenes", "group_seats", "judging_cost",

@@ -24,6 +24,7 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.column_types import Shaped
 from cheaptalk.records.store.copying import TABLES, at_rest, count, filling, pages
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import first_line, first_problem
@@ -139,11 +140,12 @@ class Folder(NamedTuple):
             raise StoreError(f"{self.name} cannot be {action}: {reason}{cure}") from error
 
 
+@reads
 def archive(
-    store: Store,
+    store: StoreLike,
     url: str,
     *,
-    study: str | None = None,
+    study: StudyLike | None = None,
     progress: Progress = lambda _count, _total: None,
 ) -> Manifest:
     """Write a store, or one of its studies, to a new folder as Parquet, completely or not at all.
@@ -161,6 +163,8 @@ def archive(
             is being written to or is damaged.
         CheaptalkError: a package is missing, or the kind of URL is unknown.
     """
+    assert isinstance(store, Store)
+    assert study is None or isinstance(study, str)
     polars()
     folder = Folder.at(url)
     if study is not None:
@@ -201,13 +205,16 @@ def read_manifest(url: str) -> Manifest:
     return _manifest(Folder.at(url))
 
 
-def restore(url: str, store: Store, progress: Progress = lambda _count, _total: None) -> Manifest:
+def restore(
+    url: str, store: StoreLike, progress: Progress = lambda _count, _total: None
+) -> Manifest:
     """Restore an archive to an empty store, completely or not at all.
 
     Row numbers and ids are kept, so that a study can resume.
 
     Args:
         url: the folder, as for :func:`archive`.
+        store: an empty store; created if missing.
         progress: called with the number of restored rows and the total.
 
     Raises:
@@ -215,25 +222,26 @@ def restore(url: str, store: Store, progress: Progress = lambda _count, _total: 
             the store is not empty.
         CheaptalkError: see :func:`archive`.
     """
-    polars()
-    folder = Folder.at(url)
-    manifest = _manifest(folder)
-    if manifest.revision != schema.REVISION:
-        raise StoreError(
-            f"{folder.name} has schema version {manifest.revision}, but this version uses "
-            f"{schema.REVISION}; restore it with cheaptalk {manifest.cheaptalk}, then open the "
-            "store with this version"
-        )
-    restored, total = 0, sum(manifest.rows.values())
-    with filling(store) as writing:
-        for table in TABLES:
-            for file in manifest.tables.get(table.name, []):
-                rows = _read(folder, file, table)
-                if rows:
-                    writing.execute(sa.insert(table), rows)
-                restored += len(rows)
-                progress(restored, total)
-    return manifest
+    with Store.opened(store, create=True) as store:
+        polars()
+        folder = Folder.at(url)
+        manifest = _manifest(folder)
+        if manifest.revision != schema.REVISION:
+            raise StoreError(
+                f"{folder.name} has schema version {manifest.revision}, but this version uses "
+                f"{schema.REVISION}; restore it with cheaptalk {manifest.cheaptalk}, then open the "
+                "store with this version"
+            )
+        restored, total = 0, sum(manifest.rows.values())
+        with filling(store) as writing:
+            for table in TABLES:
+                for file in manifest.tables.get(table.name, []):
+                    rows = _read(folder, file, table)
+                    if rows:
+                        writing.execute(sa.insert(table), rows)
+                    restored += len(rows)
+                    progress(restored, total)
+        return manifest
 
 
 def rows_of(reading: sa.Connection, study: int) -> Rows:

@@ -20,6 +20,7 @@ from cheaptalk.records.encoding import pack, unpack
 from cheaptalk.records.identity import digest_key
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.backend import StoreError
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.records.store.sqlite import SECOND_NAME, has_second_name
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, counted
@@ -389,8 +390,14 @@ class Explanation(NamedTuple):
     differences: Sequence[str]
 
 
+@reads
 def explain_match(
-    cache: Cache, store: Store, match: str, *, request: int | None = None, seat: str | None = None
+    cache: Cache,
+    store: StoreLike,
+    match: str,
+    *,
+    request: int | None = None,
+    seat: str | None = None,
 ) -> list[Explanation]:
     """Explain the cache hits and misses of a match, completed or in progress.
 
@@ -403,6 +410,7 @@ def explain_match(
         StoreError: there is no such match or call.
         CheaptalkError: an earlier version began the match and did not record its seed.
     """
+    assert isinstance(store, Store)
     record = store.find(match)
     calls = _calls_of(store, record)
     explanations = []
@@ -422,8 +430,9 @@ def explain_match(
     return explanations
 
 
-def explain_file(cache: Cache, file: Path) -> Explanation:
+def explain_file(cache: Cache, file: Path | str) -> Explanation:
     """Explain why the call in a JSON file hits or misses the response cache."""
+    file = Path(file)
     try:
         data = json.loads(read_whole(file))
         replicate = data.pop("replicate", None)

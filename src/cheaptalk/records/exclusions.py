@@ -10,8 +10,9 @@ from pydantic import Field, model_serializer
 
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.reader import StoreReader, members_of, specs_of
-from cheaptalk.records.store.store import set_aside
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
+from cheaptalk.records.store.reader import members_of, specs_of
+from cheaptalk.records.store.store import Store, set_aside
 from cheaptalk.rules import Result, Value, counted, get_game
 
 Policy: TypeAlias = Literal["keep", "drop", "replace"]
@@ -130,8 +131,11 @@ class Excluded(NamedTuple):
     replaced: int = 0
 
 
-def count_excluded(store: StoreReader, study: str) -> Excluded:
+@reads
+def count_excluded(store: StoreLike, study: StudyLike) -> Excluded:
     """Count the excluded matches and the replacement matches of a study."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     policies = policies_of(store.study(study, counted=False).spec)
     specs = specs_of(store, study).values()
     if all("strategy" in spec for of_player in specs for spec in of_player):
@@ -152,8 +156,11 @@ def count_excluded(store: StoreReader, study: str) -> Excluded:
     )
 
 
-def predecessors(store: StoreReader, study: str) -> dict[str, str]:
+@reads
+def predecessors(store: StoreLike, study: StudyLike) -> dict[str, str]:
     """Map each replacement match of a study to the match that it replaces, by match id."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     query = sa.select(
         matches.c.id,
         matches.c.instance,
@@ -187,7 +194,7 @@ class Stand(NamedTuple):
 class Standing:
     """The status of each match within a study, as determined by the study's policies."""
 
-    def __init__(self, store: StoreReader, study: str) -> None:
+    def __init__(self, store: Store, study: str) -> None:
         self.store = store
         self.study = study
         self.policies = policies_of(store.study(study, counted=False).spec)

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from cheaptalk.rules import Game, UnknownName, get_game
+from cheaptalk.rules.registry import GameLike, game_from
 
 SEPARATOR = "\x1f"
 
@@ -64,8 +65,9 @@ def game_of(name: str, parameters: str) -> Game:
     return get_game(name).rules.model_validate_json(parameters)
 
 
-def configuration_digest(game: Game) -> str:
+def configuration_digest(game: GameLike) -> str:
     """Return the digest of a game with its parameters and rules version."""
+    game = game_from(game)
     return Configuration(game.name, game.version, game.model_dump(mode="json")).digest
 
 

@@ -25,8 +25,10 @@ from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchRecord, Versio
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Plain, Shaped
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.records.store.migration import changed_views
 from cheaptalk.records.store.reader import StoreReader, chunks, nowhere_in
+from cheaptalk.records.store.store import Store
 from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import CheaptalkError, UnknownName, counted
 from cheaptalk.rules.errors import shown
@@ -127,8 +129,9 @@ class Integrity(Printed):
         return len({damage.what for damage in self.damages if damage.what.startswith("match ")})
 
 
+@reads
 def examine(
-    store: StoreReader, progress: Callable[[int, int], None] = lambda count, total: None
+    store: StoreLike, progress: Callable[[int, int], None] = lambda count, total: None
 ) -> Integrity:
     """Read all data in a store and replay every ended match.
 
@@ -137,6 +140,7 @@ def examine(
     Args:
         progress: called with the number of examined matches and the total.
     """
+    assert isinstance(store, Store)
     started = time.monotonic()
     integrity = Integrity()
     damages: dict[Damage, None] = {}

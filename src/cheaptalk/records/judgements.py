@@ -10,6 +10,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.ledger.ledger import CallKey
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.reader import StoreReader, members_of
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import Store
@@ -201,8 +202,11 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
     return sum(map(cost_of, replies), Cost())
 
 
-def judging_cost(store: StoreReader, study: str) -> Cost:
+@reads
+def judging_cost(store: StoreLike, study: StudyLike) -> Cost:
     """Return the cost of all judges' calls for a study, which the study's own cost excludes."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     digests = store.scalars(sa.select(judges.c.digest))
     return sum((judge_cost(store, judge, study) for judge in digests), Cost())
 

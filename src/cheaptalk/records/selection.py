@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cheaptalk.records.record import MatchRecord, Status
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.queries import ORDERS, games_in, labels_in, status_condition
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, get_game, unknown
@@ -58,9 +59,10 @@ class Condition(NamedTuple):
         return None if metric is None else metric.variant(False)(record.result())
 
 
+@reads
 def find_matches(
-    store: Store,
-    study: str | None = None,
+    store: StoreLike,
+    study: StudyLike | None = None,
     *,
     games: Sequence[str] = (),
     players: Sequence[str] = (),
@@ -89,6 +91,8 @@ def find_matches(
         UnknownName: the store contains no game, player or metric with a given name.
         CheaptalkError: a condition is invalid.
     """
+    assert isinstance(store, Store)
+    assert study is None or isinstance(study, str)
     conditions = [Condition.parse(condition) for condition in where]
     if study is not None:
         store.study(study, counted=False)

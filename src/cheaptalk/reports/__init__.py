@@ -5,6 +5,6 @@
 <Findings: metagame from haggling: 2 tables, 7 lacking>
 """
 
-import lazy_loader
+from cheaptalk.public import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

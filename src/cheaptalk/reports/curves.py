@@ -23,7 +23,7 @@ AGAIN = 10
 
 
 def write_curves(
-    records: Records, out: Path, title: str, meanings: Meanings, *, under_way: bool = False
+    records: Records, out: Path | str, title: str, meanings: Meanings, *, under_way: bool = False
 ) -> None:
     """Write a page with the learning curves of a training run.
 
@@ -39,6 +39,7 @@ def write_curves(
     Raises:
         CheaptalkError: the page cannot be written.
     """
+    out = Path(out)
     about, methods = "The metrics that a training run reported.", "methods/training.html.jinja"
     recipe = Recipe("training", "a training run", about, (), heading=title, methods=methods)
     part = MadePart(RecipePart("Learning", "", lambda _: ()), tuple(_contents(records, meanings)))

@@ -5,10 +5,11 @@
 """
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
+from cheaptalk.rules.arguments import WrongArgument, check_functions
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.chance import Chance, Stream
-from cheaptalk.rules.deciders import Decide, decider
+from cheaptalk.rules.deciders import decider
 from cheaptalk.rules.empirical_view import (
     EmpiricalView,
     Histogram,
@@ -22,6 +23,7 @@ from cheaptalk.rules.game import (
     Actor,
     Game,
     Horizon,
+    HorizonLike,
     Instance,
     Outcome,
     Secret,
@@ -50,8 +52,10 @@ from cheaptalk.rules.play import (
     replay_answer,
 )
 from cheaptalk.rules.registry import (
+    GameLike,
     PluginWarning,
     Registry,
+    SpecLike,
     UnknownName,
     game_title,
     games,
@@ -62,16 +66,29 @@ from cheaptalk.rules.registry import (
     unknown,
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
-from cheaptalk.rules.table import DecisionRequest, Given, IllegalAction, Moment, Result, Table
+from cheaptalk.rules.table import (
+    Decide,
+    DecisionRequest,
+    Given,
+    IllegalAction,
+    Moment,
+    Result,
+    Table,
+)
 
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
-__all__ += ["Event", "Forfeited", "Game", "GameSpec", "Given", "Histogram", "Horizon"]
+__all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
+__all__ += ["HorizonLike"]
 __all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Missed", "Mistakes"]
 __all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
 __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
+__all__ += ["SpecLike"]
 __all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "ask_strategy", "by_name", "counted"]
+__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument"]
+__all__ += ["ask_strategy", "by_name", "counted"]
 __all__ += ["decider", "explain", "field_meanings", "field_ranges", "game_title", "games"]
 __all__ += ["get_game", "numbered_seats", "play", "play_async", "register", "replay"]
 __all__ += ["replay_answer", "strategies", "strategy", "strategy_named", "suggest", "unknown"]
+
+check_functions(globals())

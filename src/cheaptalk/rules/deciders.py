@@ -11,11 +11,9 @@ from typing import Any, TypeVar, cast
 
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.errors import CheaptalkError, describe
-from cheaptalk.rules.table import DecisionRequest
+from cheaptalk.rules.table import Decide, DecisionRequest
 
 T = TypeVar("T")
-Decide = Callable[[DecisionRequest], Action]
-"""A function that returns an action for a decision request, such as a scripted strategy."""
 
 
 def decider(player: Any) -> Decide:

@@ -10,15 +10,15 @@ from itertools import product
 from math import isfinite
 from numbers import Real
 from types import UnionType
-from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, model_validator
 
+from cheaptalk.renamed import RENAMED_KEYS, RENAMED_METRICS
 from cheaptalk.rules.actions import Action, Data
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown
-from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_METRICS
 from cheaptalk.rules.steps import Event, Play
 
 
@@ -169,10 +169,28 @@ class Horizon(Value):
         is_number = isinstance(value, int) and not isinstance(value, bool)
         return {"rounds": value} if is_number else value
 
+    @classmethod
+    def of(cls, rounds: int) -> Any:
+        """Return the default of a field annotated with :data:`HorizonLike`."""
+        return cls(rounds=rounds)
+
     @property
     def told(self) -> int | None:
         """The number of rounds, if the players know it; None if it is hidden."""
         return None if self.hidden else self.rounds
+
+
+if TYPE_CHECKING:
+
+    class HorizonLike:
+        """A field of a game that holds a :class:`Horizon`, set by a horizon or its rounds."""
+
+        def __get__(self, instance: object, owner: Any) -> Horizon: ...
+
+        def __set__(self, instance: object, value: Horizon | int | Mapping[str, Any]) -> None: ...
+
+else:
+    HorizonLike = Horizon
 
 
 @dataclass(frozen=True)
@@ -223,6 +241,10 @@ class Game(Value):
     tries: ClassVar[int] = 3
     """Default of a player's ``tries``: a model's attempts at each request before it forfeits."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is not scored."
+
+    if TYPE_CHECKING:  # the parameters of a game whose class isn't known
+
+        def __init__(self, **parameters: Any) -> None: ...
 
     names: dict[str, str] = Field(default_factory=dict)
     """The players' names in prompts, by seat; by default the seat's name."""

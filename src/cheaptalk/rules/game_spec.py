@@ -19,12 +19,12 @@ from pydantic import BaseModel, create_model
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.assessment import UNASSESSED, Assessment
 from cheaptalk.rules.bounds import Bounds
-from cheaptalk.rules.deciders import Decide, is_class, makes_calls, player_name
+from cheaptalk.rules.deciders import is_class, makes_calls, player_name
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
 from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
 from cheaptalk.rules.game import Game, Value
-from cheaptalk.rules.table import DecisionRequest, Result
+from cheaptalk.rules.table import Decide, DecisionRequest, Result
 
 
 class Point(NamedTuple):

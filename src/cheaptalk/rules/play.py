@@ -7,11 +7,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
-from cheaptalk.rules.deciders import Decide, decider, is_player, player_name
+from cheaptalk.rules.deciders import decider, is_player, player_name
 from cheaptalk.rules.errors import CheaptalkError, describe, shown
 from cheaptalk.rules.game import Game, Instance, suggest
+from cheaptalk.rules.registry import GameLike, game_from
 from cheaptalk.rules.steps import Ask
-from cheaptalk.rules.table import DecisionRequest, IllegalAction, Table
+from cheaptalk.rules.table import Decide, DecisionRequest, IllegalAction, Table
 
 
 class StrategyError(CheaptalkError):
@@ -32,7 +33,7 @@ class ReplayMismatch(CheaptalkError):
     """Recorded answers do not fit the rules that replay them."""
 
 
-def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Any]) -> Table:
+def play(game: GameLike, instance: Instance, seed: str, players: Mapping[str, Any]) -> Table:
     """Play a match between scripted players to its end.
 
     >>> game, strategies = ct.games.Bargaining(money=100), ct.get_game("bargaining").strategies
@@ -51,6 +52,7 @@ def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Any]) 
             is not a seat or role.
         RulesError: the game's code fails or breaks the contract of :class:`Game`.
     """
+    game = game_from(game)
     table = Table(game, instance, seed)
     check_seats(game, players)
     by_seat = {seat: _player(players, seat, role) for seat, role in game.seats.items()}
@@ -138,7 +140,7 @@ async def play_async(
 
 
 def replay(
-    game: Game,
+    game: GameLike,
     instance: Instance,
     seed: str,
     answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
@@ -156,7 +158,7 @@ def replay(
     Raises:
         ReplayMismatch: the rules do not make a recorded request, or refuse its answer.
     """
-    table = Table(game, instance, seed)
+    table = Table(game_from(game), instance, seed)
     for request, actor, fields in answers:
         replay_answer(table, request, actor, fields)
     return table

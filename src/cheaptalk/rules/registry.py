@@ -15,15 +15,23 @@ from importlib.metadata import Distribution, EntryPoint, entry_points
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from cheaptalk.names import GameName, StrategyName
+from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import CheaptalkError, counted, describe
-from cheaptalk.rules.game import suggest
+from cheaptalk.rules.errors import CheaptalkError, counted, describe, legal
+from cheaptalk.rules.game import Game, suggest
 from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy, StyleFile
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+GameLike: TypeAlias = Game | GameName
+"""A game, or the name of a game, which stands for the game with its default parameters."""
+SpecLike: TypeAlias = GameSpec | Game | GameName
+"""A game's spec, a game, or a game's name."""
+describe_type(GameLike, "a game or a game's name")
+describe_type(SpecLike, "a game's spec, a game or a game's name")
 OURS = "cheaptalk"
 LOADING: ContextVar[frozenset[EntryPoint]] = ContextVar("LOADING", default=frozenset())
 """The entry points that are being loaded; they are skipped if their modules look up a game."""
@@ -320,7 +328,7 @@ PARTS: dict[str, Registry[Any]] = {
 """The registries of parts that packages can add to a game, by the field of the game spec."""
 
 
-def register(thing: Any, *, name: str | None = None, game: str | None = None) -> None:
+def register(thing: Any, *, name: str | None = None, game: GameLike | None = None) -> None:
     """Register an object in this process, as an installed package does by an entry point.
 
     >>> def messages(result):
@@ -349,6 +357,7 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
     named = name or getattr(thing, "name", None)
     if not isinstance(named, str):
         raise CheaptalkError(f"{thing!r} has no name; pass name=...")
+    game = game.name if isinstance(game, Game) else game
     if game is not None:
         get_game(game)
     part_registries = set(PARTS.values())
@@ -406,13 +415,29 @@ def _extended(name: str) -> GameSpec:
     return replace(game_spec, **extended) if extended else game_spec
 
 
-def get_game(name: str) -> GameSpec:
+def get_game(name: SpecLike) -> GameSpec:
     """Return the spec of a game; raise :class:`UnknownName` if no game has this name.
 
     >>> list(ct.get_game("persuasion").strategies)[:3]
     ['honest', 'always_recommend', 'kamenica_gentzkow']
     """
-    return _extended(name)
+    if isinstance(name, GameSpec):
+        return name
+    return _extended(name if isinstance(name, str) else name.name)
+
+
+def game_from(game: GameLike, parameters: Mapping[str, Any] | None = None) -> Game:
+    """Return a game that is given by its name and parameters, or as an object.
+
+    Raises:
+        UnknownName: there is no such game.
+        CheaptalkError: a parameter is invalid, or an object is combined with parameters.
+    """
+    if isinstance(game, str):
+        return legal(get_game(game).rules, parameters or {})
+    if parameters:
+        raise CheaptalkError(f"{game.name} has its parameters; set {', '.join(parameters)} there")
+    return game
 
 
 def game_title(name: str) -> str:
@@ -426,14 +451,15 @@ def game_title(name: str) -> str:
     return (spec.rules.title if spec else "") or words[:1].upper() + words[1:]
 
 
-def strategies(game: str) -> Mapping[str, Strategy]:
+def strategies(game: SpecLike) -> Mapping[str, Strategy]:
     """Return all strategies of a game by name: built-in strategies, then those of packages."""
     return get_game(game).strategies
 
 
-def strategy_named(game: str, name: str) -> Strategy:
+def strategy_named(game: SpecLike, name: StrategyName) -> Strategy:
     """Return a strategy of a game; raise :class:`UnknownName` if the game has no such strategy."""
-    strategy = strategies(game).get(name)
+    game_spec = get_game(game)
+    strategy = game_spec.strategies.get(name)
     if strategy is None:
-        raise unknown(f"strategy for {game}", name, list(strategies(game)))
+        raise unknown(f"strategy for {game_spec.name}", name, list(game_spec.strategies))
     return strategy

@@ -69,6 +69,8 @@ class DecisionRequest(NamedTuple):
         return self.heard[0].event
 
 
+Decide = Callable[[DecisionRequest], Action]
+"""A function that returns an action for a decision request, such as a scripted strategy."""
 MAX_EVENTS = 100_000
 """Maximum events between two requests; more raise an error because the rules may never end."""
 MAX_REQUESTS = 1_000_000

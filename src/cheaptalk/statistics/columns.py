@@ -47,8 +47,6 @@ def as_polars(frame: Frame) -> pl.DataFrame:
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
     """Raise a StatisticsError if a frame lacks a column."""
-    if isinstance(names, str):
-        raise StatisticsError(f'columns must be a list of names, such as ["{names}"], not a string')
     for name in names:
         if name not in frame.columns:
             columns = frame.columns

@@ -20,6 +20,7 @@ from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
+from cheaptalk.rules.arguments import check_functions
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import (
     UNITS,
@@ -45,6 +46,7 @@ from cheaptalk.studies.plans.matches import (
 from cheaptalk.studies.plans.parts import part
 from cheaptalk.studies.plans.plan import (
     Plan,
+    PlanLike,
     StudyChanges,
     changes,
     plan,
@@ -52,7 +54,7 @@ from cheaptalk.studies.plans.plan import (
     planned_count,
 )
 from cheaptalk.studies.plans.seating import SeatedPlayer
-from cheaptalk.studies.presets import preset, preset_names, preset_text, study_of
+from cheaptalk.studies.presets import StudySource, preset, preset_names, preset_text, study_of
 from cheaptalk.studies.runs.checks import (
     Checked,
     check,
@@ -79,13 +81,15 @@ from cheaptalk.text import money
 __all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "STOPPED", "UNITS", "Amounts", "Batching"]
 __all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate"]
 __all__ += ["Forecast", "GameGrid", "Halted", "Host", "Match", "ParticipantPreview", "Plan"]
-__all__ += ["PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
+__all__ += ["PlanLike", "PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
 __all__ += ["RateLimiterState", "RunObserver", "RunState", "Sample", "SeatedPlayer", "Study"]
-__all__ += ["StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHistories"]
-__all__ += ["amount_text", "budget_text", "budget_warnings", "changes", "check", "check_address"]
-__all__ += ["check_batchable", "check_free", "check_prices", "control_run", "estimate", "forecast"]
-__all__ += ["limit_warnings", "load_study", "missing_requirements", "money", "open_host"]
-__all__ += ["parse_study", "part", "plan", "plan_in_store", "planned_count", "preset"]
+__all__ += ["StudyChanges", "StudyError", "StudySource", "StudyStatus", "Unanswered"]
+__all__ += ["UsageHistories", "amount_text", "budget_text", "budget_warnings", "changes", "check"]
+__all__ += ["check_address", "check_batchable", "check_free", "check_prices", "control_run"]
+__all__ += ["estimate", "forecast", "limit_warnings", "load_study", "missing_requirements", "money"]
+__all__ += ["open_host", "parse_study", "part", "plan", "plan_in_store", "planned_count", "preset"]
 __all__ += ["preset_names", "preset_text", "preview_participants", "run", "run_async", "statuses"]
 __all__ += ["stored_study", "study_of", "study_status", "try_strategies", "usage_histories"]
 __all__ += ["watch", "with_players"]
+
+check_functions(globals())

@@ -6,7 +6,9 @@ from typing import TypeAlias
 
 import yaml
 
+from cheaptalk.names import PresetName
 from cheaptalk.rules import suggest
+from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function, several
 from cheaptalk.studies.study import FILES, Study, StudyError, load_study
@@ -21,12 +23,17 @@ OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yam
 """Presets that do not reproduce a paper."""
 
 
+StudySource: TypeAlias = Study | Path | PresetName
+"""A study to run: a study, its file or a preset's name."""
+describe_type(StudySource, "a study, its file or a preset's name")
+
+
 def preset_names() -> list[str]:
     """Return the names of all presets."""
     return sorted(PRESETS)
 
 
-def preset(name: str) -> Study | None:
+def preset(name: PresetName) -> Study | None:
     """Return a preset by name; None if no preset has this name.
 
     >>> ct.preset("glee-small")
@@ -38,7 +45,7 @@ def preset(name: str) -> Study | None:
     return load_study(entry) if isinstance(entry, Path) else entry()
 
 
-def study_of(named: Study | Path | str) -> Study:
+def study_of(named: StudySource) -> Study:
     """Return a study given as an object, a preset's name or a study file.
 
     Raises:
@@ -56,7 +63,7 @@ def study_of(named: Study | Path | str) -> Study:
     raise StudyError(f"expected a study, a preset's name or a study file, not {shown(named)}")
 
 
-def preset_text(name: str) -> str:
+def preset_text(name: PresetName) -> str:
     """Return a preset as the text of a study file, as a starting point for another study.
 
     Raises:

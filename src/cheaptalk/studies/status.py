@@ -18,8 +18,8 @@ from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.spending import paid_by_others, study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.rules import counted
-from cheaptalk.studies.lookup import reads_study
 from cheaptalk.studies.plans.plan import planned_count
 
 NO_COST = Cost()
@@ -164,13 +164,15 @@ class StudyStatus(Printed):
         return [self.games, self.last, self.judged, self.changed]
 
 
-@reads_study
-def study_status(store: Store, study: str) -> StudyStatus:
+@reads
+def study_status(store: StoreLike, study: StudyLike) -> StudyStatus:
     """Return the status of a study in a store, whether or not it is running.
 
     Raises:
         StoreError: the store has no such study.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return _complete_status(store, store.study(study, counted=False))
 
 

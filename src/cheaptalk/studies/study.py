@@ -26,9 +26,10 @@ from pydantic import (
 from cheaptalk.calls.budget import Budget
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen
-from cheaptalk.players.seats import entry_of, labelled
+from cheaptalk.players.seats import PlayerLike, entry_of, labelled
 from cheaptalk.printout import Printed, Printout
 from cheaptalk.records.exclusions import Unanswered
+from cheaptalk.records.store.lookup import FILES as FILES
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, get_game, suggest
 from cheaptalk.rules.errors import LocatedError, Location, Problem, problems_in, shown
 from cheaptalk.studies.factors import (
@@ -172,8 +173,6 @@ class StudyError(CheaptalkError):
         return error
 
 
-FILES = (".yaml", ".yml", ".json")
-"""Extensions of study files."""
 OMITTED_IF_EMPTY = ("people", "factors")
 LARGEST = 1_000_000_000
 """Maximum matches of a study."""
@@ -268,6 +267,8 @@ class GameGrid(Value):
     def _is_written(cls, data: Any) -> Any:
         if isinstance(data, str):
             raise ValueError(f"write {{game: {data}}}, not {shown(data)}")
+        if isinstance(data, Game):
+            return {"game": data.name, "fixed": data.model_dump(mode="json", exclude_unset=True)}
         return data
 
     @model_validator(mode="after")
@@ -374,9 +375,9 @@ class Study(Printed, Value):
             name: str,
             description: str = "",
             seed: int = 0,
-            games: Sequence[GameGrid | Mapping[str, Any]] = (),
+            games: Sequence[GameGrid | Game | Mapping[str, Any]] = (),
             instances_from: str | None = None,
-            players: Mapping[str, Any] = ...,
+            players: Mapping[str, PlayerLike] = ...,
             roster: Sequence[str] = (),
             models: Mapping[str, Any] = ...,
             factors: Mapping[str, Mapping[str, str]] = ...,

@@ -24,13 +24,13 @@ from cheaptalk.rules import (
     CheaptalkError,
     Event,
     Game,
-    GameSpec,
     Moment,
     StyleFile,
     get_game,
     unknown,
 )
 from cheaptalk.rules.display import brief
+from cheaptalk.rules.registry import SpecLike
 from cheaptalk.styles.codec import Codec, JsonCodec
 from cheaptalk.styles.tagged import TaggedCodec
 from cheaptalk.styles.writing import PLAIN, WRITINGS, Writing
@@ -166,7 +166,7 @@ class Teller:
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
-def style(game: str, name: str | None = None, writes: Writing | None = None) -> Style:
+def style(game: SpecLike, name: str | None = None, writes: Writing | None = None) -> Style:
     """Return a style of a registered game by name; by default the game's first style.
 
     Args:
@@ -178,13 +178,14 @@ def style(game: str, name: str | None = None, writes: Writing | None = None) -> 
     return style_in(get_game(game), name, writes)
 
 
-def style_in(game_spec: GameSpec, name: str | None = None, writes: Writing | None = None) -> Style:
+def style_in(game_spec: SpecLike, name: str | None = None, writes: Writing | None = None) -> Style:
     """Return a prompt style of a game spec by name; the arguments are those of :func:`style`.
 
     Raises:
         UnknownName: the game spec has no such style, or the style's codec does not exist.
         StyleError: the template cannot be read.
     """
+    game_spec = get_game(game_spec)
     name = name or next(iter(game_spec.styles))
     if name not in game_spec.styles:
         raise unknown(f"style of {game_spec.name}", name, list(game_spec.styles))

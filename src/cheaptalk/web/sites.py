@@ -8,7 +8,9 @@ from typing import NamedTuple
 from fastapi import FastAPI
 
 from cheaptalk.models.http.reach import public_models_only
-from cheaptalk.studies import Study, study_of
+from cheaptalk.records.store.lookup import StoreLike
+from cheaptalk.studies import study_of
+from cheaptalk.studies.presets import StudySource
 from cheaptalk.web.console.server import make_laboratory, set_up_code
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
@@ -34,37 +36,35 @@ class Site(NamedTuple):
 
 
 @asynccontextmanager
-async def open_site(
-    study: Study | Path | str, store: Path | str, address: Address
-) -> AsyncIterator[Site]:
+async def open_site(study: StudySource, store: StoreLike, address: Address) -> AsyncIterator[Site]:
     """Open the rooms of a study, or its experiment if the study has a ``people`` section.
 
     Interrupted matches resume.
 
     Args:
         study: a study, a study file, or the name of a preset.
-        store: file or URL of the store, created if missing. The link key and the participants' IDs
-            are stored next to the store.
+        store: the store, its file or its URL, created if missing. The link key and the
+            participants' IDs are stored next to the store.
         address: the public address, for example :func:`own_address` of a socket.
 
     Raises:
         StudyError: the study has no people, or cannot be planned.
         StoreError: the store is locked by another process, or is not writable.
     """
-    served, store_path = study_of(study), str(store)
-    links = Links(load_link_key(store_path))
+    served = study_of(study)
+    links = Links(load_link_key(store))
     if served.people is None:
         async with open_room_manager(served, store) as room_manager:
             yield Site(make_rooms(room_manager, links, address), f"{address.url}/")
     else:
-        async with open_experiment(served, store, identities_path(store_path)) as supervisor:
+        async with open_experiment(served, store, identities_path(store)) as supervisor:
             app = make_experiment(supervisor, links, address, served.name)
             yield Site(app, f"{address.url}{served.people.link}")
 
 
 @asynccontextmanager
 async def open_laboratory(
-    folder: Path, address: Address, *, private_models: bool = False
+    folder: Path | str, address: Address, *, private_models: bool = False
 ) -> AsyncIterator[Site]:
     """Open a laboratory for researchers, with its studies, accounts and runs.
 
@@ -73,6 +73,7 @@ async def open_laboratory(
         private_models: whether researchers' models may have private addresses, such as this
             machine's own. By default, calls reach only public addresses.
     """
+    folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # personal data
     reach = nullcontext() if private_models else public_models_only()
     with reach, LaboratoryDatabase(folder) as database:

@@ -21,7 +21,8 @@ from cheaptalk.adapters.inspect.scores import METRICS, achieved, answers_score, 
 from cheaptalk.atomic_files import whole_folder
 from cheaptalk.models import ChatMessage, ModelName, ModelSettings, Reply
 from cheaptalk.records import AnswerRecord, MatchRecord, Stand, Standing, Status, Store, digest
-from cheaptalk.records.exports.exporter import Exported, NamedRows
+from cheaptalk.records.exports.exporter import Exported
+from cheaptalk.records.store.lookup import StoreLike, StudyLike
 from cheaptalk.rules import CheaptalkError
 
 
@@ -70,9 +71,7 @@ class Seat(NamedTuple):
         return f"{self.record.id}-{self.name}"
 
 
-def write_inspect_logs(
-    store: Store | Path | str, study: NamedRows | str, folder: Path | str
-) -> Exported:
+def write_inspect_logs(store: StoreLike, study: StudyLike, folder: Path | str) -> Exported:
     """Write the matches of a study's models as Inspect logs; requires ``[inspect]``.
 
     Includes finished and forfeited matches, not failed or running ones. Dropped matches have no

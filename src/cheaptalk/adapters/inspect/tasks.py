@@ -14,10 +14,11 @@ from cheaptalk.adapters.inspect.messages import NOTHING_ASKED, continued, inspec
 from cheaptalk.adapters.inspect.scores import ACHIEVED, achieved, scorers
 from cheaptalk.players import Kind
 from cheaptalk.rules import CheaptalkError, games, get_game
+from cheaptalk.rules.registry import GameLike
 
 
 def inspect_task(
-    game: str,
+    game: GameLike,
     parameters: Mapping[str, Any] | None = None,
     seat: str | None = None,
     other: str | Mapping[str, Any] = "random",
@@ -47,6 +48,7 @@ def inspect_task(
     ai, dataset = inspect_part("inspect_ai"), inspect_part("inspect_ai.dataset")
     chat = chat_environment(game, parameters, seat, other, **player)
     rules = chat.game
+    written = rules.model_dump(mode="json", exclude_unset=True)
     samples = []
     for number in range(1, instances + 1):
         instance = f"{seed} {number}"
@@ -58,8 +60,8 @@ def inspect_task(
         )
     seat_name = next(actor.seat for actor in rules.actors if actor.name == chat.seat)
     return ai.Task(
-        dataset=dataset.MemoryDataset(samples, name=game),
-        solver=_solver()(game, dict(parameters or {}), chat.seat, other, **player),
+        dataset=dataset.MemoryDataset(samples, name=rules.name),
+        solver=_solver()(rules.name, written, chat.seat, other, **player),
         scorer=[make() for make in scorers()],
         version=rules.version,
         metadata={"seat": chat.seat, "unit": rules.payoff_units()[rules.seats[seat_name]]},

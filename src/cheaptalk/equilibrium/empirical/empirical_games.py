@@ -31,11 +31,11 @@ from cheaptalk.frames import read_matches
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.printout import Printed, Printout
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.errors import Advice
 from cheaptalk.statistics.columns import Frame, as_polars
 from cheaptalk.statistics.intervals import ENOUGH
-from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import aligned
 
 LISTED = 3
@@ -131,8 +131,8 @@ class Empirical(Printed):
     @classmethod
     def of_study(
         cls: type[T],
-        store: Place,
-        *studies: Named,
+        store: StoreLike,
+        *studies: StudyLike,
         game: str | None = None,
         where: pl.Expr | None = None,
         as_published: bool = False,

@@ -112,7 +112,7 @@ class Bargaining(ct.Game):
     """The sum to divide, in dollars."""
     discounts: tuple[Discount, Discount] = (0.9, 0.9)
     """The factor by which a dollar's worth shrinks per stage, for Alice and for Bob."""
-    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=12)
+    horizon: ct.rules.HorizonLike = ct.rules.Horizon.of(12)
     """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the other's discount."""

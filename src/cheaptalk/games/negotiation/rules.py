@@ -125,7 +125,7 @@ class Negotiation(ct.Game):
     """The product's value to Alice, as a multiple of the scale."""
     buyer_factor: float = Field(default=1.2, gt=0, le=1_000)
     """The product's value to Bob, as a multiple of the scale."""
-    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=10)
+    horizon: ct.rules.HorizonLike = ct.rules.Horizon.of(10)
     """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the product's value to the other."""

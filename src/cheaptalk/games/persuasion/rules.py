@@ -163,7 +163,7 @@ class Persuasion(ct.Game):
     """The value of a product of high quality to Bob (v), as a multiple of the price."""
     low_value: float = Field(default=0, ge=0, le=1)
     """The value of a product of low quality to Bob (u), as a multiple of the price."""
-    horizon: ct.rules.Horizon = ct.rules.Horizon(rounds=20)
+    horizon: ct.rules.HorizonLike = ct.rules.Horizon.of(20)
     """The number of rounds, and whether the players know it."""
     myopic: bool = False
     """Whether each round has a different buyer."""

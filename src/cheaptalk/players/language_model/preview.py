@@ -8,7 +8,8 @@ from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import legal
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
-from cheaptalk.rules import Decide, Game, Table, ask_strategy
+from cheaptalk.rules import Decide, Table, ask_strategy
+from cheaptalk.rules.registry import GameLike, game_from
 
 MOCK_MODEL = "script/legal"
 """The scripted model that answers in place of the previewed model."""
@@ -28,7 +29,12 @@ class Preview(NamedTuple):
 
 
 def preview(
-    spec: ModelSeat, game: Game, seat: str, others: Mapping[str, Decide], seed: str, turn: int = 1
+    spec: ModelSeat,
+    game: GameLike,
+    seat: str,
+    others: Mapping[str, Decide],
+    seed: str,
+    turn: int = 1,
 ) -> Preview | None:
     """Return the calls for a model's ``turn``-th answer in a sample match.
 
@@ -46,6 +52,7 @@ def preview(
     Raises:
         StrategyError: a strategy failed.
     """
+    game = game_from(game)
     table = Table(game, game.instance_of(seed), seed)
     seats = {actor.name: actor.seat for actor in game.actors}
     player = spec.model_copy(update={"model": MOCK_MODEL}).player(game)

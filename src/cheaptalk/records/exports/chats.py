@@ -99,12 +99,13 @@ def _texts(
     }
 
 
-def read_chats(file: Path) -> list[list[dict[str, str]]]:
+def read_chats(file: Path | str) -> list[list[dict[str, str]]]:
     """Return the messages of each chat in a JSON Lines file, ignoring all other keys.
 
     Raises:
         CheaptalkError: the file can't be read, or a line has no messages.
     """
+    file = Path(file)
     try:
         lines = read_whole(file, LONGEST).split("\n")  # texts may hold other ends of lines
     except (OSError, UnicodeDecodeError) as error:

@@ -16,10 +16,11 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from cheaptalk.atomic_files import whole_folder, whole_path
+from cheaptalk.names import ExportForm
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports import sheets, tables
@@ -30,11 +31,13 @@ from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.parts import Part, over_parts
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
+from cheaptalk.rules.arguments import checked
 
 __all__ = ["Exported", "export"]
 
@@ -59,18 +62,12 @@ class Wording(NamedTuple):
     style: str | None
 
 
-class NamedRows(Protocol):
-    """Protocol for objects with a name, such as studies."""
-
-    @property
-    def name(self) -> str: ...
-
-
+@checked
 def export(
-    store: Store | Path | str,
-    study: NamedRows | str,
+    store: StoreLike,
+    study: StudyLike,
     target: Path | str,
-    form: str = "csv",
+    form: ExportForm = "csv",
     *,
     raw_cells: bool = False,
     workers: int = 1,
@@ -86,7 +83,7 @@ def export(
 
     Args:
         store: the store, its file or its URL.
-        study: a study in the store, or its name.
+        study: a study in the store: its name, or the study.
         target: a new or empty folder, or a file that ends in ``.zip``, which is replaced.
         form: ``csv``, ``parquet``, ``jsonl`` or ``chats``.
         raw_cells: write texts in CSV unchanged; by default, texts that a spreadsheet would
@@ -104,7 +101,7 @@ def export(
     """
     path = Path(target)
     with Store.opened(store) as store_:
-        study = study if isinstance(study, str) else study.name
+        study = name_of(study)
         store_.study(study)
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))

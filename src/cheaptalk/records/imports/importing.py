@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
 from cheaptalk.records.record import MatchEnd, match_end, scripted_answers
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, RulesError, Table
@@ -145,8 +146,8 @@ class ImportSummary:
 
 def import_matches(
     collection: GameCollection,
-    store: Store | Path | str,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     progress: Callable[[ImportSummary], None] = lambda _: None,
 ) -> ImportSummary:
     """Store a collection of games as a study, reusing matches that are already in the store.
@@ -162,12 +163,14 @@ def import_matches(
 
     Args:
         store: the store, its file or its URL; created if missing.
+        study: the study's name.
         progress: called after every step.
 
     Raises:
         CheaptalkError: the study name is invalid, or belongs to a study that was not imported.
         StoreError: the store is not writable; committed data is kept.
     """
+    study = name_of(study)
     if not re.fullmatch(r"(?!-)[\w.-]{1,80}", study):
         raise CheaptalkError(
             f'"{study}" is not a valid study name: use letters, digits, "_", "." and "-"'

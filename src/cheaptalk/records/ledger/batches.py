@@ -16,6 +16,7 @@ from cheaptalk.models import Reply
 from cheaptalk.models.structured_output import REFUSALS
 from cheaptalk.records.ledger.ledger import CallKey, number_of, record_intent, written_reply
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
 
@@ -154,13 +155,18 @@ def refusals(store: Store) -> list[tuple[str, Reply]]:
     return [(row[0], Reply.model_validate(row[1])) for row in store.rows(query)]
 
 
-def all_batches(store: Store) -> list[BatchSummary]:
+@reads
+def all_batches(store: StoreLike) -> list[BatchSummary]:
     """Return all batches of a store, oldest first."""
+    assert isinstance(store, Store)
     return _summaries(store, sa.true())
 
 
-def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
+@reads
+def waiting_batches(store: StoreLike, study: StudyLike) -> list[BatchSummary]:
     """Return the uncollected batches that contain calls of a study, oldest first."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     matches = schema.matches
     query = (
         sa.select(calls.c.batch)

@@ -10,8 +10,9 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.ledger.ledger import KEY, CallKey
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.reader import StoreReader, members_of, patient
-from cheaptalk.records.store.store import set_aside
+from cheaptalk.records.store.store import Store, set_aside
 
 matches, members, calls = schema.matches, schema.members, schema.calls
 studies, purchases = schema.studies, schema.purchases
@@ -39,19 +40,27 @@ SAMPLE = 50
 """Number of matches, and of open calls, in a sample of recent calls."""
 
 
-def study_cost(store: StoreReader, study: str) -> Cost:
+@reads
+def study_cost(store: StoreLike, study: StudyLike) -> Cost:
     """Return the cost that a study, given by its name, has paid so far."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     return spent(store, store.study_id(study))
 
 
-def unassigned_cost(store: StoreReader) -> Cost:
+@reads
+def unassigned_cost(store: StoreLike) -> Cost:
     """Return the cost of judges' calls that belong to no study."""
+    assert isinstance(store, Store)
     with store.reading() as connection:
         return _in_ledger(connection, calls.c.study_id.is_(None))
 
 
-def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
+@reads
+def paid_by_others(store: StoreLike, study: StudyLike) -> dict[str, int]:
     """Count the matches of a study that reuse calls paid for by other studies, by paying study."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     query = (
         sa.select(studies.c.name, sa.func.count())
         .join(purchases, purchases.c.study_id == studies.c.id)
@@ -153,11 +162,13 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
     return [call for call, reply in store.rows(query) if cost_of(reply).unknown]
 
 
-def reused_costs(store: StoreReader) -> dict[str, dict[str, Cost]]:
+@reads
+def reused_costs(store: StoreLike) -> dict[str, dict[str, Cost]]:
     """Return the cost that resumed matches save by reusing responses, by match and actor.
 
     Cached responses are included, because a resumed match repeats none of these calls.
     """
+    assert isinstance(store, Store)
     query = sa.select(calls.c.match_id, calls.c.actor, calls.c.reply).where(
         calls.c.state == "answered", _to_model()
     )
@@ -214,11 +225,14 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
             yield Sending(player, model_string, reply, record.finished, buyer, planned)
 
 
-def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
+@reads
+def costs_by_player(store: StoreLike, study: StudyLike) -> dict[str, Cost]:
     """Return the cost that a study has paid so far, by player label.
 
     The costs sum to :func:`study_cost`.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     costs: dict[str, Cost] = {}
     for attempt in sendings(store, study):
         if attempt.bought_by == study:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError, StoreLocked
 from cheaptalk.records.store.column_types import Shaped
+from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.records.store.store import Store, expect_what_is_stored
 
@@ -20,7 +21,9 @@ TABLES = schema.metadata.sorted_tables
 
 
 def copy_store(
-    source: Store, target: Store, progress: Callable[[int, int], None] = lambda _count, _total: None
+    source: StoreLike,
+    target: StoreLike,
+    progress: Callable[[int, int], None] = lambda _count, _total: None,
 ) -> dict[str, int]:
     """Copy a store's contents to a new store, completely or not at all.
 
@@ -29,6 +32,8 @@ def copy_store(
     (cache, participants' identities) are not copied.
 
     Args:
+        source: the store to copy.
+        target: the empty store to fill; created if missing.
         progress: called with the number of copied rows and the total.
 
     Returns:
@@ -37,20 +42,21 @@ def copy_store(
     Raises:
         StoreError: the target is not empty or is being written to, or the source is damaged.
     """
-    if source.backend.address == target.backend.address:
-        raise StoreError(f"cannot copy {source.name} to itself; name a new store")
-    running = source.backend.held()
-    with filling(target) as writing, source.reading() as reading:
-        counts = {table.name: count(reading, table) for table in TABLES}
-        copied, total = 0, sum(counts.values())
-        for table in TABLES:
-            for rows in pages(reading, table):
-                writing.execute(sa.insert(table), rows)
-                copied += len(rows)
-                progress(copied, total)
-        if running:  # matches that its run has yet to add are not missing from the copy
-            expect_what_is_stored(writing)
-    return counts
+    with Store.opened(source) as source, Store.opened(target, create=True) as target:
+        if source.backend.address == target.backend.address:
+            raise StoreError(f"cannot copy {source.name} to itself; name a new store")
+        running = source.backend.held()
+        with filling(target) as writing, source.reading() as reading:
+            counts = {table.name: count(reading, table) for table in TABLES}
+            copied, total = 0, sum(counts.values())
+            for table in TABLES:
+                for rows in pages(reading, table):
+                    writing.execute(sa.insert(table), rows)
+                    copied += len(rows)
+                    progress(copied, total)
+            if running:  # matches that its run has yet to add are not missing from the copy
+                expect_what_is_stored(writing)
+        return counts
 
 
 @contextmanager

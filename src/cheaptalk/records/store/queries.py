@@ -14,6 +14,7 @@ from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import reader, schema
 from cheaptalk.records.store.backend import StoreError
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.store import Store
 from cheaptalk.records.validation import DamagedValue
 
@@ -343,21 +344,28 @@ def status_condition(states: Iterable[str]) -> Any:
     return matches.c.status.in_(list(states))
 
 
-def games_in(store: Store) -> list[str]:
+@reads
+def games_in(store: StoreLike) -> list[str]:
     """Return the names of all games in the store."""
+    assert isinstance(store, Store)
     return sorted(store.scalars(sa.select(configurations.c.game).distinct()))
 
 
-def labels_in(store: Store, study: str | None = None) -> list[str]:
+@reads
+def labels_in(store: StoreLike, study: StudyLike | None = None) -> list[str]:
     """Return the labels of the players of a study, or of all studies."""
+    assert isinstance(store, Store)
+    assert study is None or isinstance(study, str)
     rosters = schema.rosters
     query = sa.select(rosters.c.label).join(studies, studies.c.id == rosters.c.study_id).distinct()
     selected = query if study is None else query.where(studies.c.name == study)
     return sorted(store.scalars(selected))
 
 
-def studies_of(store: Store, id_: str) -> list[str]:
+@reads
+def studies_of(store: StoreLike, id_: str) -> list[str]:
     """Return the names of the studies that contain a match."""
+    assert isinstance(store, Store)
     query = (
         sa.select(studies.c.name)
         .join(members, members.c.study_id == studies.c.id)

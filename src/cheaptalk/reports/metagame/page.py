@@ -20,6 +20,7 @@ from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import read_matches
 from cheaptalk.frames.unscored import unscored
 from cheaptalk.records import Store
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.queries import seats_of
 from cheaptalk.reports.charts.chart import Chart, tones_of
 from cheaptalk.reports.metagame import figures
@@ -31,7 +32,6 @@ from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
 from cheaptalk.rules import Chance
 from cheaptalk.rules.display import brief
-from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import capital
 
 
@@ -58,7 +58,12 @@ class Played(NamedTuple):
 
     @classmethod
     def of(
-        cls, store: Place, study: Named, *others: Named, sample: int = 1, viewer: str = VIEWER
+        cls,
+        store: StoreLike,
+        study: StudyLike,
+        *others: StudyLike,
+        sample: int = 1,
+        viewer: str = VIEWER,
     ) -> "Played":
         """Load the matches of a study with the metrics of the page.
 

@@ -10,6 +10,7 @@ import polars as pl
 from cheaptalk.frames.reader import places_in
 from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.records import Store, line_up
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of, reads
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -37,17 +38,16 @@ from cheaptalk.reports.recipes.tables import (
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import holm
-from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
 from cheaptalk.text import capital, fixed, plain
 
 
-@reads_study
+@reads
 def compare(
-    store: Store,
-    study: str,
-    other: Named,
+    store: StoreLike,
+    study: StudyLike,
+    other: StudyLike,
     *,
-    other_store: Place | None = None,
+    other_store: StoreLike | None = None,
     renamed: Mapping[str, str] | None = None,
     as_published: bool = False,
 ) -> Findings:
@@ -65,6 +65,8 @@ def compare(
         CheaptalkError: a label in ``renamed`` is in neither study, a game is not installed, or a
             metric failed.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     with Store.opened(other_store or store) as opened:
         second = Evidence(opened, name_of(other), as_published)
         for new, old in (renamed or {}).items():

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from cheaptalk.names import RecipeName
 from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Store
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.charts.chart import tones_of
 from cheaptalk.reports.output import MOST_SAMPLED, packed, sampled, write_page
 from cheaptalk.reports.pages import VIEWER
@@ -25,10 +27,9 @@ from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import brief
-from cheaptalk.studies.lookup import reads_study
 
 
-def recipe_of(name: str) -> Recipe:
+def recipe_of(name: RecipeName) -> Recipe:
     """Return a recipe by its name.
 
     Raises:
@@ -113,11 +114,11 @@ class Findings(Printed):
         return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
 
 
-@reads_study
+@reads
 def findings(
-    store: Store,
-    study: str,
-    recipe: str | Recipe,
+    store: StoreLike,
+    study: StudyLike,
+    recipe: RecipeName | Recipe,
     *,
     as_published: bool = False,
     draws: int = DRAWS,
@@ -143,6 +144,8 @@ def findings(
             failed.
         ValueError: fewer than 100 draws.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     if draws < 100:
         raise ValueError(f"draws must be at least 100, not {draws}")
     chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe

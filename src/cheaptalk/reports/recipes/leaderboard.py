@@ -9,6 +9,7 @@ import polars as pl
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.records import Store
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
 from cheaptalk.reports.recipes.evidence import Evidence, check_players
@@ -30,7 +31,6 @@ from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, sugge
 from cheaptalk.statistics import INSTANCES, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import fixed
 
 SCORE = "score"
@@ -44,8 +44,8 @@ LIKE = ("game", "configuration", "role")
 
 
 def leaderboard(
-    store: Place,
-    studies: Sequence[Named],
+    store: StoreLike,
+    studies: Sequence[StudyLike],
     *,
     games: Sequence[str] = (),
     new: Sequence[str] = (),

@@ -22,6 +22,7 @@ from cheaptalk.judges.agreement import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Shown
 from cheaptalk.reports.recipes.tables import (
@@ -35,7 +36,6 @@ from cheaptalk.reports.recipes.tables import (
 )
 from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import INSTANCES, mean_intervals
-from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import capital, fixed
 
 UNITS = ("item", "instance")
@@ -153,13 +153,15 @@ class JudgeSection:
         }
 
 
-@reads_study
-def judge_sections(store: Store, study: str) -> list[JudgeSection]:
+@reads
+def judge_sections(store: StoreLike, study: StudyLike) -> list[JudgeSection]:
     """Return all judges of a study with their verdicts; intervals are clustered by instance.
 
     Raises:
         StoreError: there is no such study.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     frame = verdict_frame(store, study)
     judges = judges_of(store, study)
     called = {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cheaptalk.records import Status, Store
 from cheaptalk.records.judgements import judges_of
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -15,19 +16,20 @@ from cheaptalk.reports.recipes.tables import Header, ReportTable, counts
 from cheaptalk.reports.study.game import game_part, scores_by_game
 from cheaptalk.reports.study.judges import judges_part
 from cheaptalk.rules import game_title
-from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import capital
 
 NAME = "report"
 
 
-@reads_study
-def study_recipe(store: Store, study: str) -> Recipe:
+@reads
+def study_recipe(store: StoreLike, study: StudyLike) -> Recipe:
     """Return the recipe of a study's report: its games, judges, participants and an overview.
 
     Raises:
         StoreError: there is no such study.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     parts = [game_part(game) for game in sorted(Evidence(store, study).seats)]
     if judges_of(store, study):
         parts.append(RecipePart("Judges", "", judges_part))
@@ -35,10 +37,10 @@ def study_recipe(store: Store, study: str) -> Recipe:
     return Recipe(NAME, "report of a study", "", (*parts, GAMES))
 
 
-@reads_study
+@reads
 def report(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     out: Path | str,
     *,
     as_published: bool = False,
@@ -61,6 +63,8 @@ def report(
         StoreError: there is no such study.
         CheaptalkError: a game is not installed, a metric failed, or the file cannot be written.
     """
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     results = findings(store, study, study_recipe(store, study), as_published=as_published)
     write_findings(results, out, sample=sample, viewer=viewer)
 

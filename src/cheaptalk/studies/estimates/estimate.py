@@ -17,6 +17,7 @@ from cheaptalk.printout import Printed, Printout
 from cheaptalk.records import Cost, Store
 from cheaptalk.records.ledger.spending import reused_costs, study_cost
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.rules import counted
 from cheaptalk.studies.estimates import rehearsal, tokens
 from cheaptalk.studies.estimates.amounts import (
@@ -39,7 +40,7 @@ from cheaptalk.studies.estimates.usage_history import (
     usage_histories,
 )
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES
 
 Trial: TypeAlias = tuple[str, int]
@@ -152,7 +153,7 @@ class Estimate(Printed):
 
 
 def estimate(
-    plan: Plan,
+    plan: PlanLike,
     prices: Prices | None = None,
     settled: Container[str] = (),
     begun: Mapping[str, Mapping[str, Cost]] = NONE_BEGUN,
@@ -178,6 +179,7 @@ def estimate(
         concurrency: number of concurrent matches; None for the default of a run.
     """
     price_list = prices or load_prices()
+    plan = plan_of(plan)
     live = plan.matches.remaining(instant=False)
     remaining = [match for match in live if match.id not in settled]
     tables, playing, specs = _parts(remaining)
@@ -491,9 +493,10 @@ class Forecast(NamedTuple):
     doubts: Sequence[str]
 
 
+@reads
 def forecast(
-    planned: Plan,
-    store: Store | None,
+    planned: PlanLike,
+    store: StoreLike | None,
     prices: Prices | None = None,
     *,
     batch: bool = False,
@@ -510,6 +513,8 @@ def forecast(
         concurrency: number of concurrent matches; None for the default.
         estimated: whether to estimate the remaining matches, which requires rehearsals.
     """
+    assert store is None or isinstance(store, Store)
+    planned = plan_of(planned, store)
     name = planned.study.name
     statuses = store.statuses(match.id for match in planned.matches) if store else {}
     settled = {id_ for id_, status in statuses.items() if status in SETTLED}

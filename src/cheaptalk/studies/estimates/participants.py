@@ -6,7 +6,7 @@ from cheaptalk.players.person import PersonSeat
 from cheaptalk.rules import counted
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 
 
 class ParticipantPreview(NamedTuple):
@@ -29,8 +29,9 @@ class ParticipantPreview(NamedTuple):
     without_deadline: list[str]
 
 
-def preview_participants(planned: Plan) -> ParticipantPreview | None:
+def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
     """Return a preview of a study's participants; None if the study recruits no participants."""
+    planned = plan_of(planned)
     protocol = planned.study.people
     if protocol is None:
         return None

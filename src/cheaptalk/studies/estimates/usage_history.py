@@ -15,6 +15,7 @@ from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.studies.estimates.amounts import Range
 
@@ -136,8 +137,11 @@ NONE = UsageHistories()
 NO_MATCHES = Lengths(0, 0.0, 0.0)
 
 
-def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageHistories:
+@reads
+def usage_histories(store: StoreLike, study: StudyLike, models: Collection[str]) -> UsageHistories:
     """Read the models' usage in all studies of a store, and the match lengths of one study."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     samples: defaultdict[CallType, list[UsageSample]] = defaultdict(list)
     for call, reply in _replies(store, models):
         model_call = ModelCall.model_validate(call)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.records.store.schema import Ending as Ending  # re-exported
+from cheaptalk.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.rules import Value
 from cheaptalk.rules.errors import LocatedError, shown
-from cheaptalk.rules.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
 

@@ -8,10 +8,11 @@ from typing import TypeVar
 
 from cheaptalk.records import Store
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import suggest
 from cheaptalk.studies.plans.matches import Block, PlannedMatch, PlannedMatches
-from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 from cheaptalk.studies.study import StudyError
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -21,8 +22,13 @@ FEW = 1_000
 T = TypeVar("T")
 
 
+@reads
 def part(
-    planned: Plan, store: Store | None, *, games: Collection[str] = (), limit: int | None = None
+    planned: PlanLike,
+    store: StoreLike | None,
+    *,
+    games: Collection[str] = (),
+    limit: int | None = None,
 ) -> Plan:
     """Restrict a plan to some games or to a limited number of matches that have not ended.
 
@@ -38,6 +44,8 @@ def part(
     Raises:
         StudyError: the study has no such game.
     """
+    assert store is None or isinstance(store, Store)
+    planned = plan_of(planned, store)
     matches = planned.matches
     if games:
         matches = _of_games(matches, games)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from cheaptalk.printout import Printed, Printout
@@ -13,8 +12,10 @@ from cheaptalk.records import Store, StoreError, StudySummary
 from cheaptalk.records.cache import differences
 from cheaptalk.records.identity import written_instance_digest
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
+from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.factors import CrossedEntry, crossed_entries
 from cheaptalk.studies.plans.matches import (
@@ -28,7 +29,7 @@ from cheaptalk.studies.plans.matches import (
     match_of,
 )
 from cheaptalk.studies.plans.seating import SeatedPlayer, seat_everyone
-from cheaptalk.studies.presets import study_of
+from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
 MOST_COMPARED = 5_000_000
@@ -118,8 +119,22 @@ PlannedConfiguration: TypeAlias = tuple[Configuration, Sequence[PlannedInstance]
 """A configuration with its instances and its pairing."""
 
 
+PlanLike: TypeAlias = Plan | StudySource
+"""A plan, or the study to plan: a study, its file or a preset's name."""
+describe_type(PlanLike, "a plan, a study, its file or a preset's name")
+
+
+def plan_of(planned: PlanLike, store: Store | None = None) -> Plan:
+    """Return a plan; lay out a study that is given instead (see :func:`plan_in_store`).
+
+    Raises:
+        StudyError: the study cannot be planned.
+    """
+    return planned if isinstance(planned, Plan) else plan_in_store(planned, store)
+
+
 def plan(
-    study: Study | Path | str,
+    study: StudySource,
     tables: Sequence[tuple[Configuration, Sequence[PlannedInstance]]] = (),
 ) -> Plan:
     """Plan all matches of a study.
@@ -263,13 +278,16 @@ def _kinds(
         yield from ((match, kinds.get(match.id, {})) for match in batch)
 
 
-def plan_in_store(study: Study, store: Store | None) -> Plan:
+@reads
+def plan_in_store(study: StudySource, store: StoreLike | None) -> Plan:
     """Plan a study, including replacement matches and instances from other studies in the store.
 
     Raises:
         StudyError: the study cannot be planned.
         VersionMismatch: an earlier match used other rules than the installed rules.
     """
+    assert store is None or isinstance(store, Store)
+    study = study_of(study)
     if study.instances_from is None:
         planned = plan(study)
         if store is not None:
@@ -309,8 +327,10 @@ def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[Pl
         yield configuration, list(instances.values())
 
 
-def planned_count(summary: StudySummary, store: Store) -> int | None:
+@reads
+def planned_count(summary: StudySummary, store: StoreLike) -> int | None:
     """Return the recorded or planned number of matches of a stored study; None if unknown."""
+    assert isinstance(store, Store)
     if summary.planned is not None or "players" not in summary.spec:
         return summary.planned
     try:
@@ -350,8 +370,11 @@ class StudyChanges(NamedTuple):
         return None
 
 
-def changes(planned: Plan, store: Store) -> StudyChanges:
+@reads
+def changes(planned: PlanLike, store: StoreLike) -> StudyChanges:
     """Return the changes that running a plan would make to the stored study."""
+    assert isinstance(store, Store)
+    planned = plan_of(planned, store)
     name = planned.study.name
     try:
         spec = store.study(name, counted=False).spec

@@ -10,9 +10,10 @@ from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Store, line_up
 from cheaptalk.records.ledger.batches import calls_in_batches
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.rules import Decide, Game, IllegalAction, StrategyError, play, strategies
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.runs.host import recordings
 from cheaptalk.studies.study import StudyError
@@ -27,9 +28,10 @@ class Checked(NamedTuple):
     batching: Batching | None
 
 
+@reads
 def check(
-    planned: Plan,
-    store: Store | None,
+    planned: PlanLike,
+    store: StoreLike | None,
     *,
     ask_person: AskPerson | None = None,
     remote_agents: RemoteAgents | None = None,
@@ -50,6 +52,8 @@ def check(
             use batches, or calls are already in a batch and would be paid twice.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
+    assert store is None or isinstance(store, Store)
+    planned = plan_of(planned, store)
     sources = Sources(recordings(store), ask_person, remote_agents)
     for player, reason in _missing(planned, sources):
         raise _unreachable(player, reason)
@@ -62,8 +66,11 @@ def check(
     return Checked(planned, prices, cap, batching)
 
 
-def missing_requirements(planned: Plan, store: Store | None) -> list[str]:
+@reads
+def missing_requirements(planned: PlanLike, store: StoreLike | None) -> list[str]:
     """Return what players of a plan still need before it can run, such as an API key."""
+    assert store is None or isinstance(store, Store)
+    planned = plan_of(planned, store)
     needs = _missing(planned, Sources(recordings(store)))
     return list(dict.fromkeys(f"players.{player.label}: {reason}" for player, reason in needs))
 
@@ -75,24 +82,26 @@ def _missing(planned: Plan, sources: Sources) -> Iterator[tuple[SeatedPlayer, st
             yield player, reason
 
 
-def check_batchable(planned: Plan) -> None:
+def check_batchable(planned: PlanLike) -> None:
     """Check that a plan can use providers' batches.
 
     Raises:
         StudyError: a player cannot use batches.
     """
+    planned = plan_of(planned)
     for player in planned.players().values():
         reason = player.spec.unbatchable()
         if reason is not None:
             raise _unreachable(player, reason)
 
 
-def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
+def check_prices(planned: PlanLike, prices: Prices, cap: Cap) -> None:
     """Check that all model prices are known if a budget or cap limits dollars.
 
     Raises:
         StudyError: a price is missing.
     """
+    planned = plan_of(planned)
     budget = planned.study.budget
     if not any(limits.dollars for limits in (budget, budget.per_match, cap)):
         return
@@ -119,7 +128,7 @@ SUBSTITUTE = "random"
 """The strategy that replaces models, people and searching strategies in a trial."""
 
 
-def try_strategies(planned: Plan) -> None:
+def try_strategies(planned: PlanLike) -> None:
     """Play a trial match with each scripted player in the first configuration of each game.
 
     Nothing is stored. A trial detects players that would forfeit every match because of illegal
@@ -128,6 +137,7 @@ def try_strategies(planned: Plan) -> None:
     Raises:
         StudyError: the rules reject a player's move.
     """
+    planned = plan_of(planned)
     tried: set[tuple[str, SeatedPlayer]] = set()
     for group in planned.matches.first_groups():
         game = group.configuration.game

@@ -33,12 +33,12 @@ from cheaptalk.records.ledger.ledger import (
     noted_calls,
 )
 from cheaptalk.records.record import SETTLED, failed
+from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.records.store.store import StudyRows
 from cheaptalk.rules import Action, DecisionRequest, ReplayMismatch, Table, play_async
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.presets import study_of
-from cheaptalk.studies.study import Study
+from cheaptalk.studies.presets import StudySource, study_of
 
 CONCURRENCY = 64
 """Default number of concurrent matches with models."""
@@ -245,8 +245,8 @@ def recordings(store: Store | None) -> Callable[[str], Recording]:
 
 @asynccontextmanager
 async def open_host(
-    study: Study | Path | str,
-    store: Store | Path | str,
+    study: StudySource,
+    store: StoreLike,
     *,
     concurrency: int = CONCURRENCY,
     patience: float = PATIENCE,

@@ -44,12 +44,14 @@ from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.backend import Share, Shares
+from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
+from cheaptalk.rules.arguments import describe_type
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.plan import Plan, plan_in_store, replaced
+from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_in_store, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import (
@@ -64,7 +66,6 @@ from cheaptalk.studies.runs.host import (
 from cheaptalk.studies.runs.progress import Progress, TimeLeft
 from cheaptalk.studies.runs.scripted import Work, in_processes, play_scripted
 from cheaptalk.studies.runs.turns import in_turn
-from cheaptalk.studies.study import Study
 
 SCRIPTED, LIVE = "scripted", "live"
 """Kinds of work: matches between scripts, and matches with models or people."""
@@ -74,10 +75,12 @@ LOOK = 0.5
 """Seconds between two checks whether other runs have finished their work."""
 NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
 
+describe_type(PlanLike | Checked, "a study, its file, a preset's name or a plan")
+
 
 def run(
-    study: Study | Plan | Checked | Path | str,
-    store: Store | Path | str,
+    study: PlanLike | Checked,
+    store: StoreLike,
     *,
     workers: int = 1,
     concurrency: int | None = None,

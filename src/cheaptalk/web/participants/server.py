@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from cheaptalk.calls.dispatcher import Models
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import Identities
-from cheaptalk.studies.study import Study
+from cheaptalk.records.store.lookup import StoreLike
+from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.web.participants.experiment import Experiment, check_protocol
 from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages
 from cheaptalk.web.participants.people import Refused
@@ -22,14 +23,15 @@ from cheaptalk.web.rooms.room_manager import open_room_manager
 from cheaptalk.web.rooms.server import bare_app
 
 
-def identities_path(store: str) -> Path:
+def identities_path(store: StoreLike) -> Path:
     """Return the path of the file that links a store's participants to their platform IDs."""
+    store = store.name if isinstance(store, Store) else str(store)
     return Path("cheaptalk.identities" if "://" in store else f"{store}.identities")
 
 
 @asynccontextmanager
 async def open_experiment(
-    study: Study, store: Store | Path | str, identities: Path, models: Models | None = None
+    study: StudySource, store: StoreLike, identities: Path | str, models: Models | None = None
 ) -> AsyncIterator[Supervisor]:
     """Open a study to participants, and resume its unfinished matches.
 
@@ -39,9 +41,10 @@ async def open_experiment(
         StudyError: the study has no participants, or its protocol cannot be carried out.
         StoreError: the store is in use or cannot be written.
     """
+    study = study_of(study)
     check_protocol(study)
     async with open_room_manager(study, store, models) as room_manager:
-        experiment = Experiment(room_manager, study, Identities(identities))
+        experiment = Experiment(room_manager, study, Identities(Path(identities)))
         await restore(experiment)
         supervisor = Supervisor(experiment)
         checking = asyncio.create_task(supervisor.run())

@@ -8,6 +8,8 @@ from pathlib import Path
 from itsdangerous import BadSignature, SignatureExpired, Signer, TimestampSigner
 
 from cheaptalk.atomic_files import whole_path
+from cheaptalk.records.store.lookup import StoreLike
+from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError
 
 LIFETIME = 90 * 24 * 3600
@@ -25,7 +27,7 @@ class ExpiredLink(Exception):
     """A link that has expired."""
 
 
-def load_link_key(store: str) -> bytes:
+def load_link_key(store: StoreLike) -> bytes:
     """Return the key for signing links, stored in a file that only its owner can read.
 
     The file is ``STORE.key`` next to a file store, otherwise ``cheaptalk.key`` in the working
@@ -34,6 +36,7 @@ def load_link_key(store: str) -> bytes:
     Raises:
         CheaptalkError: the key is too short, or its file cannot be read or created.
     """
+    store = store.name if isinstance(store, Store) else str(store)
     path = Path("cheaptalk.key" if "://" in store else f"{store}.key")
     try:
         if not path.exists():

@@ -5,7 +5,6 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TypeAlias
 
 from cheaptalk.calls.dispatcher import Models
@@ -14,10 +13,11 @@ from cheaptalk.players import PersonCall
 from cheaptalk.records import MatchEnd, Store, StoreError, StoreNotFound
 from cheaptalk.records.people.participants import keep_room, kept_rooms
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import Plan, check, plan
+from cheaptalk.studies.presets import StudySource
 from cheaptalk.studies.runs.host import Host, open_host
-from cheaptalk.studies.study import Study
 from cheaptalk.web.rooms.languages import DOLLARS
 from cheaptalk.web.rooms.links import new_code, new_name
 from cheaptalk.web.rooms.rooms import LOBBY_TIMEOUT, Room, Stage, Visitor
@@ -311,7 +311,7 @@ class RoomManager:
 
 @asynccontextmanager
 async def open_room_manager(
-    study: Study | Path | str, store: Store | Path | str, models: Models | None = None
+    study: StudySource, store: StoreLike, models: Models | None = None
 ) -> AsyncIterator[RoomManager]:
     """Open the rooms of a study, and resume its unfinished matches.
 
@@ -337,7 +337,7 @@ async def open_room_manager(
             await room_manager.close()
 
 
-def _check(planned: Plan, store: Store | Path | str) -> None:
+def _check(planned: Plan, store: StoreLike) -> None:
     try:
         with Store.opened(store) as opened:
             check(planned, opened, ask_person=_nobody)

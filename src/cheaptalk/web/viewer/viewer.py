@@ -24,6 +24,7 @@ from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, Study
 from cheaptalk.records.exclusions import Excluded, Standing, count_excluded, policies_of
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.store import queries, schema
+from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.records.store.queries import MatchFilter, PlayedPairing
 from cheaptalk.records.store.store import set_aside
 from cheaptalk.reports.pages import PORT, environment, policy, source, viewer_path
@@ -39,19 +40,24 @@ def listen(port: int = PORT, host: str = HOST) -> socket.socket:
     return listening(port, host)
 
 
-def serve(store: Store, listener: socket.socket) -> None:
+@reads
+def serve(store: StoreLike, listener: socket.socket) -> None:
     """Serve the viewer of a store until interrupted."""
+    assert isinstance(store, Store)
     games()  # load now, so that the first page does not wait
     config = uvicorn.Config(make_viewer(store), log_level="warning")
     uvicorn.Server(config).run(sockets=[listener])
 
 
 def make_viewer(
-    store: Store, hosts: Sequence[str] = (HOST, "localhost"), above: Sequence[tuple[str, str]] = ()
+    store: StoreLike,
+    hosts: Sequence[str] = (HOST, "localhost"),
+    above: Sequence[tuple[str, str]] = (),
 ) -> FastAPI:
     """Return the viewer of a store as a web application that can also be mounted in another one.
 
     Args:
+        store: a store, or its path or URL, which stays open until the process ends.
         hosts: allowed host names of requests. The default allows only this machine, so that no
             other website can read the store through the browser. ``["*"]`` leaves the check to the
             outer application.
@@ -59,7 +65,7 @@ def make_viewer(
     """
     app = FastAPI(title="cheaptalk view", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    pages = _Pages(store, above)
+    pages = _Pages(store if isinstance(store, Store) else Store.open(store), above)
     for error in (CheaptalkError, ValueError, SQLAlchemyError):
         app.add_exception_handler(error, pages.not_found)
     app.get("/")(pages.studies)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from cheaptalk.records.identity import study_digest
-from cheaptalk.rules.renamed import RENAMED_KEYS, RENAMED_PLACEHOLDERS, RENAMED_POLICIES
+from cheaptalk.renamed import RENAMED_KEYS, RENAMED_PLACEHOLDERS, RENAMED_POLICIES
 
 UNCHANGED = ("parameters", "fixed", "cases", "grid", "when", "factors")
 """Keys of a study whose values contain names from games or the study's author, which stay."""

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from cheaptalk.records.store.migrations.vocabulary import rewrite
-from cheaptalk.rules.renamed import RENAMED_METRICS
+from cheaptalk.renamed import RENAMED_METRICS
 
 revision = "0015"
 down_revision = "0014"

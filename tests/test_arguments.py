@@ -1,0 +1,181 @@
+"""Public functions accept stores, studies and games in any form, and reject wrong arguments."""
+
+import asyncio
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from inspect import Parameter
+from pathlib import Path
+from socket import socket
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.rules import WrongArgument
+from cheaptalk.rules.arguments import hint_of
+from tests import fakes
+
+PACKAGES = [
+    *("adapters", "arrays", "conformance", "equilibrium", "frames", "games", "judges", "learning"),
+    *("models", "papers", "players", "profiles", "records", "reports", "rules", "statistics"),
+    *("studies", "styles", "web"),
+]
+COLLECTIONS = "Sequence|list|Iterable|Collection|Container|tuple|_SupportsArray|ndarray"
+WRONG: Mapping[str, tuple[Any, str]] = {
+    "an object": (object(), ""),
+    "None": (None, "None|NoneType"),
+    "an int": (3, "int|float|_SupportsArray|ndarray"),
+    "a str": ("wrong text", "str|_SupportsArray|ndarray"),
+    "a list": ([object()], COLLECTIONS),
+    "a dict": ({3: 4}, "Mapping|dict|Iterable|Collection|Container"),
+    "a column": (pl.Series([3]), COLLECTIONS),
+}
+"""Wrong values, each with the parts of annotations that may accept the value."""
+OPEN = {
+    "adapters.chat_environment player", "adapters.inspect_task player",
+    "adapters.openenv_app player", "adapters.play_as_remote_agent agent",
+    "adapters.play_as_remote_agent_async agent", "adapters.push_dataset api",
+    "judges.judge_of model", "records.digest parts", "records.text_of data",
+    "rules.register thing", "studies.parse_study data",
+}  # fmt: skip
+"""Arguments that may have any type, or are checked otherwise."""
+OTHER_GAMES = {
+    "equilibrium.bootstrap_equilibrium game", "equilibrium.propose_cells game",
+    "equilibrium.resampled game", "learning.chosen game",
+}  # fmt: skip
+"""Arguments named ``game`` that are empirical games or names of papers' configurations."""
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public functions of all packages by name."""
+    for package in (import_module(f"cheaptalk.{name}") for name in PACKAGES):
+        for name in package.__all__:
+            function = getattr(package, name)
+            if inspect.isfunction(inspect.unwrap(function)):
+                yield f"{package.__name__.removeprefix('cheaptalk.')}.{name}", function
+
+
+def bare(hint: Any) -> Any:
+    """Return an object that an annotation accepts, which need not be usable."""
+    origin, args = get_origin(hint), get_args(hint)
+    kind = origin or hint
+    if kind is Literal:
+        return args[0]
+    if kind in (Union, UnionType):
+        return bare(args[-1])
+    if kind is tuple and ... not in args:
+        return tuple(map(bare, args))
+    if kind.__module__.startswith("numpy"):
+        return np.zeros(1)
+    if kind is Any or kind.__module__ in ("builtins", "pathlib"):
+        return None if kind is Any else kind()
+    if kind.__module__ == "collections.abc":
+        return bare if kind.__name__ == "Callable" else {} if "Mapping" in kind.__name__ else []
+    makers = (base for base in (tuple, socket) if issubclass(kind, base))
+    return next(makers, object).__new__(kind)
+
+
+def hints_of(function: Callable[..., Any]) -> list[tuple[Parameter, Any]]:
+    return [(p, hint_of(function, p)) for p in inspect.signature(function).parameters.values()]
+
+
+def arguments(hints: list[tuple[Parameter, Any]], wrong: Parameter, value: Any) -> Any:
+    """Return the arguments of a call in which one argument has a wrong value."""
+    args, kwargs = [], {}
+    for parameter, hint in hints:
+        starred = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        if parameter is not wrong and (starred or parameter.default is not Parameter.empty):
+            continue
+        given = value if parameter is wrong else bare(hint)
+        if parameter.kind is Parameter.KEYWORD_ONLY or parameter.default is not Parameter.empty:
+            kwargs[parameter.name] = given
+        else:
+            args.append(given)
+    return args, kwargs
+
+
+def call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Call a function, which may be asynchronous."""
+    result = function(*args, **kwargs)
+    if inspect.iscoroutine(result):
+        asyncio.run(result)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_wrong_arguments_are_rejected_in_one_sentence(package: str) -> None:
+    calls = 0
+    for name, function in functions():
+        if name.partition(".")[0] != package:
+            continue
+        hints = hints_of(function)
+        for parameter, hint in hints:
+            argument = f"{name} {parameter.name}"
+            if argument in OPEN or parameter.kind is Parameter.VAR_KEYWORD:
+                continue
+            for kind, (value, accepted) in WRONG.items():
+                if accepted and re.search(rf"\b({accepted})\b", str(hint)):
+                    continue
+                args, kwargs = arguments(hints, parameter, value)
+                with pytest.raises(WrongArgument) as error:
+                    call(function, args, kwargs)
+                message = str(error.value)
+                assert message.startswith(f"{parameter.name} of "), (argument, kind, message)
+                assert " must be " in message
+                assert "\n" not in message
+                calls += 1
+    assert calls or package == "games"
+
+
+FORMS: Mapping[str, set[type]] = {
+    "store": {ct.Store, Path, str},
+    "study": {Path, str},
+    "planned": {ct.studies.Plan, ct.Study, Path, str},
+    "game": {ct.Game, str},
+    "rules": {ct.Game, str},
+    "game_spec": {ct.GameSpec, ct.Game, str},
+    **{name: {Path, str} for name in ("file", "folder", "out", "path")},
+}
+"""The types that every public function accepts for an argument of this name."""
+
+
+def test_arguments_of_the_same_name_accept_the_same_types() -> None:
+    for name, function in functions():
+        for parameter, hint in hints_of(function):
+            if f"{name} {parameter.name}" not in OTHER_GAMES:
+                accepted = [hint, *get_args(hint)]
+                assert all(kind in accepted for kind in FORMS.get(parameter.name, ())), (
+                    f"{name} {parameter.name}"
+                )
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> str:
+    """Describe what a function returns or raises."""
+    try:
+        result = function(*args)
+        text = repr(list(result) if isinstance(result, Iterator) else result)
+        return re.sub(r"seconds=[\d.]+| at 0x\w+", "", text)
+    except ct.CheaptalkError as error:
+        return repr(error)
+
+
+def test_stores_and_studies_are_accepted_in_any_form(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    study = fakes.study()
+    ct.run(study, path)
+    called = []
+    with ct.Store.open(path) as store:
+        for name, function in functions():
+            required = [p.name for p, _ in hints_of(function) if p.default is Parameter.empty]
+            if required not in (["store"], ["store", "study"]) or inspect.iscoroutine(function):
+                continue
+            called.append(name)
+            forms = [(store, study.name), (path, study), (str(path), study.name)]
+            first, *others = [outcome(function, *form[: len(required)]) for form in forms]
+            assert others == [first, first], name
+    assert {"records.find_matches", "records.study_cost", "frames.balance"} <= {*called}
+    assert len(called) > 30, called
