@@ -149,7 +149,7 @@ class Command(Data):
     budget: dict[str, float | None] = Field(default_factory=dict)
 
 
-def watch(store: Store | Path | str, study: str) -> RunState:
+def run_state(store: Store | Path | str, study: str) -> RunState:
     """Return the current state of a study's run.
 
     Args:

@@ -13,7 +13,7 @@ from cheaptalk.calls.commands import (
     RunState,
     check_free,
     control_run,
-    watch,
+    run_state,
 )
 from cheaptalk.calls.control import STOPPED
 from cheaptalk.calls.event_loop import INTERRUPTED
@@ -41,7 +41,7 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatch,
     PlannedMatches,
 )
-from cheaptalk.studies.plans.parts import part
+from cheaptalk.studies.plans.parts import restrict_plan
 from cheaptalk.studies.plans.plan import (
     Plan,
     StudyChanges,
@@ -84,7 +84,7 @@ __all__ += ["StudyChanges", "StudyError", "StudyStatus", "Unanswered", "UsageHis
 __all__ += ["amount_text", "budget_text", "budget_warnings", "changes", "check", "check_address"]
 __all__ += ["check_batchable", "check_free", "check_prices", "control_run", "estimate", "forecast"]
 __all__ += ["limit_warnings", "load_study", "missing_requirements", "money", "open_host"]
-__all__ += ["parse_study", "part", "plan", "plan_in_store", "planned_count", "preset"]
-__all__ += ["preset_names", "preset_text", "preview_participants", "run", "run_async", "statuses"]
-__all__ += ["stored_study", "study_of", "study_status", "try_strategies", "usage_histories"]
-__all__ += ["watch", "with_players"]
+__all__ += ["parse_study", "plan", "plan_in_store", "planned_count", "preset", "preset_names"]
+__all__ += ["preset_text", "preview_participants", "restrict_plan", "run", "run_async", "run_state"]
+__all__ += ["statuses", "stored_study", "study_of", "study_status", "try_strategies"]
+__all__ += ["usage_histories", "with_players"]

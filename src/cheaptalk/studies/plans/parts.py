@@ -21,7 +21,7 @@ FEW = 1_000
 T = TypeVar("T")
 
 
-def part(
+def restrict_plan(
     planned: Plan, store: Store | None, *, games: Collection[str] = (), limit: int | None = None
 ) -> Plan:
     """Restrict a plan to some games or to a limited number of matches that have not ended.
