@@ -29,7 +29,7 @@ def orders(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
         return STATE
 
     ct.Store.open("cheaptalk.sqlite", create=True).close()
-    monkeypatch.setattr(ct.studies, "watch", lambda store, study: STATE)
+    monkeypatch.setattr(ct.studies, "run_state", lambda store, study: STATE)
     monkeypatch.setattr(ct.studies, "control_run", order)
     return given
 
