@@ -22,7 +22,7 @@ from cheaptalk.calls import commands, control
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.sqlite import SqliteBackend
-from cheaptalk.studies import ControlError, RunState, control_run, watch
+from cheaptalk.studies import ControlError, RunState, control_run, run_state
 from tests.fakes import Answers, Canned, Server, broken, legal, spec, study, with_model
 
 TIMEOUT = 60.0
@@ -79,7 +79,7 @@ def wait_for(store: Store, condition: Callable[[RunState], object]) -> RunState:
     until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
         try:
-            state = watch(store.backend.address, "small")
+            state = run_state(store.backend.address, "small")
         except ControlError:
             state = None
         if state is not None and condition(state):
@@ -119,7 +119,7 @@ def test_running_study_reports_its_state_until_it_ends(
     assert control_files(store) == set()
     assert store.backend.mailbox.read_state() is None
     with pytest.raises(ControlError, match=r'"small" has ended \(20 of 20 matches ended\); report'):
-        watch(store.backend.address, "small")
+        run_state(store.backend.address, "small")
 
 
 def test_pause_sends_no_calls_and_collects_those_in_flight(store: Store) -> None:
@@ -185,7 +185,7 @@ def test_budget_can_be_changed_but_not_below_the_amount_spent(store: Store) -> N
         for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
             with pytest.raises(ControlError, match=r"^budget: the study has already used "):
                 order(store, "set", budget=budget)
-        assert set(watch(store.backend.address, "small").budget) == {"per_match", "tokens"}
+        assert set(run_state(store.backend.address, "small").budget) == {"per_match", "tokens"}
         state = order(store, "set", budget={"calls": spent + 1, "tokens": None})
         assert state.budget["calls"] == spent + 1
         assert "tokens" not in state.budget
@@ -198,7 +198,7 @@ def test_watching_a_study_that_is_not_running_explains_why(store: Store, tmp_pat
 
     def reason(name: str) -> str:
         with pytest.raises(ControlError) as caught:
-            watch(store.backend.address, name)
+            run_state(store.backend.address, name)
         return str(caught.value)
 
     played = study(**with_model())
@@ -218,7 +218,7 @@ def test_watching_a_study_that_is_not_running_explains_why(store: Store, tmp_pat
     assert reason("taken_in") == '"taken_in" was imported and cannot be run'
     gone = tmp_path / "gone.sqlite"
     with pytest.raises(ControlError, match="no store at "):
-        watch(gone, "small")
+        run_state(gone, "small")
     assert not gone.exists()
 
 
@@ -242,7 +242,7 @@ def test_invalid_orders_are_rejected_and_change_nothing(
             with pytest.raises(ControlError) as caught:
                 order(store, "set", **settings)
             assert message in str(caught.value)
-        state = watch(store.backend.address, "small")
+        state = run_state(store.backend.address, "small")
         assert (state.concurrency, state.limiters[0].fixed) == (2, False)
         assert set(state.budget) <= {"per_match"}
 
@@ -255,13 +255,13 @@ def test_concurrent_orders_are_all_executed(store: Store) -> None:
             ]
             replies = {id_ for state in states for id_ in state.result(TIMEOUT).replies}
         assert len(replies) == 40
-        assert 3 <= watch(store.backend.address, "small").concurrency <= 42
+        assert 3 <= run_state(store.backend.address, "small").concurrency <= 42
 
 
 @pytest.mark.file
 def test_orders_apply_only_to_the_run_they_name(store: Store) -> None:
     with background_run(store, Gated()):
-        state = watch(store.backend.address, "small")
+        state = run_state(store.backend.address, "small")
         earlier = commands.Command(id="0", run="earlier", action="stop")
         folder = Path(f"{store.path}.commands")
         (folder / "!.json").mkdir()
@@ -275,7 +275,7 @@ def test_orders_apply_only_to_the_run_they_name(store: Store) -> None:
         assert list(folder.iterdir()) == [folder / "!.json"]
     Path(f"{store.path}.run.json").write_text("{")
     with pytest.raises(ControlError, match=r"run\.json cannot be read: "):
-        watch(store.backend.address, "small")
+        run_state(store.backend.address, "small")
 
 
 async def never(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
@@ -296,9 +296,9 @@ def test_killed_run_is_reported_as_not_running(tmp_path: Path, store: Store) -> 
             process.kill()
     assert store.backend.mailbox.read_state()
     with pytest.raises(ControlError, match=r'"small" is not running \(0 of 6 matches ended'):
-        watch(store.backend.address, "small")
+        run_state(store.backend.address, "small")
     with store.writing():
-        assert watch(store.backend.address, "small").pid == process.pid, "slow, but alive"
+        assert run_state(store.backend.address, "small").pid == process.pid, "slow, but alive"
 
 
 def test_scripted_matches_can_be_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

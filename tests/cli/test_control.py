@@ -29,7 +29,7 @@ def orders(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
         return STATE
 
     ct.Store.open("cheaptalk.sqlite", create=True).close()
-    monkeypatch.setattr(ct.studies, "watch", lambda store, study: STATE)
+    monkeypatch.setattr(ct.studies, "run_state", lambda store, study: STATE)
     monkeypatch.setattr(ct.studies, "control_run", order)
     return given
 
@@ -108,4 +108,4 @@ def test_open_batches_are_shown_with_and_without_a_run(
     monkeypatch.undo()
     waiting = f"{server.sizes[0]} calls in providers' batches; collect them with: cheaptalk "
     with pytest.raises(ct.studies.ControlError, match=waiting):
-        ct.studies.watch(tmp_path / "cheaptalk.sqlite", "small")
+        ct.studies.run_state(tmp_path / "cheaptalk.sqlite", "small")

@@ -78,7 +78,7 @@ def test_run_with_closed_output_stops_as_on_ctrl_c(tmp_path: Path) -> None:
         process.stderr.close()
         process.stdout.close()
         deadline = time.monotonic() + PATIENCE
-        while ct.studies.watch(tmp_path / "my store.sqlite", "small").state != "stopping":
+        while ct.studies.run_state(tmp_path / "my store.sqlite", "small").state != "stopping":
             assert time.monotonic() < deadline, "the run never noticed"
             time.sleep(0.05)
         door.open.set()

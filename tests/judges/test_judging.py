@@ -18,7 +18,7 @@ from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judges_of, judging_cost, read_judgements
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
-from cheaptalk.studies import Cap, control_run, watch
+from cheaptalk.studies import Cap, control_run, run_state
 from tests.fakes import Canned, broken
 from tests.judges.judged import STUDY, always, check_verdicts, judge_of, play, verdict_text
 
@@ -307,7 +307,7 @@ def test_judging_can_be_controlled_from_another_process(store: Store) -> None:
         job = pool.submit(ct.judge, store, STUDY, judge_of(), models=models, concurrency=2)
         try:
             assert begun.wait(60)
-            state = watch(store.backend.address, STUDY)
+            state = run_state(store.backend.address, STUDY)
             assert (state.study, state.planned, state.done) == (STUDY, 8, 0)
             assert control_run(store.backend.address, STUDY, "set", concurrency=1).concurrency == 1
             assert control_run(store.backend.address, STUDY, "pause").state == "paused"
@@ -320,7 +320,7 @@ def test_judging_can_be_controlled_from_another_process(store: Store) -> None:
     assert "budget of 9 calls" in (done.halted or "")
     assert len(models.calls) == done.judged == 9
     with pytest.raises(ct.studies.ControlError):
-        watch(store.backend.address, STUDY)
+        run_state(store.backend.address, STUDY)
 
 
 def test_seat_and_match_items_require_messages(store: Store) -> None:

@@ -16,7 +16,7 @@ from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import BUILT_IN, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes
-from cheaptalk.profiles.gates import Verdict, decide, gate, status
+from cheaptalk.profiles.gates import Verdict, decide, exit_status, gate
 from cheaptalk.profiles.highlights import highlight
 from cheaptalk.profiles.metrics.definitions import known_keys
 from cheaptalk.profiles.page import Gated, write_profile
@@ -289,7 +289,7 @@ def test_gate_states_which_matches_it_covers() -> None:
 def test_failed_gate_takes_precedence_over_open_gate() -> None:
     wanted = ("earned >= -1", "earned >= 0.4", "earned >= 0.99")
     decisions = [decide(profiled("sound"), gate(condition)) for condition in wanted]
-    assert [status(decisions[:n]) for n in (1, 2, 3)] == [0, 3, 1]
+    assert [exit_status(decisions[:n]) for n in (1, 2, 3)] == [0, 3, 1]
 
 
 def test_summary_states_scope_and_intervals() -> None:

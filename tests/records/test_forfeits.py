@@ -52,7 +52,7 @@ def test_forfeits_of_earlier_runs_are_counted(table: Path, cheaptalk: Command) -
         assert (progress.before, progress.forfeited, progress.forfeited_before) == (3, 3, 3)
         assert progress.summary == f"{summary} (3 before this run)"
         with pytest.raises(ct.studies.ControlError, match=rf'"table" has ended \({summary}\)'):
-            ct.studies.watch(store, "table")
+            ct.studies.run_state(store, "table")
         assert ct.studies.study_status(store, "table").how_far == summary
     assert f"table: {summary} (3 before, 0 now" in cheaptalk("resume", "table").out
     assert json.loads(cheaptalk("resume", "table", "--json").out)["forfeited"] == 3

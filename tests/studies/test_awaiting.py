@@ -57,7 +57,7 @@ def test_cancelled_run_records_calls_in_flight_and_can_be_resumed(tmp_path: Path
             running.cancel()
             _, waiting = await asyncio.wait([running], timeout=0.2)
             assert waiting, "the calls in flight were not waited for"
-            await wait_until(lambda: ct.studies.watch(store, "small").state == "stopping")
+            await wait_until(lambda: ct.studies.run_state(store, "small").state == "stopping")
             door.open.set()
             await running
 

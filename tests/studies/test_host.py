@@ -12,7 +12,7 @@ from cheaptalk.calls.commands import MatchCounts
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.ledger.spending import spent
-from cheaptalk.studies import open_host, watch
+from cheaptalk.studies import open_host, run_state
 from tests.fakes import Canned, study
 
 PEOPLE = {
@@ -45,7 +45,7 @@ def test_host_plays_matches_as_participants_arrive(tmp_path: Path) -> None:
     async def serve() -> list[Any]:
         async with open_host(written, path) as host:
             first_end = await host.play(first, legal_person(at_first))
-            assert watch(path, written.name).state == "running"
+            assert run_state(path, written.name).state == "running"
             assert host.matches() == MatchCounts(1, 1, 0)
             return [first_end, await host.play(second, legal_person(at_second))]
 

@@ -7,7 +7,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Status, Store
-from cheaptalk.studies import Plan, StudyError, part, plan, plan_in_store
+from cheaptalk.studies import Plan, StudyError, plan, plan_in_store, restrict_plan
 from tests.fakes import Canned, Refusing, essence, study, with_model
 
 ROSTER = {
@@ -33,8 +33,8 @@ def games(planned: Plan) -> Counter[str]:
 
 def test_limited_part_covers_games_configurations_and_players() -> None:
     planned = plan(study(**SEVERAL))
-    assert games(part(planned, None, limit=4)) == {"bargaining": 2, "persuasion": 2}
-    matches = part(planned, None, limit=8).matches
+    assert games(restrict_plan(planned, None, limit=4)) == {"bargaining": 2, "persuasion": 2}
+    matches = restrict_plan(planned, None, limit=8).matches
     bargains = [match for match in matches if match.configuration.game.name == "bargaining"]
     assert len({match.configuration.digest for match in bargains}) == 3
     assert {player.label for match in bargains[:3] for player in match.seating} == set(ROSTER)
@@ -45,7 +45,7 @@ def test_limited_part_covers_games_configurations_and_players() -> None:
 def test_large_limit_includes_each_match_once() -> None:
     planned = plan(study(**SEVERAL, repeats=2))
     for full in (planned, plan(study(**SEVERAL | {"pairing": {"sample": 11}}))):
-        limited = part(full, None, limit=1_000).matches
+        limited = restrict_plan(full, None, limit=1_000).matches
         assert sorted(limited.ids()) == sorted(full.matches.ids())
 
 
@@ -53,7 +53,7 @@ def test_parts_complete_the_study_without_repeats(store: Store, tmp_path: Path) 
     alike = study(**SEVERAL)
     ended = list[str]()
     for limit, rest in ((5, 51), (3, 48), (1_000, 0)):
-        chosen = part(plan_in_store(alike, store), store, limit=limit)
+        chosen = restrict_plan(plan_in_store(alike, store), store, limit=limit)
         progress = ct.run(chosen, store)
         assert (progress.before, progress.left, progress.rest) == (0, 0, rest)
         ended += [match.id for match in chosen.matches]
@@ -71,19 +71,19 @@ def test_parts_complete_the_study_without_repeats(store: Store, tmp_path: Path) 
 
 def test_part_can_be_limited_to_one_game(store: Store) -> None:
     planned = plan(study(**SEVERAL))
-    selected = part(planned, store, games=["persuasion"])
+    selected = restrict_plan(planned, store, games=["persuasion"])
     assert games(selected) == {"persuasion": 2}
     assert ct.run(selected, store).rest == 54
-    again = ct.run(part(planned, store, games=["persuasion"]), store)
+    again = ct.run(restrict_plan(planned, store, games=["persuasion"]), store)
     assert (again.planned, again.before, again.rest) == (2, 2, 54)
     with pytest.raises(StudyError, match='the study has no game "persuasio" '):
-        part(planned, store, games=["persuasio"])
+        restrict_plan(planned, store, games=["persuasio"])
 
 
 def test_part_adopts_remaining_matches_of_other_studies(store: Store) -> None:
     ct.run(study(**SEVERAL, name="first"), store)
     planned = plan(study(**SEVERAL, name="second"))
-    ct.run(part(planned, store, games=["bargaining"]), store)
+    ct.run(restrict_plan(planned, store, games=["bargaining"]), store)
     seen = {record.label(place) for record in store.records("second") for place in record.seats}
     assert seen == {*ROSTER, "honest"}
 
@@ -94,7 +94,7 @@ def test_live_match_is_finished_first_without_repeated_calls(store: Store) -> No
     ct.run(Plan.of(planned.study, [last]), store, models=Canned(), cap=ct.studies.Cap(calls=1))
     assert store.statuses([last.id]) != {last.id: Status.FINISHED}
     models = Canned()
-    progress = ct.run(part(planned, store, limit=1), store, models=models)
+    progress = ct.run(restrict_plan(planned, store, limit=1), store, models=models)
     assert (progress.done, progress.rest) == (1, 5)
     (record,) = store.records("small", bodies=True)
     assert record.id == last.id
@@ -103,7 +103,7 @@ def test_live_match_is_finished_first_without_repeated_calls(store: Store) -> No
 
 def test_part_of_changed_study_supersedes_all_old_matches(store: Store) -> None:
     ct.run(study(instances=2), store)
-    changed = part(plan_in_store(study(instances=2, seed=1), store), store, limit=1)
+    changed = restrict_plan(plan_in_store(study(instances=2, seed=1), store), store, limit=1)
     progress = ct.run(changed, store)
     assert (progress.set_aside, progress.done, progress.rest) == (4, 1, 3)
     assert store.study("small").counts == {"finished": 1}
@@ -112,7 +112,7 @@ def test_part_of_changed_study_supersedes_all_old_matches(store: Store) -> None:
 def test_part_includes_its_replacements(store: Store) -> None:
     replacing = study(**with_model(), unanswered={"refused": "replace"})
     progress = ct.run(
-        part(plan_in_store(replacing, store), store, limit=2), store, models=Refusing(1)
+        restrict_plan(plan_in_store(replacing, store), store, limit=2), store, models=Refusing(1)
     )
     assert (progress.done, progress.rest) == (3, 4)
     assert store.study("small").planned == 7

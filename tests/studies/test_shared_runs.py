@@ -389,7 +389,7 @@ def test_part_of_a_study_is_not_shared(url: str) -> None:
     """The matches of a part depend on those played before it was selected."""
     with Store.open(url, create=True) as store:
         planned = ct.studies.plan_in_store(study(instances=20), store)
-        selected = ct.studies.part(planned, store, limit=6)
+        selected = ct.studies.restrict_plan(planned, store, limit=6)
 
         def look(progress: ct.Progress) -> None:
             with Store.open(url) as other, pytest.raises(StoreLocked), other.sharing("this"):

@@ -149,7 +149,7 @@ class Command(Data):
     budget: dict[str, float | None] = Field(default_factory=dict)
 
 
-def watch(store: StoreLike, study: StudyLike) -> RunState:
+def run_state(store: StoreLike, study: StudyLike) -> RunState:
     """Return the current state of a study's run.
 
     Args:

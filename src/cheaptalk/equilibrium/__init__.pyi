@@ -34,7 +34,7 @@ from .solvers.rankings import (
     nash_average,
 )
 from .solvers.replicator import Replication, RestPoint, replicator_dynamics
-from .solvers.solutions import Component, Equilibrium, SymmetricEquilibria, regret
+from .solvers.solutions import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
 from .solvers.symmetric import mene_mixtures, symmetric_equilibria
 
 __all__ = ["PAYOFF", "AlphaSweep", "Analysis", "AnalysisOptions", "BestResponses"]
@@ -45,7 +45,7 @@ __all__ += ["PayoffTable", "Profile", "ProviderGame", "Providers", "Replication"
 __all__ += ["SeatsAnalysis", "SeatsOptions", "Spread", "SymmetricEquilibria", "Tally", "alpha_rank"]
 __all__ += ["alpha_rank_bimatrix", "alpha_sweep", "analyse", "analyse_bimatrix", "analyse_payoffs"]
 __all__ += ["analyse_seats", "bimatrix_equilibria", "bootstrap_equilibrium", "bradley_terry"]
-__all__ += ["compare_designs", "elo", "lemke_howson", "lemke_howson_mixtures", "mean_elo"]
-__all__ += ["mene_mixtures", "model_choice", "nash_average", "profile", "propose_cells"]
+__all__ += ["compare_designs", "deviation_gains", "elo", "lemke_howson", "lemke_howson_mixtures"]
+__all__ += ["mean_elo", "mene_mixtures", "model_choice", "nash_average", "profile", "propose_cells"]
 __all__ += ["provider_game", "pure_equilibria", "read_payoffs", "regret", "replicator_dynamics"]
 __all__ += ["resample", "spread_text", "symmetric_equilibria", "tally", "write_payoffs"]

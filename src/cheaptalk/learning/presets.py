@@ -42,7 +42,7 @@ def get_preset(
 ) -> Preset:
     """Return a preset by its name or its algorithm's name, with the given changes.
 
-    >>> chosen("rnad-bg5", None, 1_000, {"rate": 0.001}).game
+    >>> get_preset("rnad-bg5", None, 1_000, {"rate": 0.001}).game
     'BG5'
 
     Args:

@@ -250,7 +250,7 @@ def _few(profile: Profile, estimate: Estimate) -> str:
     return f"based on few instances, so the interval may be too narrow{more}"
 
 
-def status(decisions: Sequence[Decision]) -> int:
+def exit_status(decisions: Sequence[Decision]) -> int:
     """Return the exit status of several gates: 1 if one failed, else 3 if one is open, else 0."""
     verdicts = {decision.verdict for decision in decisions}
     return 1 if Verdict.FAIL in verdicts else 3 if Verdict.OPEN in verdicts else 0

@@ -13,7 +13,7 @@ from cheaptalk.calls.commands import (
     RunState,
     check_free,
     control_run,
-    watch,
+    run_state,
 )
 from cheaptalk.calls.control import STOPPED
 from cheaptalk.calls.event_loop import INTERRUPTED
@@ -43,7 +43,7 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatch,
     PlannedMatches,
 )
-from cheaptalk.studies.plans.parts import part
+from cheaptalk.studies.plans.parts import restrict_plan
 from cheaptalk.studies.plans.plan import (
     Plan,
     PlanLike,
@@ -87,9 +87,16 @@ __all__ += ["StudyChanges", "StudyError", "StudySource", "StudyStatus", "Unanswe
 __all__ += ["UsageHistories", "amount_text", "budget_text", "budget_warnings", "changes", "check"]
 __all__ += ["check_address", "check_batchable", "check_free", "check_prices", "control_run"]
 __all__ += ["estimate", "forecast", "limit_warnings", "load_study", "missing_requirements", "money"]
-__all__ += ["open_host", "parse_study", "part", "plan", "plan_in_store", "planned_count", "preset"]
-__all__ += ["preset_names", "preset_text", "preview_participants", "run", "run_async", "statuses"]
-__all__ += ["stored_study", "study_of", "study_status", "try_strategies", "usage_histories"]
-__all__ += ["watch", "with_players"]
+__all__ += ["open_host", "parse_study", "plan", "plan_in_store", "planned_count", "preset"]
+__all__ += [
+    "preset_names",
+    "preset_text",
+    "preview_participants",
+    "restrict_plan",
+    "run",
+    "run_async",
+]
+__all__ += ["run_state", "statuses", "stored_study", "study_of", "study_status"]
+__all__ += ["try_strategies", "usage_histories", "with_players"]
 
 check_functions(globals())

@@ -56,7 +56,9 @@ def run_study(path: Path) -> int:
 
     cap = ct.studies.Cap(calls=50, dollars=1.5)
     with ct.Store.open(path, create=True) as store:
-        plan = ct.studies.part(ct.studies.plan_in_store(STUDY, store), store, games=["bargaining"])
+        plan = ct.studies.restrict_plan(
+            ct.studies.plan_in_store(STUDY, store), store, games=["bargaining"]
+        )
         checked = ct.studies.check(plan, store, cap=cap)
         progress = ct.run(checked, store, workers=1, progress=tell, cache=None, stop=stop)
         again = ct.run(ct.studies.stored_study(store, "mine"), store)
@@ -76,7 +78,7 @@ async def host_match(path: Path) -> ct.records.Status | None:
 
 
 def control_run(path: Path) -> float | None:
-    state: ct.studies.RunState = ct.studies.watch(path, "mine")
+    state: ct.studies.RunState = ct.studies.run_state(path, "mine")
     ct.studies.control_run(path, "mine", "set", concurrency=8, limits={"openai/gpt-4o": None})
     ct.studies.control_run(path, "mine", "stop")
     with ct.Store.open(path) as store:

@@ -168,7 +168,7 @@ def _exit_status(
     """
     if profile.unplayed:
         return EXIT_UNPLAYED
-    status = 1 if profile.mostly_forfeited else ct.profiles.status(decisions)
+    status = 1 if profile.mostly_forfeited else ct.profiles.exit_status(decisions)
     if profile.failures and not options.allow_failures and status != 1:
         return EXIT_UNPLAYED
     return status

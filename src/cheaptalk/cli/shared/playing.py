@@ -91,7 +91,7 @@ def play_study(
         check_seated(complete, players, rosters)
         planned = complete
         if options.in_part:
-            planned = ct.studies.part(
+            planned = ct.studies.restrict_plan(
                 complete, earlier, games=options.game or (), limit=options.max_matches
             )
         server = _agent_server(planned, options)

@@ -188,7 +188,7 @@ def control(
             "action accepts them"
         )
     if action == "status":
-        state = ct.studies.watch(store, study)
+        state = ct.studies.run_state(store, study)
     else:
         state = ct.studies.control_run(store, study, action, **settings)
     if not json and action != "status":

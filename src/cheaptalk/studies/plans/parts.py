@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @reads
-def part(
+def restrict_plan(
     planned: PlanLike,
     store: StoreLike | None,
     *,
