@@ -16,7 +16,7 @@ def stubborn(request: ct.DecisionRequest) -> ct.Action:
 
 def match() -> dict[str, float]:
     game_spec = ct.get_game("bargaining")
-    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.rules.Horizon(rounds=4))
+    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=4)
     players: Mapping[str, ct.rules.Decide] = {
         "alice": stubborn,
         "bob": game_spec.strategies["linear"],
