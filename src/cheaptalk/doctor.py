@@ -53,7 +53,7 @@ WEB = ("argon2", "babel", "fastapi", "itsdangerous", "starlette", "uvicorn")
 def extras() -> dict[str, tuple[str, ...]]:
     """Return the modules of each optional extra."""
     return {
-        "analysis": ("numpy", "polars", "scipy", *WEB),
+        "analysis": ("numpy", "pandas", "polars", "pyarrow", "scipy", *WEB),
         "figures": ("reportlab", "svglib"),
         "learn": ("flax", "jax", "optax", "safetensors"),
         "predict": ("catboost", "sklearn", "xgboost"),

@@ -1,12 +1,10 @@
 """Charts as plain data: layers of marks between two axes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import cycle
-from math import isfinite
 from pathlib import Path
-from typing import Literal
 
 from cheaptalk.reports.charts.files import save_drawing
 from cheaptalk.reports.charts.marks import (
@@ -17,6 +15,7 @@ from cheaptalk.reports.charts.marks import (
     Axis,
     Box,
     Boxes,
+    ChartData,
     Ends,
     Layer,
     Lead,
@@ -56,46 +55,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, repr=False)
-class Chart:
-    """A chart of layers between two axes, which notebooks display.
-
-    Attributes:
-        unit: the unit of the numbers.
-        layers: the layers, the last one on top.
-        height: the height of the area between the axes, in pixels; chosen automatically if None.
-        scale: the labels of the ends of the colour scale, if boxes show no numbers.
-        round: whether this is a radar chart: the names of ``x`` form a circle, and numbers of ``y``
-            increase from its centre.
-    """
-
-    title: str
-    unit: str
-    layers: Sequence[Layer]
-    x: Axis = PLAIN
-    y: Axis = PLAIN
-    height: float | None = None
-    scale: tuple[str, str] | None = None
-    round: bool = False
-
-    def __post_init__(self) -> None:
-        for number in self.numbers("x") + self.numbers("y"):
-            if not isfinite(number):
-                raise ValueError(f"the chart {self.title!r} has a number that is not finite")
-
-    def numbers(self, along: Literal["x", "y"]) -> list[float]:
-        """Return the positions of all marks, intervals, boxes and rules along an axis."""
-        numbers: list[float] = []
-        for layer in self.layers:
-            if isinstance(layer, Rule):
-                numbers += [number for number in (getattr(layer, along),) if number is not None]
-            elif isinstance(layer, Boxes):
-                numbers += [end for box in layer.boxes for end in getattr(box, along)]
-            else:
-                for mark in layer.marks:
-                    value, ends = getattr(mark, along), getattr(mark, f"{along}_ends")
-                    if value is not None and not isinstance(value, str):
-                        numbers += [value, *(ends or ())]
-        return numbers
+class Chart(ChartData):
+    """A chart of layers between two axes, which notebooks display; see :class:`.ChartData`."""
 
     def __repr__(self) -> str:
         return brief(self, self.title)
@@ -141,28 +102,6 @@ class Chart:
 
     def _repr_svg_(self) -> str:
         return self.svg(wide=True)
-
-    @property
-    def flat(self) -> float | None:
-        """Return the value at which all dots coincide; None if they differ or have intervals."""
-        values = set()
-        for layer in self.layers:
-            if not isinstance(layer, Points):
-                return None
-            for mark in layer.marks:
-                values.add(mark.x if self.y.names else mark.y)
-                if mark.x_ends or mark.y_ends:
-                    return None
-        (value,) = values if len(values) == 1 else (None,)
-        return None if isinstance(value, str) else value
-
-    @property
-    def empty(self) -> bool:
-        return not any(
-            layer.boxes if isinstance(layer, Boxes) else layer.marks
-            for layer in self.layers
-            if not isinstance(layer, Rule)
-        )
 
 
 def tones_of(players: Iterable[str]) -> dict[str, int]:

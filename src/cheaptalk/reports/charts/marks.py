@@ -1,6 +1,8 @@
-"""The parts of charts: marks, layers and axes."""
+"""The data of charts: marks, layers and axes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
 Value: TypeAlias = float | str | None
@@ -127,3 +129,68 @@ class Axis(NamedTuple):
 
 PLAIN = Axis()
 """An axis of numbers without a title."""
+
+
+@dataclass(frozen=True)
+class ChartData:
+    """A chart of layers between two axes, as plain data.
+
+    Attributes:
+        unit: the unit of the numbers.
+        layers: the layers, the last one on top.
+        height: the height of the area between the axes, in pixels; chosen automatically if None.
+        scale: the labels of the ends of the colour scale, if boxes show no numbers.
+        round: whether this is a radar chart: the names of ``x`` form a circle, and numbers of ``y``
+            increase from its centre.
+    """
+
+    title: str
+    unit: str
+    layers: Sequence[Layer]
+    x: Axis = PLAIN
+    y: Axis = PLAIN
+    height: float | None = None
+    scale: tuple[str, str] | None = None
+    round: bool = False
+
+    def __post_init__(self) -> None:
+        for number in self.numbers("x") + self.numbers("y"):
+            if not isfinite(number):
+                raise ValueError(f"the chart {self.title!r} has a number that is not finite")
+
+    def numbers(self, along: Literal["x", "y"]) -> list[float]:
+        """Return the positions of all marks, intervals, boxes and rules along an axis."""
+        numbers: list[float] = []
+        for layer in self.layers:
+            if isinstance(layer, Rule):
+                numbers += [number for number in (getattr(layer, along),) if number is not None]
+            elif isinstance(layer, Boxes):
+                numbers += [end for box in layer.boxes for end in getattr(box, along)]
+            else:
+                for mark in layer.marks:
+                    value, ends = getattr(mark, along), getattr(mark, f"{along}_ends")
+                    if value is not None and not isinstance(value, str):
+                        numbers += [value, *(ends or ())]
+        return numbers
+
+    @property
+    def flat(self) -> float | None:
+        """Return the value at which all dots coincide; None if they differ or have intervals."""
+        values = set()
+        for layer in self.layers:
+            if not isinstance(layer, Points):
+                return None
+            for mark in layer.marks:
+                values.add(mark.x if self.y.names else mark.y)
+                if mark.x_ends or mark.y_ends:
+                    return None
+        (value,) = values if len(values) == 1 else (None,)
+        return None if isinstance(value, str) else value
+
+    @property
+    def empty(self) -> bool:
+        return not any(
+            layer.boxes if isinstance(layer, Boxes) else layer.marks
+            for layer in self.layers
+            if not isinstance(layer, Rule)
+        )

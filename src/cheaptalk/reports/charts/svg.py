@@ -8,13 +8,13 @@ from html import escape
 from itertools import pairwise
 from math import cos, pi, radians, sin
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cheaptalk.reports.charts.marks import (
     SERIES,
     Axis,
     Box,
     Boxes,
+    ChartData,
     Lead,
     Line,
     Mark,
@@ -24,9 +24,6 @@ from cheaptalk.reports.charts.marks import (
     Tone,
 )
 from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale, width_of
-
-if TYPE_CHECKING:  # chart.py imports this module
-    from cheaptalk.reports.charts.chart import Chart
 
 STYLE = (Path(__file__).parents[1] / "templates" / "style.css").read_text(encoding="utf-8")
 LIGHT = dict(re.findall(r"--(?:role-)?([\w-]+): light-dark\((#\w+),", STYLE))
@@ -57,7 +54,7 @@ Href = Callable[[Lead], str]
 
 
 def drawing(
-    chart: "Chart",
+    chart: ChartData,
     width: int = WIDTH,
     *,
     paint: Mapping[str, str] = PAPER,
@@ -69,7 +66,7 @@ def drawing(
 
 @dataclass(frozen=True)
 class _Drawing:
-    chart: "Chart"
+    chart: ChartData
     width: int
     paint: Mapping[str, str]
     href: Href | None
