@@ -279,7 +279,7 @@ def test_charts_are_written_as_svg_and_pdf(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("cheaptalk.reports.recipes.exports.find_spec", lambda name: None)
     assert [path.suffix for path in write_figures(charts, tmp_path)] == [".svg", ".svg"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(ct.CheaptalkError, match=r"file.bars-Bars-co\.svg: cannot be written"):
+    with pytest.raises(ct.CheaptalkError, match=r"bars-Bars-co\.svg: cannot be written"):
         write_figures(charts, tmp_path / "file")
 
 

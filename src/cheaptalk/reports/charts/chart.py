@@ -1,7 +1,7 @@
 """Charts as plain data: layers of marks between two axes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import cycle
 from pathlib import Path
@@ -15,12 +15,12 @@ from cheaptalk.reports.charts.marks import (
     Axis,
     Box,
     Boxes,
+    ChartData,
     Ends,
     Layer,
     Lead,
     Line,
     Mark,
-    Plot,
     Points,
     Rule,
     Shape,
@@ -54,8 +54,9 @@ __all__ = [
 ]
 
 
-class Chart(Plot):
-    """A chart, which notebooks display; see :class:`.Plot` for its fields."""
+@dataclass(frozen=True, repr=False)
+class Chart(ChartData):
+    """A chart of layers between two axes, which notebooks display; see :class:`.ChartData`."""
 
     def __repr__(self) -> str:
         return brief(self, self.title)
@@ -101,28 +102,6 @@ class Chart(Plot):
 
     def _repr_svg_(self) -> str:
         return self.svg(wide=True)
-
-    @property
-    def flat(self) -> float | None:
-        """Return the value at which all dots coincide; None if they differ or have intervals."""
-        values = set()
-        for layer in self.layers:
-            if not isinstance(layer, Points):
-                return None
-            for mark in layer.marks:
-                values.add(mark.x if self.y.names else mark.y)
-                if mark.x_ends or mark.y_ends:
-                    return None
-        (value,) = values if len(values) == 1 else (None,)
-        return None if isinstance(value, str) else value
-
-    @property
-    def empty(self) -> bool:
-        return not any(
-            layer.boxes if isinstance(layer, Boxes) else layer.marks
-            for layer in self.layers
-            if not isinstance(layer, Rule)
-        )
 
 
 def tones_of(players: Iterable[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The parts of charts: marks, layers and axes."""
+"""The data of charts: marks, layers and axes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -131,15 +131,13 @@ PLAIN = Axis()
 """An axis of numbers without a title."""
 
 
-@dataclass(frozen=True, repr=False)
-class Plot:
-    """Layers between two axes.
+@dataclass(frozen=True)
+class ChartData:
+    """A chart of layers between two axes, as plain data.
 
     Attributes:
-        title: the title.
         unit: the unit of the numbers.
         layers: the layers, the last one on top.
-        x, y: the axes.
         height: the height of the area between the axes, in pixels; chosen automatically if None.
         scale: the labels of the ends of the colour scale, if boxes show no numbers.
         round: whether this is a radar chart: the names of ``x`` form a circle, and numbers of ``y``
@@ -174,3 +172,25 @@ class Plot:
                     if value is not None and not isinstance(value, str):
                         numbers += [value, *(ends or ())]
         return numbers
+
+    @property
+    def flat(self) -> float | None:
+        """Return the value at which all dots coincide; None if they differ or have intervals."""
+        values = set()
+        for layer in self.layers:
+            if not isinstance(layer, Points):
+                return None
+            for mark in layer.marks:
+                values.add(mark.x if self.y.names else mark.y)
+                if mark.x_ends or mark.y_ends:
+                    return None
+        (value,) = values if len(values) == 1 else (None,)
+        return None if isinstance(value, str) else value
+
+    @property
+    def empty(self) -> bool:
+        return not any(
+            layer.boxes if isinstance(layer, Boxes) else layer.marks
+            for layer in self.layers
+            if not isinstance(layer, Rule)
+        )

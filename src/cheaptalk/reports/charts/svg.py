@@ -14,10 +14,10 @@ from cheaptalk.reports.charts.marks import (
     Axis,
     Box,
     Boxes,
+    ChartData,
     Lead,
     Line,
     Mark,
-    Plot,
     Points,
     Rule,
     Shape,
@@ -54,7 +54,7 @@ Href = Callable[[Lead], str]
 
 
 def drawing(
-    chart: Plot,
+    chart: ChartData,
     width: int = WIDTH,
     *,
     paint: Mapping[str, str] = PAPER,
@@ -66,7 +66,7 @@ def drawing(
 
 @dataclass(frozen=True)
 class _Drawing:
-    chart: Plot
+    chart: ChartData
     width: int
     paint: Mapping[str, str]
     href: Href | None
