@@ -314,6 +314,12 @@ def read_matches(
 ) -> Frames:
     """Return the matches of a study as data frames, one per game.
 
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> _ = ct.run(study, "s.sqlite")
+    >>> matches = ct.read_matches("s.sqlite", "s")["bargaining"]
+    >>> matches.select("pairing", "payoff_alice", "game_money").rows()
+    [('fair / fair', 5000.0, 10000.0)]
+
     Each match is a row, whatever its status. Metrics and payoffs are null unless the match finished
     and was not excluded (see :class:`~cheaptalk.studies.Unanswered`). Metrics are also null if they
     are undefined, or if the match was played under another version of the rules than the installed

@@ -37,6 +37,12 @@ def read_rounds(
 ) -> Frames:
     """Return the matches of a study round by round, as one frame for each game with series.
 
+    >>> study = ct.Study(name="s", games=[{"game": "bargaining"}], players={"fair": "equal_split"})
+    >>> _ = ct.run(study, "s.sqlite")
+    >>> rounds = ct.read_rounds("s.sqlite", "s")["bargaining"]
+    >>> rounds.select("round", "seat", "share_alice").rows()
+    [(1, 'alice', 0.5)]
+
     Only scored matches have rows: they finished, were not excluded (see
     :class:`~cheaptalk.studies.Unanswered`), and were played under the installed rules.
 
