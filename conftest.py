@@ -10,6 +10,7 @@ import cheaptalk
 from cheaptalk.rules import Registry
 
 EXAMPLES = Path(__file__).with_name("examples")
+SOURCE = Path(cheaptalk.__file__).parents[1]
 NEEDED = {
     "inspect_ai": ("docs/models/inspect.md", "tests/typed/*"),
     "jax": (
@@ -37,6 +38,18 @@ collect_ignore_glob = [path for package in MISSING for path in NEEDED[package]]
 def pytest_report_header() -> str | None:
     """Name the packages whose tests are not collected."""
     return f"tests not collected without: {', '.join(MISSING)}" if MISSING else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Remove examples of functions from packages, because their modules run them."""
+    items[:] = [item for item in items if not _is_repeated(item)]
+
+
+def _is_repeated(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.DoctestItem) or item.path.name != "__init__.py":
+        return False
+    package = ".".join(item.path.parent.relative_to(SOURCE).parts)
+    return item.dtest is not None and item.dtest.name != package
 
 
 @pytest.fixture(autouse=True)

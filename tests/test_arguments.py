@@ -33,20 +33,20 @@ WRONG: Mapping[str, tuple[Any, str]] = {
     "a str": ("wrong text", "str|_SupportsArray|ndarray"),
     "a list": ([object()], COLLECTIONS),
     "a dict": ({3: 4}, "Mapping|dict|Iterable|Collection|Container"),
-    "a column": (pl.Series([3]), COLLECTIONS),
+    "a column": (pl.Series([3]), f"{COLLECTIONS}|ArrowFrame"),
 }
 """Wrong values, each with the parts of annotations that may accept the value."""
 OPEN = {
     "adapters.chat_environment player", "adapters.inspect_task player",
     "adapters.openenv_app player", "adapters.play_as_remote_agent agent",
     "adapters.play_as_remote_agent_async agent", "adapters.push_dataset api",
-    "judges.judge_of model", "records.digest parts", "records.text_of data",
-    "rules.register thing", "studies.parse_study data",
+    "judges.judge_of model", "players.code_digest player", "records.digest parts",
+    "records.text_of data", "rules.decider player", "rules.register thing", "studies.parse_study data",
 }  # fmt: skip
 """Arguments that may have any type, or are checked otherwise."""
 OTHER_GAMES = {
     "equilibrium.bootstrap_equilibrium game", "equilibrium.propose_cells game",
-    "equilibrium.resampled game", "learning.chosen game",
+    "equilibrium.resample game", "learning.get_preset game",
 }  # fmt: skip
 """Arguments named ``game`` that are empirical games or names of papers' configurations."""
 

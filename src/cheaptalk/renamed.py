@@ -40,6 +40,7 @@ received received_share
 welfare gain el_farol_bar
 accepted approval
 living survivors
+words total_words deal_or_no_deal
 """
 RENAMED_METRICS: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
     (old, new, frozenset(games)) for old, new, *games in map(str.split, METRICS.split("\n")[1:-1])

@@ -186,7 +186,7 @@ def test_metrics_match_hand_calculation() -> None:
             "efficiency": 1,
             "aborted": 0,
             "length": 4,
-            "words": 16,
+            "total_words": 16,
             "vocabulary": 14,
             "bigram_entropy": math.log2(14) - 1 / 7,  # 2 of the 14 pairs are equal
             "inconsistency": 0.25,

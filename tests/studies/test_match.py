@@ -121,6 +121,6 @@ def test_displays_transcript_and_open_request() -> None:
     html = match.step(OFFER)._repr_html_()
     assert repr(match) == "<Match: bargaining, 3 answers, asks alice>"
     assert "Alice proposes: $90" in html
-    assert "<td>{&quot;decision&quot;:&quot;reject&quot;}</td>" in html
+    assert ">{&quot;decision&quot;:&quot;reject&quot;}</td>" in html
     assert "<p>Round 2." in html
     assert "payoffs: " in match.step({"decision": "accept"})._repr_html_()

@@ -1,5 +1,6 @@
 """Changed studies that are run again: matches that are no longer planned are excluded."""
 
+import csv
 from typing import Any
 
 import pytest
@@ -75,9 +76,8 @@ def test_export_marks_superseded_matches(store: Store, tmp_path: Any) -> None:
     ct.run(demanding(0.95), store)
     ct.run(demanding(0.5), store)
     export(store, "small", tmp_path / "out")
-    lines = (tmp_path / "out" / "matches.csv").read_text().splitlines()
-    column = [name.strip('"') for name in lines[0].split(",")].index("planned")
-    assert [line.split(",")[column] for line in lines[1:]] == ["false", "true"]
+    with (tmp_path / "out" / "matches.csv").open(newline="") as file:
+        assert [row["planned"] for row in csv.DictReader(file)] == ["false", "true"]
 
 
 def test_cost_includes_superseded_matches(store: Store) -> None:

@@ -67,7 +67,10 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         lambda: ct.play(GAME, INSTANCE, "a", {"alice": LINEAR}),
         '"bob" has no player; pass a function f',
     ),
-    (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), "strings to functions, not a dict"),
+    (
+        lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}),
+        'the player of "alice" must be a function',
+    ),
 ]
 
 

@@ -35,6 +35,7 @@ from cheaptalk.records.exports.sheets import VALUES
 from cheaptalk.records.exports.tables import factor_column, factor_names, parameter_columns
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.metrics import Measured, MetricSet
+from cheaptalk.records.moves import COUNTS
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.column_types import LATEST
@@ -234,7 +235,9 @@ class Measuring:
 
     def add(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add columns with the metrics, and with the dates of imported matches, to a frame."""
-        check_free("metric", self.metrics, [*frame.columns, *move_columns(places_in(frame))])
+        check_free(
+            "metric", self.metrics, [*frame.columns, *COUNTS, *move_columns(places_in(frame))]
+        )
         if not self.metrics:
             return frame
         frame = frame.with_row_index("index")

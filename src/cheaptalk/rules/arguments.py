@@ -11,7 +11,17 @@ from numbers import Integral, Number, Real
 from operator import or_
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import is_typeddict as is_typed_dict
 
 from cheaptalk.rules.errors import CheaptalkError, shown
@@ -38,6 +48,10 @@ NOUNS: dict[Any, str] = {
 BUILT_IN = ("builtins", "collections.abc")
 FEW = 20
 """Number of elements of a list or mapping that are checked."""
+
+
+class _NoMembers(Protocol):
+    """A protocol without members, whose attributes all protocols have."""
 
 
 class WrongArgument(CheaptalkError, TypeError):
@@ -240,8 +254,7 @@ def _test_of_class(kind: Any, args: tuple[Any, ...]) -> Accepts:
     if kind.__module__ in BUILT_IN and hasattr(kind, "__iter__"):
         return _elements(kind, args)
     if getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False):
-        names = [name for name in vars(kind).get("__annotations__", {}) if name[0] != "_"]
-        names += [name for name in vars(kind) if name[0] != "_"]
+        names = {*vars(kind), *kind.__annotations__} - {"__annotations__", *vars(_NoMembers)}
         return lambda value: all(hasattr(value, name) for name in names)
     return _instance(kind)
 

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from cheaptalk.rules.actions import Action
-from cheaptalk.rules.errors import CheaptalkError, describe
+from cheaptalk.rules.errors import CheaptalkError, describe, shown
 from cheaptalk.rules.table import Decide, DecisionRequest
 
 T = TypeVar("T")
@@ -25,11 +25,16 @@ def decider(player: Any) -> Decide:
     may be asynchronous.
 
     Raises:
-        CheaptalkError: the object cannot be copied.
+        CheaptalkError: the object is not a player, or cannot be copied.
     """
     function = player.func if type(player) is partial else player
     if type(function) is FunctionType and not function.__code__.co_flags & inspect.CO_COROUTINE:
         return cast(Decide, player)  # quickly, because each match of a study passes here
+    if not is_player(player):
+        raise CheaptalkError(
+            f"expected a function of a decision request, or an object or class with such a method, "
+            f"not {shown(player)}"
+        )
     return _callable(fresh(player))
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules.arguments import describe_type
 
 FloatArray = NDArray[np.float64]
 NOT_FINITE = '"{}" has values that are not finite; replace them by null'
@@ -23,6 +24,7 @@ class ArrowFrame(Protocol):
 
 Frame: TypeAlias = pl.DataFrame | ArrowFrame
 """A data frame of polars, pandas or another library."""
+describe_type(Frame, "a data frame of polars or pandas")
 
 
 class StatisticsError(CheaptalkError, ValueError):

@@ -109,7 +109,7 @@ def length(result: Result) -> float:
     return float(result.outcome.turns)
 
 
-def words_spoken(result: Result) -> float:
+def total_words(result: Result) -> float:
     """The number of words in all messages of the match."""
     return float(sum(len(words(text)) for text in _messages(result)))
 
@@ -213,7 +213,7 @@ METRICS = (
     Metric(
         "length", length, unit="turns", bounds=COUNT, limits=lambda game: (0.0, float(game.turns))
     ),
-    Metric("words", words_spoken, unit="words", bounds=COUNT),
+    Metric("total_words", total_words, unit="words", bounds=COUNT),
     Metric("vocabulary", vocabulary_size, unit="words", bounds=COUNT),
     Metric("bigram_entropy", bigram_entropy, unit="bits", bounds=COUNT),
     Metric("inconsistency", inconsistency, unit="share of turns", bounds=SHARE),

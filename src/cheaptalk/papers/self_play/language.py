@@ -31,7 +31,7 @@ PIECES = (
     "vocabulary: a lower bound of the tokens counted by the paper. For exact counts, use "
     "--recipe-option merges=FILE with GPT-2's merges.txt."
 )
-LENGTHS = ("gpt2", "length", "words", "tokens")
+LENGTHS = ("gpt2", "length", "total_words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
 
 

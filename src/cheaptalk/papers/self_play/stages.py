@@ -33,7 +33,7 @@ ONE_ITERATION = (
     "no player has two iterations; use labels with the number of the iteration, such as "
     "gpt-iteration-0 and gpt-iteration-1"
 )
-METRICS = ("length", "words", "inconsistency")
+METRICS = ("length", "total_words", "inconsistency")
 SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
 NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
 CELL = ("objective", "weight", "lineage", "iteration", "player")
