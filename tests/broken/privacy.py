@@ -33,7 +33,7 @@ def simultaneous_answers_shown(folder: Path) -> ct.GameSpec:
     return boxed(Peeking, **reworded(folder, live="Guess."))
 
 
-@breaks("check_simultaneous", "after simultaneous answers failed: IllegalAction: taken")
+@breaks("check_simultaneous", "after simultaneous answers failed: taken")
 def first_come_first_served(_: Path) -> ct.GameSpec:
     class Grabbing(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:

@@ -101,6 +101,9 @@ def in_order(value: Any) -> tuple[int, float, str]:
 class Frames(dict[str, pl.DataFrame]):
     """A mapping of game names to data frames, displayed as a summary of their sizes."""
 
+    def __missing__(self, game: str) -> pl.DataFrame:
+        raise unknown("game", game, list(self))
+
     def __repr__(self) -> str:
         sizes = (f"{name} ({len(frame):,} rows)" for name, frame in self.items())
         return brief(self, ", ".join(sizes))

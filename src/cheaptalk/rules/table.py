@@ -12,7 +12,7 @@ from cheaptalk.rules.game import Game, Instance, Outcome
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
 
-class IllegalAction(ValueError):
+class IllegalAction(CheaptalkError, ValueError):
     """An illegal action, which leaves the match unchanged; the message gives the reason."""
 
 

@@ -191,9 +191,8 @@ class Bootstrap(Printed):
         columns: list[str] = ["strategy"]
         numbers: list[Sequence[object]] = [self.labels]
         for name in names:
-            draws = self.against(name)
-            columns += [name, f"{name} error"]
-            numbers += [draws.mean(axis=0).tolist(), draws.std(axis=0).tolist()]
+            columns += [f"mean {name}", f"{name} error"]
+            numbers += zip(*map(_mean_and_error, self.against(name).T), strict=True)
         title = f"payoff at equilibrium {mean_and_error(self.payoff)}"
         return Printout(title, columns, list(zip(*numbers, strict=True)))
 
@@ -361,10 +360,18 @@ def spreads(estimate: Floats, samples: Floats, freedom: int) -> list[Spread]:
     return [Spread(*row) if len(samples) > 1 else Spread(row[0]) for row in rows]
 
 
+def _mean_and_error(samples: Floats) -> tuple[float, float] | tuple[None, None]:
+    """Return the mean and the standard deviation over draws; None if undefined."""
+    defined = samples[np.isfinite(samples)]
+    if len(defined) < 2:
+        return None, None
+    return float(defined.mean()), float(defined.std(ddof=1))
+
+
 def mean_and_error(samples: Floats) -> str:
     """Format the mean and the standard deviation over draws; N/A if undefined."""
-    defined = samples[np.isfinite(samples)]
-    return f"{defined.mean():.4g} ({defined.std(ddof=1):.2g})" if len(defined) > 1 else "N/A"
+    mean, error = _mean_and_error(samples)
+    return "N/A" if mean is None else f"{mean:.4g} ({error:.2g})"
 
 
 def _times(size: int, draws: int, seed: int, *position: int) -> Floats:
