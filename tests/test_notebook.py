@@ -88,7 +88,9 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
             "chart": chart,
             "charts": ct.reports.Charts("gains", LABEL, [chart]),
             "correlation": ct.statistics.correlation(frame, "self_gain_alice", "self_gain_bob"),
-            "pairwise": ct.statistics.pairwise_tests(frame, "rounds_played", "pairing", paired=False),
+            "pairwise": ct.statistics.pairwise_tests(
+                frame, "rounds_played", "pairing", paired=False
+            ),
             "permutation": ct.statistics.permutation_test([1, 2], [3, 5], paired=False),
             "tables": findings.tables,
             "recipe": findings.recipe,

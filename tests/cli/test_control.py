@@ -83,7 +83,7 @@ def test_invalid_orders_print_errors(cheaptalk: Command, orders: list[Any]) -> N
 
 
 def test_missing_store_prints_error(cheaptalk: Command) -> None:
-    advice = "name an existing one with --store or CHEAPTALK_STORE"
+    advice = "name an existing store (in commands, with --store or CHEAPTALK_STORE)"
     for action in ["status", "pause", "stop"]:
         done = cheaptalk("control small", action)
         assert done.rejection == f"error: no store at cheaptalk.sqlite; {advice}"

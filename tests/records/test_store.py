@@ -108,9 +108,7 @@ def test_invalid_files_are_rejected_unchanged(tmp_path: Path) -> None:
 
 
 def test_missing_store_raises_error(tmp_path: Path) -> None:
-    with pytest.raises(
-        StoreError, match=r"no store at .*missing; name an existing one with --store"
-    ):
+    with pytest.raises(StoreError, match=r"no store at .*missing; name an existing store"):
         Store.open(tmp_path / "missing")
     for place in (tmp_path, tmp_path / "no" / "folder"):
         with pytest.raises(

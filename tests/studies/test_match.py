@@ -33,7 +33,7 @@ def test_caller_and_seated_players_alternate() -> None:
     [
         ({"alice_gain": 70, "bob_gain": 40}, "the two parts must add up to 100, not 110"),
         ({"alice_gain": 70}, '"bob_gain": is missing'),
-        (EVENTS.Reply(decision="accept"), "expected a Offer, not a Reply"),
+        (EVENTS.Reply(decision="accept"), "expected an Offer, not a Reply"),
         ("no idea", "it contains no JSON object"),
         ('{"alice_gain": 70, "bob_gain": 40}', "the two parts must add up to 100, not 110"),
     ],

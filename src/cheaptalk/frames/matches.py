@@ -329,18 +329,19 @@ def read_matches(
     one.
 
     Columns: ``match_id``, ``study``, ``game``, ``rules_version``, ``parameters`` (JSON),
-    ``configuration`` (a digest of game and parameters), ``instance`` (within a configuration, equal for matches on the same instance), ``repeat``,
-    ``pairing`` (labels in the order of seats, see :func:`.line_up`), ``status``, ``dropped``,
-    ``calls``, ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices are known),
-    ``finished`` (seconds since 1970; for imported matches the time of import), ``source_date`` (when
-    an imported match was played, as the other system wrote it; null if unknown, or if no metric is
-    selected), then ``player_SEAT`` (labels), ``answers_SEAT_KIND`` (the number of answers of each
-    kind; for imported matches ``ok`` counts all valid answers and ``repaired`` is null, because
-    their attempts are unknown), ``payoff_SEAT`` (in the game's unit), the game's metrics under
-    their own names, ``game_PARAMETER`` (fields of nested parameters have names such as
-    ``game_horizon_rounds``, and parameters with a value for each seat such as
-    ``game_discounts_alice``; lists are JSON), and in studies with factors ``factor_SEAT_FACTOR`` (the level of the seat's player). A frame has
-    columns for the seats of all configurations; they are null if a match lacks the seat.
+    ``configuration`` (a digest of game and parameters), ``instance`` (within a configuration, equal
+    for matches on the same instance), ``repeat``, ``pairing`` (labels in the order of seats, see
+    :func:`.line_up`), ``status``, ``dropped``, ``calls``, ``input_tokens``, ``output_tokens``,
+    ``dollars`` (as far as prices are known), ``finished`` (seconds since 1970; for imported matches
+    the time of import), ``source_date`` (when an imported match was played, as the other system
+    wrote it; null if unknown, or if no metric is selected), then ``player_SEAT`` (labels),
+    ``answers_SEAT_KIND`` (the number of answers of each kind; for imported matches ``ok`` counts
+    all valid answers and ``repaired`` is null, because their attempts are unknown), ``payoff_SEAT``
+    (in the game's unit), the game's metrics under their own names, ``game_PARAMETER`` (fields of
+    nested parameters have names such as ``game_horizon_rounds``, and parameters with a value for
+    each seat such as ``game_discounts_alice``; lists are JSON), and in studies with factors
+    ``factor_SEAT_FACTOR`` (the level of the seat's player). A frame has columns for the seats of
+    all configurations; they are null if a match lacks the seat.
 
     Args:
         study: the study's name in the store.

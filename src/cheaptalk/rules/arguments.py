@@ -24,7 +24,7 @@ from typing import (
 )
 from typing import is_typeddict as is_typed_dict
 
-from cheaptalk.rules.errors import CheaptalkError, shown
+from cheaptalk.rules.errors import CheaptalkError, shown, with_article
 
 Accepts: TypeAlias = Callable[[Any], bool]
 """Returns whether a value is accepted."""
@@ -351,7 +351,7 @@ def _named(kind: type) -> str:
     name = kind.__name__
     if package not in ("builtins", "cheaptalk", "__main__"):
         name = f"{package}.{name}"
-    return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
+    return with_article(name)
 
 
 def _kind(value: object) -> str:

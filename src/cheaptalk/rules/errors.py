@@ -215,6 +215,15 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+def with_article(noun: str) -> str:
+    """Return a noun with its indefinite article.
+
+    >>> with_article("Offer"), with_article("Bid")
+    ('an Offer', 'a Bid')
+    """
+    return f"{'an' if noun[0] in 'aeiouAEIO' else 'a'} {noun}"
+
+
 def describe(error: BaseException) -> str:
     """Describe an error in a player's or a game's code in one line.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 from msgspec import Struct
 
 from cheaptalk.rules.actions import Action
-from cheaptalk.rules.errors import RulesError, describe
+from cheaptalk.rules.errors import RulesError, describe, with_article
 
 
 @dataclass_transform(frozen_default=True)
@@ -56,7 +56,8 @@ class Ask(NamedTuple):
     def refuse(self, action: object) -> str | None:
         """Return why an action is not a legal answer, or None if it is legal."""
         if type(action) is not self.action:
-            return f"expected a {self.action.__name__}, not a {type(action).__name__}"
+            expected, given = (with_article(kind.__name__) for kind in (self.action, type(action)))
+            return f"expected {expected}, not {given}"
         try:
             return self.objection(action)
         except Exception as error:

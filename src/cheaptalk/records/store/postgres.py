@@ -137,8 +137,8 @@ class PostgresBackend(Backend):
                 backend._check_server(connection)
                 if not create and not sa.inspect(connection).has_table(studies.name):
                     raise StoreNotFound(
-                        f"no store at {backend.name}; name an existing one with --store or "
-                        "CHEAPTALK_STORE"
+                        f"no store at {backend.name}; name an existing store (in commands, "
+                        "with --store or CHEAPTALK_STORE)"
                     )
         except BaseException:
             backend.close()

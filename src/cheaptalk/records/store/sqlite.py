@@ -94,7 +94,8 @@ class SqliteBackend(Backend):
         path = Path(url.partition(":///")[2])
         if not create and _is_empty(path):
             raise StoreNotFound(
-                f"no store at {path}; name an existing one with --store or CHEAPTALK_STORE"
+                f"no store at {path}; name an existing store (in commands, with --store or "
+                "CHEAPTALK_STORE)"
             )
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise StoreError(
