@@ -53,10 +53,13 @@ OTHER_GAMES = {
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the public functions of all packages by name."""
+    """Yield the public functions of all packages by name, except those of missing extras."""
     for package in (import_module(f"cheaptalk.{name}") for name in PACKAGES):
         for name in package.__all__:
-            function = getattr(package, name)
+            try:
+                function = getattr(package, name)
+            except (ct.CheaptalkError, ImportError):  # an extra is not installed
+                continue
             if inspect.isfunction(inspect.unwrap(function)):
                 yield f"{package.__name__.removeprefix('cheaptalk.')}.{name}", function
 

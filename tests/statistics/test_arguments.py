@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -159,4 +160,5 @@ def test_pandas_frames_are_accepted() -> None:
     frame = games().with_columns(gain=pl.when(pl.col("instance") != "3").then("gain"))
     pandas = frame.to_pandas().set_index(np.arange(60)[::-1])  # a missing gain is NaN
     for name, function in FRAMES.items():
-        assert str(function(pandas)) == str(function(frame)), name
+        if name != "prediction_baselines" or find_spec("sklearn"):
+            assert str(function(pandas)) == str(function(frame)), name
