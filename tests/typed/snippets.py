@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from doctest import DocTestParser
 from pathlib import Path
+from textwrap import indent
 
 ROOT = Path(__file__).parents[2]
 HEADER = """\
@@ -30,6 +31,8 @@ def snippets() -> Iterator[tuple[str, str]]:
     for notebook in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         code = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        if "await " in code:  # notebooks run it in an event loop
+            code = f"async def cells() -> None:\n{indent(code, '    ')}"
         yield f"notebooks/{notebook.stem}", f"{HEADER}{code}\n"
 
 

@@ -113,7 +113,7 @@ class Match:
             notes = [] if request is None else [style(self.game.name).ask(request.ask, self.game)]
         except UnknownName:  # a game without registered prompts
             return self.table._repr_html_()
-        notes += [] if self.payoffs is None else [f"payoffs: {self.payoffs}"]
+        notes += [f"payoffs: {self.payoffs}"] if self.payoffs else []
         return html_table(title, ["actor", "observed", "answer"], rows, notes)
 
     @property
@@ -145,9 +145,9 @@ class Match:
         return self.table.outcome
 
     @property
-    def payoffs(self) -> dict[str, float] | None:
-        """The payoffs by seat; None if there is no outcome."""
-        return None if self.outcome is None else self.game.seat_payoffs(self.outcome)
+    def payoffs(self) -> dict[str, float]:
+        """The payoffs by seat; empty if there is no outcome."""
+        return {} if self.outcome is None else self.game.seat_payoffs(self.outcome)
 
     @property
     def record(self) -> MatchRecord:
