@@ -50,8 +50,8 @@ USES = {
         cheaptalk metagame small --out page.html; test -s page.html
         python - <<'END'
 import cheaptalk as ct
-frame = ct.read_matches("study.sqlite", "small")["bargaining"].to_pandas()
-print(ct.statistics.mean_intervals(frame, ["alice_gain"]).to_pandas())
+frame = ct.read_matches("cheaptalk.sqlite", "small")["bargaining"].to_pandas()
+print(ct.statistics.mean_intervals(frame, ["payoff_alice"]).to_pandas())
 END
         """,
     "figures": PLAYED + "cheaptalk report small --figures figures; ls figures/*.pdf",
