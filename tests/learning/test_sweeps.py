@@ -54,7 +54,7 @@ def test_sweep_equals_separate_trainings(tmp_path: Path) -> None:
     settings = ct.learning.settings_of("idle", FIXED | {"hidden": 4, "seed": 2})
     ct.learning.train("idle", RULES, settings, 320, separate)
     assert runs[1].policy.read_bytes() == separate.read_bytes() != runs[0].policy.read_bytes()
-    assert runs[1].told["matches"] == 320
+    assert runs[1].last_row["matches"] == 320
     reports.clear()
     assert sweep(tmp_path / "all", progress=lambda *state: reports.append(state)) == runs
     assert reports == [], "existing results are not trained again"

@@ -185,7 +185,7 @@ def test_any_python_player_plays_in_study(store: ct.Store) -> None:
 
 
 def test_answers_of_async_players_are_not_asked_for_again(store: ct.Store) -> None:
-    asked: list[int] = []
+    requests: list[int] = []
 
     class Failing:
         """A player that fails at its second request, once."""
@@ -193,8 +193,8 @@ def test_answers_of_async_players_are_not_asked_for_again(store: ct.Store) -> No
         version = "of a test"
 
         async def __call__(self, request: ct.DecisionRequest) -> ct.Action:
-            asked.append(request.number)
-            if len(asked) == 2:
+            requests.append(request.number)
+            if len(requests) == 2:
                 raise ConnectionError("no line")
             return await awaited(request)
 
@@ -207,7 +207,7 @@ def test_answers_of_async_players_are_not_asked_for_again(store: ct.Store) -> No
     (problem,) = failed.problems
     assert "failed in request 3, by Failing: ConnectionError in test_strategy.py:" in problem
     assert ct.run(made, store).counts == {ct.records.Status.FINISHED: 1}
-    assert asked[:3] == [0, 3, 3]
+    assert requests[:3] == [0, 3, 3]
     (record,) = store.records("small", bodies=True)
     calls = [answer.calls for answer in record.answers if answer.actor == "alice"]
     assert {call["call"]["function"] for (call,) in calls} == {"Failing"}

@@ -304,7 +304,6 @@ class _Part(NamedTuple):
     measured: dict[int, Measured]
 
 
-@reads
 def read_matches(
     store: StoreLike,
     study: StudyLike,
@@ -363,8 +362,6 @@ def read_matches(
             of its games has such a metric.
         MetricError: a metric failed.
     """
-    assert isinstance(store, Store)
-    assert isinstance(study, str)
     frames = matches_with_players(
         store,
         study,
@@ -377,9 +374,10 @@ def read_matches(
     return Frames({game: frame.drop(PLAYERS) for game, frame in frames.items()})
 
 
+@reads
 def matches_with_players(
-    store: Store,
-    study: str,
+    store: StoreLike,
+    study: StudyLike,
     *,
     only: Collection[str] | None,
     games: Collection[str] | None,
@@ -388,6 +386,8 @@ def matches_with_players(
     workers: int,
 ) -> dict[str, pl.DataFrame]:
     """Return the frames of :func:`read_matches`, and the players' numbers as :data:`PLAYERS`."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     seats = seats_of(store, study)
     for game in games or ():
         if game not in seats:

@@ -22,25 +22,19 @@ from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.statistics.participants import PEOPLE
 
 
-@reads
 def read_participants(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the participants of a study, one row each, in the order of arrival.
 
     The columns are those of the exported table.
     """
-    assert isinstance(store, Store)
-    assert isinstance(study, str)
     return _frame(store, study, "participants")
 
 
-@reads
 def read_plays(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the games of a study's participants, one row each, ordered by participant.
 
     The columns are those of the exported table.
     """
-    assert isinstance(store, Store)
-    assert isinstance(study, str)
     return _frame(store, study, "plays")
 
 
@@ -63,25 +57,19 @@ def with_people(
     }
 
 
-@reads
 def read_payments(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return the payments of a study's participants, one row per payment.
 
     The columns are those of the exported table.
     """
-    assert isinstance(store, Store)
-    assert isinstance(study, str)
     return _frame(store, study, "payments")
 
 
-@reads
 def read_responses(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return participants' responses, one row per item, ordered by participant.
 
     The columns are those of the exported table.
     """
-    assert isinstance(store, Store)
-    assert isinstance(study, str)
     return _frame(store, study, "responses")
 
 
@@ -118,8 +106,11 @@ def in_survey(response: Response) -> bool:
     return response.correct is None and queries.step_kind(response.step) in (queries.SURVEY, None)
 
 
-def _frame(store: Store, study: str, table: str) -> pl.DataFrame:
+@reads
+def _frame(store: StoreLike, study: StudyLike, table: str) -> pl.DataFrame:
     """Return an exported table as a data frame, with times as date-times in UTC."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     store.study(study, counted=False)  # raises StoreError if there is none
     row_type, read = TABLES[table]
     fields, columns = row_columns(row_type), people_columns()[table]

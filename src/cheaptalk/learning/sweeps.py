@@ -25,12 +25,12 @@ class Trained(NamedTuple):
 
     Attributes:
         settings: the varied settings.
-        told: the last line of the log; see :func:`.read_log`.
+        last_row: the last line of the log; see :func:`.read_log`.
     """
 
     settings: Mapping[str, Any]
     policy: Path
-    told: Mapping[str, Any]
+    last_row: Mapping[str, Any]
 
 
 def sweep(

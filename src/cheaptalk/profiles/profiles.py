@@ -142,10 +142,10 @@ class Profile(Printed):
         table = self.data()
         main = zip(self.numbers, table.rows, strict=True)
         rows = [row for key, row in main if "." not in key]
-        found = [
+        findings = [
             f"{self.player} {item.title}: {item.sentence}" for item in self.examination.findings
         ]
-        notes = [*found, self.failed] if self.failed else found
+        notes = [*findings, self.failed] if self.failed else findings
         return table._replace(rows=rows, notes=notes)
 
     def data(self) -> Printout:

@@ -124,7 +124,11 @@ def _sweep(
     if json:
         print_json(
             [
-                {"settings": result.settings, "policy": str(result.policy), "told": result.told}
+                {
+                    "settings": result.settings,
+                    "policy": str(result.policy),
+                    "last_row": result.last_row,
+                }
                 for result in results
             ]
         )
@@ -132,10 +136,10 @@ def _sweep(
     columns = [*values, "matches", "returns", *(["exploitability"] if examine else [])]
     rows: list[list[object]] = []
     for result in results:
-        returns = " / ".join(f"{value:.4g}" for value in result.told["returns"])
-        gains = [_gains_text(result.told.get("gains", ()))] if examine else []
+        returns = " / ".join(f"{value:.4g}" for value in result.last_row["returns"])
+        gains = [_gains_text(result.last_row.get("gains", ()))] if examine else []
         settings = map(str, result.settings.values())
-        rows.append([*settings, result.told["matches"], returns, *gains])
+        rows.append([*settings, result.last_row["matches"], returns, *gains])
     print_table(None, columns, rows, right=columns)
     say(f"Policies written to {folder}")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from cheaptalk.players import Kind
 from cheaptalk.records.descriptions import line_up
+from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import (
     INTEGER,
     JSON,
@@ -22,18 +23,32 @@ from cheaptalk.records.exports.columns import (
 )
 from cheaptalk.records.exports.tables import Factors, MatchRow, factor_names, parameter_columns
 from cheaptalk.records.moves import COUNTS
+from cheaptalk.records.record import MatchRecord
 from cheaptalk.rules import GameSpec, Metric, Result, get_game
 
 
 @dataclass
 class SeatRow:
-    """A row of the exported table of seats; has all attributes of its match's row."""
+    """A row of the exported table of seats."""
 
     match: MatchRow
     seat: str
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.match, name)
+    @property
+    def record(self) -> MatchRecord:
+        return self.match.record
+
+    @property
+    def stand(self) -> Stand:
+        return self.match.stand
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+    @property
+    def pairing(self) -> str:
+        return self.match.pairing
 
     @property
     def role(self) -> str:
