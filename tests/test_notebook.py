@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.printout import Printed
+from cheaptalk.printing.printout import Printed
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 
 LABEL = "<script>alert('a & b')</script>"

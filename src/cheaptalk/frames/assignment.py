@@ -9,7 +9,7 @@ import scipy
 
 from cheaptalk.frames.people import read_plays
 from cheaptalk.frames.reader import varying
-from cheaptalk.printout import frames_html
+from cheaptalk.printing.printout import frames_html
 from cheaptalk.records import Store
 from cheaptalk.records.people.queries import settings_played
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads

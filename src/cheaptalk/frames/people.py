@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
 
-from cheaptalk.printout import frames_html
+from cheaptalk.printing.printout import frames_html
 from cheaptalk.records import Store
 from cheaptalk.records.exports.columns import TIME, row_columns
 from cheaptalk.records.exports.tables import TABLES, people_columns

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cheaptalk.judges.items import move_name
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.judges.verdicts import valid_verdicts
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import instances_of, judges_of
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads

@@ -7,7 +7,7 @@ from cheaptalk.judges.items import subjects
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
-from cheaptalk.printout import Printed
+from cheaptalk.printing.printout import Printed
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items

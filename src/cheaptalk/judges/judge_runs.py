@@ -24,9 +24,9 @@ from cheaptalk.judges.items import Item, Subject, answer_item, subjects
 from cheaptalk.judges.judges import Judge, Verdict, matches_for, why_nothing
 from cheaptalk.judges.verdicts import label
 from cheaptalk.models.prices import Prices, load_prices
-from cheaptalk.notebooks import reporting
 from cheaptalk.players import Kind
-from cheaptalk.printout import Printed
+from cheaptalk.printing.printout import Printed
+from cheaptalk.printing.progress import reporting
 from cheaptalk.records import Store, digest
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import ended_text

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.printout import Printed
+from cheaptalk.printing.printout import Printed
 from cheaptalk.rules import CheaptalkError
 
 np = needed("numpy")

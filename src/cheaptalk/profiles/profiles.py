@@ -12,7 +12,7 @@ import polars as pl
 
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.players import RosterEntry
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics import estimation
 from cheaptalk.profiles.metrics.definitions import Quantity, quantities

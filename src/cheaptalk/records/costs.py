@@ -6,7 +6,7 @@ from operator import add
 from typing import Any
 
 from cheaptalk.models import Usage
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import counted
 from cheaptalk.text import money, plain
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from cheaptalk.models import ModelCall
 from cheaptalk.models.http.reply_ids import request_digest
-from cheaptalk.printout import Printed
+from cheaptalk.printing.printout import Printed
 from cheaptalk.records import identity
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.judgements import ledger_place

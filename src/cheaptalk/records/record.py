@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from cheaptalk import __version__
 from cheaptalk.players import Kind
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import Forfeit, blamed, invalid
 from cheaptalk.records.encoding import pack, text_of, unpack

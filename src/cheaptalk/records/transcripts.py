@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import Any, NamedTuple
 
 from cheaptalk.players import Kind
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.rules import Moment, Table, counted, unknown

@@ -11,7 +11,7 @@ import polars as pl
 import scipy
 from scipy.special import ndtri
 
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics.columns import (
     Frame,

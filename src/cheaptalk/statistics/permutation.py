@@ -9,7 +9,7 @@ import polars as pl
 import scipy
 from scipy.special import comb
 
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.statistics.columns import (
     FloatArray,
     Frame,

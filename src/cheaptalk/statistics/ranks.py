@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.statistics.columns import (
     FloatArray,
     Frame,

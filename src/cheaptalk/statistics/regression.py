@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import (
     FloatArray,

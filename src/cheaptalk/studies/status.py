@@ -11,7 +11,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from cheaptalk.calls.commands import ControlError, RunState, live_state
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, count_excluded
 from cheaptalk.records.descriptions import ended_text
 from cheaptalk.records.judgements import judging_cost

@@ -27,7 +27,7 @@ from cheaptalk.calls.budget import Budget
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen
 from cheaptalk.players.seats import PlayerLike, entry_of, labelled
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.store.lookup import FILES as FILES
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, get_game, suggest

@@ -34,7 +34,7 @@ from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.frames.reader import places_in
 from cheaptalk.frames.unscored import unscored, unscored_text
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import MetricTable, counted
 from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 from cheaptalk.text import aligned, decimals, fixed

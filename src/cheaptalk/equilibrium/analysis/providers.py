@@ -12,7 +12,7 @@ from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.provider_game import Construction, ProviderGame, provider_game
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.printout import Printed
+from cheaptalk.printing.printout import Printed
 from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"

@@ -34,7 +34,7 @@ from cheaptalk.equilibrium.solvers.bimatrix import (
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile
-from cheaptalk.printout import Printout
+from cheaptalk.printing.printout import Printout
 from cheaptalk.rules import counted
 from cheaptalk.text import aligned, fixed
 

@@ -24,7 +24,7 @@ from cheaptalk.equilibrium.empirical.metrics import (
 )
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Flags, Floats, near
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import Advice

@@ -30,7 +30,7 @@ from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import read_matches
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.errors import Advice

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, pure_profiles, unit_spread
 from cheaptalk.equilibrium.solvers.supports import MARGIN
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 
 WORTH_A_LINE = 0.01
 """The minimum support of printed profiles that aren't equilibria of the estimates."""

@@ -32,7 +32,7 @@ from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats, Integers, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 

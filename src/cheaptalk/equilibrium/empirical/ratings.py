@@ -17,7 +17,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
 )
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import counted
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics.columns import Frame, as_polars

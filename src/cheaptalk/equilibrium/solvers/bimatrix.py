@@ -23,7 +23,7 @@ from cheaptalk.equilibrium.solvers.profiles import (
     verified,
 )
 from cheaptalk.equilibrium.solvers.supports import undominated
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 
 Indices = NDArray[np.intp]
 TINY = 1e-11

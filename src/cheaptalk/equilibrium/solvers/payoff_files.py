@@ -30,7 +30,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     payoffs_printout,
     usable,
 )
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import spreadsheet_text, unescape_spreadsheet_text
 from cheaptalk.rules.errors import shown

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cheaptalk.printout import Printout
+from cheaptalk.printing.printout import Printout
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import cell_text
 

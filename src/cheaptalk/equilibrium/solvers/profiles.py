@@ -18,7 +18,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     beyond_reckoning,
     usable,
 )
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 
 TOLERANCE = 1e-9
 """The maximum regret of a profile, as a share of a player's payoff range."""

@@ -15,7 +15,7 @@ from cheaptalk.equilibrium.solvers.bimatrix import Indices, lemke_howson_mixture
 from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import TOLERANCE
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules.display import brief
 
 Construction = Literal["mixtures", "selected"]

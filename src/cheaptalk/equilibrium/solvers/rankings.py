@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import counted
 
 SEARCHED = 10_000_000

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import unit_spread, weights
 from cheaptalk.equilibrium.solvers.solutions import regret
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 
 AT_REST = 1e-9
 """The maximum speed of shares, and gain of strategies, at rest, in scaled payoffs."""

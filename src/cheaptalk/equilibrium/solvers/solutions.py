@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from cheaptalk.equilibrium.solvers.entropy import entropy
 from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 
 SHOWN = 20
 """The maximum number of equilibria that are printed."""

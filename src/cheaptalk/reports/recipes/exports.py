@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cheaptalk.atomic_files import whole_file
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.reports.charts.files import save_drawing
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.pages import anchor

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cheaptalk.names import RecipeName
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Store
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.reports.charts.chart import tones_of

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 import polars.selectors as cs
 
-from cheaptalk.latex import Cell, Column, cell, formula, latex_table
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.latex import Cell, Column, cell, formula, latex_table
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.reports.charts.chart import Ends, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.rules import counted

@@ -13,7 +13,7 @@ from cheaptalk.calls.budget import Budget, Cap, amount_text
 from cheaptalk.models.flow_control import START
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Cost, Store
 from cheaptalk.records.ledger.spending import reused_costs, study_cost
 from cheaptalk.records.record import SETTLED

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Store, StoreError, StudySummary
 from cheaptalk.records.cache import differences
 from cheaptalk.records.identity import written_instance_digest

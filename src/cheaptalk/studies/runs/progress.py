@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.commands import RunState
-from cheaptalk.printout import Printed, Printout
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.descriptions import ended_text

@@ -33,8 +33,8 @@ from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
-from cheaptalk.notebooks import reporting
 from cheaptalk.players import AskPerson, ModelSeat, PlayerWarning, Sources
+from cheaptalk.printing.progress import reporting
 from cheaptalk.records import MatchEnd, Status, Store
 from cheaptalk.records.descriptions import Forfeit, invalid
 from cheaptalk.records.exclusions import count_excluded

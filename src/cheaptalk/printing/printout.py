@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from cheaptalk.atomic_files import whole_file
-from cheaptalk.latex import Cell, Column, cell, latex_table
+from cheaptalk.printing.latex import Cell, Column, cell, latex_table
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import (
     LONGEST,

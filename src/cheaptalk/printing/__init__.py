@@ -1,0 +1,1 @@
+"""Results as text, HTML, CSV and LaTeX, and progress in notebooks."""
