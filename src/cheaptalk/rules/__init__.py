@@ -4,6 +4,7 @@
 ['bargaining', 'battle_royale', 'chip_trading']
 """
 
+from cheaptalk.field_docs import field_meanings, field_ranges
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 from cheaptalk.rules.arguments import WrongArgument, check_functions
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
@@ -18,7 +19,6 @@ from cheaptalk.rules.empirical_view import (
     ScaledMetric,
 )
 from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
-from cheaptalk.rules.field_docs import field_meanings, field_ranges
 from cheaptalk.rules.game import (
     Actor,
     Game,

@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel
 
+from cheaptalk.field_docs import documented_fields
 from cheaptalk.models import Failure
 from cheaptalk.models.calls import Route
 from cheaptalk.players import Kind
 from cheaptalk.records.record import Status
 from cheaptalk.records.store.schema import CALL_STATES
 from cheaptalk.rules import field_meanings
-from cheaptalk.rules.field_docs import documented_fields
 
 TEXT: Final = "text"
 INTEGER: Final = "integer"

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import CoreSchema
 
+from cheaptalk.field_docs import attribute_docs, legal_values
 from cheaptalk.rules import field_meanings
 from cheaptalk.rules.errors import CheaptalkError, shown
-from cheaptalk.rules.field_docs import attribute_docs, legal_values
 from cheaptalk.text import capital
 from cheaptalk.web.typed_numbers import COMPUTED
 from cheaptalk.yaml_files import as_block, as_yaml, default_text, parse_yaml
