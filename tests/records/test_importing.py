@@ -1,6 +1,7 @@
 """Games of other systems are checked before they are stored."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +30,18 @@ def test_incomplete_game_names_what_is_missing(
         table.answer(given.actor, given.action)
     with pytest.raises(ct.CheaptalkError, match=problem):
         ct.records.ImportedGame("game 1", table, seats, location="row 7")
+
+
+def test_game_with_illegal_move_is_named(tmp_path: Path) -> None:
+    rules = ct.games.DivideTheDollar(players=2, rounds=1)
+
+    def games() -> Iterator[ct.records.ImportedGame]:
+        for name, bid in (("fine", 50), ("odd", -1)):
+            table = ct.Table(rules, rules.draw_instance(ct.Chance(name)), name)
+            for seat in rules.seats:
+                table.answer(seat, ct.games.divide_the_dollar.rules.Bid(bid_amount=bid))
+            yield ct.records.ImportedGame(name, table, dict.fromkeys(rules.seats, MODEL))
+
+    collection = ct.records.GameCollection("ours", games())
+    with pytest.raises(ct.CheaptalkError, match=r"^the game after fine: "):
+        ct.import_matches(collection, tmp_path / "store.sqlite", "old")

@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
@@ -15,8 +17,8 @@ from cheaptalk.records.record import MatchEnd, match_end, scripted_answers
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
-from cheaptalk.rules import CheaptalkError, RulesError, Table
-from cheaptalk.rules.errors import expect
+from cheaptalk.rules import CheaptalkError, IllegalAction, RulesError, Table
+from cheaptalk.rules.errors import expect, problem_of
 from cheaptalk.rules.registry import Registry, instances
 
 CHUNK = 500
@@ -167,7 +169,8 @@ def import_matches(
         progress: called after every step.
 
     Raises:
-        CheaptalkError: the study name is invalid, or belongs to a study that was not imported.
+        CheaptalkError: the study name is invalid, or belongs to a study that was not imported; or
+            the rules refuse a move of a game while it is read.
         StoreError: the store is not writable; committed data is kept.
     """
     study = name_of(study)
@@ -183,10 +186,21 @@ def import_matches(
             raise CheaptalkError(f'"{study}" {problem}')
         with opened.writing():
             clerk = _Clerk(collection, opened, study, _spec(collection, earlier))
-            for chunk in chunks(collection.games, CHUNK):
+            for chunk in chunks(_readable(collection.games), CHUNK):
                 clerk.enter(chunk)
                 progress(clerk.importing)
     return clerk.importing
+
+
+def _readable(games: Iterable[ImportedGame | Skipped]) -> Iterator[ImportedGame | Skipped]:
+    """Yield games; name the position of a game whose moves the rules refuse."""
+    last = "the first game"
+    try:
+        for game in games:
+            yield game
+            last = f"the game after {game.game if isinstance(game, Skipped) else game.name}"
+    except (IllegalAction, ValidationError) as error:
+        raise CheaptalkError(f"{last}: {problem_of(error) or error}") from error
 
 
 def _spec(collection: GameCollection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
