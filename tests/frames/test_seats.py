@@ -99,9 +99,11 @@ def test_frames_equal_exported_tables(store: ct.Store, tmp_path: Path, table: st
 def test_columns_of_views_are_those_of_exported_tables(
     store: ct.Store, tmp_path: Path, table: str
 ) -> None:
+    required = {"match_id", "study", "game", "instance", "repeat", "status"}
     as_json = {"parameters", "payoffs", "outcome", "kinds"}
     columns = set(
         pl.read_database(f"select * from v_{table}", store.backend.engine).columns  # noqa: S608
     )
     path = ct.export(store, "mixed", tmp_path / "out", "parquet").path / f"{table}.parquet"
+    assert required <= columns
     assert columns - as_json <= set(pl.read_parquet(path).columns)

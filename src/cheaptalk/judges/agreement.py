@@ -114,7 +114,7 @@ class Agreement(Printed):
         items = counted(self.items, "item")
         title = f"{self.judge} with {self.reference}, {items}, kappa {kappa}"
         rows = [(label, *row) for label, row in zip(self.labels, self.table, strict=True)]
-        return Printout(title, ["reference said", *self.labels], rows)
+        return Printout(title, ["reference", *self.labels], rows)
 
     @property
     def items(self) -> int:

@@ -56,7 +56,7 @@ class Transcript(Printed, list[Line]):
 
     def __str__(self) -> str:
         seats = len({line.actor for line in self})
-        return "\n\n".join(scene.told(seats) for scene in gather_scenes(self))
+        return "\n\n".join(scene.as_text(seats) for scene in gather_scenes(self))
 
     def printout(self) -> Printout:
         rows = [(line.name, line.text, line.answer_text) for line in self]
@@ -155,7 +155,7 @@ class Scene(NamedTuple):
         kind = f" {verb}" if request is None else f": request {request}"
         return f"{subject}{kind}{'' if self.instead is None else ' (only differences)'}"
 
-    def told(self, seats: int) -> str:
+    def as_text(self, seats: int) -> str:
         """Return the heading, the text and the answers, given the match's number of actors."""
         several = len(self.lines) > 1
         answers = [

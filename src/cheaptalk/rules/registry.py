@@ -27,7 +27,7 @@ from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy,
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 GameLike: TypeAlias = Game | GameName
-"""A game, or the name of a game, which stands for the game with its default parameters."""
+"""A game, or the name of a game with default parameters."""
 SpecLike: TypeAlias = GameSpec | Game | GameName
 """A game's spec, a game, or a game's name."""
 describe_type(GameLike, "a game or a game's name")
@@ -331,11 +331,11 @@ PARTS: dict[str, Registry[Any]] = {
 def register(thing: Any, *, name: str | None = None, game: GameLike | None = None) -> None:
     """Register an object in this process, as an installed package does by an entry point.
 
-    >>> def messages(result):
-    ...     "Number of messages of both players."
+    >>> def spoken_moves(result):
+    ...     "Number of moves of both players with a message."
     ...     return float(sum(bool(given.action.message) for given in result.given()))
-    >>> ct.register(ct.Metric("messages", messages), game="negotiation")
-    >>> "messages" in ct.get_game("negotiation").metrics
+    >>> ct.register(ct.Metric("spoken_moves", spoken_moves), game="negotiation")
+    >>> "spoken_moves" in ct.get_game("negotiation").metrics
     True
 
     Args:

@@ -79,7 +79,8 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     columns = [f"player_{seat}" for seat in places_in(frame)]
     frame = with_matching(frame, seatings_of(evidence, game), columns, "m:1")
     columns_of_match = ["match_id", "configuration", "instance", "parameters", "lineup", "score"]
-    rows = by_seat(frame, get_game(game), evidence.seats[game])
+    needed = frame.select(*columns_of_match, "^(player|payoff)_.*$")
+    rows = by_seat(needed, get_game(game), evidence.seats[game])
     by_player = (
         rows.select(*columns_of_match, "player", "payoff")
         .with_columns(

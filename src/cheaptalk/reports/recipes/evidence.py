@@ -130,10 +130,13 @@ class Evidence:
         columns = ("match_id", "first_move", "game", "player")
         if not self.frames:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+        own = f"^(player|payoff|{'|'.join(COUNTS)})_.*$"
         return pl.concat(
-            by_seat(self.scored(game), get_game(game), self.seats[game]).select(
-                *columns, pl.col(*COUNTS).cast(pl.Int64)
-            )
+            by_seat(
+                self.scored(game).select("match_id", "first_move", "game", own),
+                get_game(game),
+                self.seats[game],
+            ).select(*columns, pl.col(*COUNTS).cast(pl.Int64))
             for game in self.frames
         )
 
