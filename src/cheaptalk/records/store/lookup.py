@@ -61,7 +61,8 @@ def reads(function: F) -> F:
 
     The function receives a :class:`Store` for each parameter annotated with :data:`StoreLike`, and
     a name for each parameter annotated with :data:`StudyLike`. A store that the decorator opens is
-    closed when the function returns, or when the iterator that it returns is exhausted.
+    closed when the function returns, or when the iterator that it returns is exhausted. Because its
+    annotations are those for callers, the function asserts the resolved types for type checkers.
     """
     signature = inspect.signature(function)
     hints = {name: parameter.annotation for name, parameter in signature.parameters.items()}
