@@ -14,6 +14,7 @@ from cheaptalk.models import (
     ModelSettings,
     Reply,
 )
+from cheaptalk.models.structured_output import unwrapped
 from cheaptalk.players.language_model.replies import (
     DRAFT,
     Candidates,
@@ -298,7 +299,7 @@ class LanguageModel:
                     continue
                 return ReadResult(None, kind)
             try:
-                value = read(reply.text, reply.truncated)
+                value = read(unwrapped(reply, form), reply.truncated)
             except Unparsable as problem:
                 kind, reason = fault(problem, reply)
                 if self.prompt.reask == "reason":

@@ -9,7 +9,16 @@ from pydantic import Field, create_model
 from cheaptalk.models import AnswerForm, AskedRoute, ModelName, Reply
 from cheaptalk.players.language_model.treatments import Refine
 from cheaptalk.players.protocol import Kind
-from cheaptalk.rules import Action, Ask, DecisionRequest, Game, Whole, counted, strategies
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    DecisionRequest,
+    Game,
+    Whole,
+    alternative,
+    counted,
+    strategies,
+)
 from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
 
 
@@ -23,15 +32,12 @@ class Question(NamedTuple):
 
     def form(self, answers: AskedRoute) -> AnswerForm:
         """Return the answer format; formats other than JSON are requested only in the prompt."""
-        form = _form(self.ask.action, answers if isinstance(self.codec, JsonCodec) else "text")
-        if self.example is None:
-            return form
-        return form.model_copy(update={"example": self.codec.write(self.example)})
-
-
-@cache
-def _form(action: type[Action], route: AskedRoute) -> AnswerForm:
-    return AnswerForm(name=action.__name__, json_schema=action.model_json_schema(), route=route)
+        return AnswerForm(
+            name=self.ask.action.__name__,
+            json_schema=self.ask.schema,
+            route=answers if isinstance(self.codec, JsonCodec) else "text",
+            example=self.example and self.codec.write(self.example),
+        )
 
 
 def legal_example(
@@ -125,7 +131,11 @@ def listing(ask: Ask, refine: Refine, examples: Sequence[Action | None]) -> Ques
     codec = CODECS["json"]
     how = LISTED.format(count=refine.candidates, form=codec.form(answer_type))
     example = None if None in examples else answer_type(candidates=examples)
-    return Question(Ask(ask.actor, answer_type, ask.event, objection), how, codec, example)
+    size = {"minItems": refine.candidates, "maxItems": refine.candidates}
+    candidates = {"type": "array", "items": ask.schema, **size}
+    alternatives = [alternative(candidates=candidates)]
+    request = Ask(ask.actor, answer_type, ask.event, objection, lambda: alternatives)
+    return Question(request, how, codec, example)
 
 
 def choosing(ask: Ask, candidates: Sequence[Action]) -> Question:
