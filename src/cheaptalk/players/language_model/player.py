@@ -301,7 +301,7 @@ class LanguageModel:
             try:
                 value = read(unwrapped(reply, form), reply.truncated)
             except Unparsable as problem:
-                kind, reason = fault(problem, reply)
+                kind, reason = fault(problem, reply, reasons=bool(self.prompt.advice))
                 if self.prompt.reask == "reason":
                     retries += [assistant_message(echoed(reply.text)), _again(reason, request)]
             else:

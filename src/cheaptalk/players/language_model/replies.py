@@ -20,6 +20,7 @@ from cheaptalk.rules import (
     strategies,
 )
 from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
+from cheaptalk.styles.json_objects import NoAnswer
 
 
 class Question(NamedTuple):
@@ -60,13 +61,20 @@ ECHO = 8_000
 """Maximum characters of a response that a retry quotes: twice the length limit of a message."""
 
 
-def fault(problem: Unparsable, reply: Reply) -> tuple[Kind, str]:
-    """Return the kind of an invalid response, and the reason to show to the model."""
+def fault(problem: Unparsable, reply: Reply, *, reasons: bool) -> tuple[Kind, str]:
+    """Return the kind of an invalid response, and the reason to show to the model.
+
+    Args:
+        reasons: whether the model was asked to reason before the answer. Otherwise, a response that
+            reaches the token limit without beginning an answer is not truncated but has none.
+    """
     if isinstance(problem, IllegalMove) or not reply.truncated:
         kind = Kind.ILLEGAL if isinstance(problem, IllegalMove) else Kind.UNPARSABLE
         return kind, str(problem)
     tokens = reply.usage.output_tokens
     after = f" after {counted(tokens, 'token')}" if tokens else ""
+    if isinstance(problem, NoAnswer) and not reasons:
+        return Kind.UNPARSABLE, f"{problem}; it was cut off{after}, so begin with the answer"
     return Kind.TRUNCATED, f"the reply was cut off{after}; answer more briefly"
 
 
