@@ -5,7 +5,17 @@
 """
 
 from cheaptalk.field_docs import field_meanings, field_ranges
-from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
+from cheaptalk.rules.actions import (
+    MESSAGE_LIMIT,
+    Action,
+    Message,
+    Money,
+    Schema,
+    Whole,
+    alternative,
+    between,
+    explain,
+)
 from cheaptalk.rules.arguments import WrongArgument, check_functions
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
@@ -79,16 +89,15 @@ from cheaptalk.rules.table import (
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
 __all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
-__all__ += ["HorizonLike"]
-__all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Missed", "Mistakes"]
-__all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
-__all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
-__all__ += ["SpecLike"]
-__all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument"]
-__all__ += ["ask_strategy", "by_name", "counted"]
-__all__ += ["decider", "explain", "field_meanings", "field_ranges", "game_title", "games"]
-__all__ += ["get_game", "numbered_seats", "play", "play_async", "register", "replay"]
-__all__ += ["replay_answer", "strategies", "strategy", "strategy_named", "suggest", "unknown"]
+__all__ += ["HorizonLike", "IllegalAction", "Instance", "Message", "Metric", "MetricTable"]
+__all__ += ["Missed", "Mistakes", "Moment", "Money", "Outcome", "Play", "PluginWarning", "Point"]
+__all__ += ["Quantity", "Radar", "Registry", "ReplayMismatch", "Result", "RulesError"]
+__all__ += ["ScaledMetric", "Schema", "Secret", "Series", "SpecLike", "Statement", "Step"]
+__all__ += ["Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName"]
+__all__ += ["Value", "Whole", "WrongArgument", "alternative", "ask_strategy", "between"]
+__all__ += ["by_name", "counted", "decider", "explain", "field_meanings", "field_ranges"]
+__all__ += ["game_title", "games", "get_game", "numbered_seats", "play", "play_async", "register"]
+__all__ += ["replay", "replay_answer", "strategies", "strategy", "strategy_named", "suggest"]
+__all__ += ["unknown"]
 
 check_functions(globals())

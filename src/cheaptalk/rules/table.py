@@ -204,7 +204,7 @@ class Table:
             ValueError: the actor has no open request.
         """
         ask = self._open(actor)
-        actions = listed(ask.action)
+        actions = listed(ask.action, ask.alternatives())
         return None if actions is None else [action for action in actions if not ask.refuse(action)]
 
     def clone(self) -> "Table":

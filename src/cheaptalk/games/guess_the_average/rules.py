@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Action, Event, Instance, Whole
 
 Claim = Literal["nothing", "equilibrium", "smart", "random"]
@@ -184,8 +184,8 @@ class GuessTheAverage(Rounds):
         briefing = Briefing(self.players, self.rounds, *number_range, self.told, number)
         return [briefing] * self.players
 
-    def objection(self, question: Turn, action: NumberChoice) -> str | None:
-        return out_of_range("chosen_number", action.chosen_number, self.minimum, self.maximum)
+    def choice_range(self, question: Turn) -> tuple[int, int]:
+        return self.minimum, self.maximum
 
     def gains(self, number: int, choices: Sequence[int], instance: Instance) -> list[float]:
         winning = winning_numbers(choices, self.ratio)
