@@ -1,6 +1,7 @@
 """Schema migrations of new and of older stores."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,15 @@ def test_read_only_old_store_is_read_unchanged(
         copy = Path(str(store.engine.url.database))
     assert read_files(tmp_path) == before
     assert not copy.parent.exists()
+
+
+def test_stores_can_be_created_in_several_threads(tmp_path: Path) -> None:
+    def tables(number: int) -> list[str]:
+        with Store.open(tmp_path / f"{number}.sqlite", create=True) as store:
+            return sa.inspect(store.engine).get_table_names()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all("alembic_version" in names for names in pool.map(tables, range(16)))
 
 
 def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:

@@ -89,10 +89,14 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def expect(value: object, kind: type, expected: str) -> None:
-    """Raise a :class:`CheaptalkError` if an object is not of the expected type."""
+T = TypeVar("T")
+
+
+def expect(value: object, kind: type[T], expected: str) -> T:
+    """Return an object; raise a :class:`CheaptalkError` if it is not of the expected type."""
     if not isinstance(value, kind):
         raise CheaptalkError(f"expected {expected}, not {shown(value)}")
+    return value
 
 
 def counted(number: int, noun: str) -> str:

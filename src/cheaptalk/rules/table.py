@@ -134,7 +134,7 @@ class Table:
     """
 
     def __init__(self, game: Game, instance: Instance, seed: str) -> None:
-        expect(game, Game, "a game, such as ct.get_game(NAME).rules()")
+        expect(game, Game, "a game, such as ct.get_game(NAME).rules()")  # type: ignore[type-abstract]
         expect(instance, Instance, "an instance, such as game.draw_instance(ct.Chance(SEED))")
         self.game = game
         self.instance = instance

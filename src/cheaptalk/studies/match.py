@@ -84,7 +84,7 @@ class Match:
         instance: Instance | None = None,
     ) -> None:
         game = get_game(game).rules() if isinstance(game, str) else game
-        expect(game, Game, "a game or its name, such as ct.Match(NAME)")
+        expect(game, Game, "a game or its name, such as ct.Match(NAME)")  # type: ignore[type-abstract]
         seats = seats or {}
         check_seats(game, seats)
         self.game, self.seed = game, str(seed)

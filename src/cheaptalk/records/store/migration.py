@@ -6,6 +6,7 @@ recreated by every migration. To change a view, add a migration, even an empty o
 """
 
 import re
+import threading
 from pathlib import Path
 
 import jinja2
@@ -15,6 +16,9 @@ from alembic.config import Config
 
 from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.store.schema import metadata, studies
+
+ALEMBIC = threading.Lock()
+"""Held while alembic works, because it keeps the current context in a module's variables."""
 
 
 def upgrade(connection: sa.Connection) -> None:
@@ -26,11 +30,11 @@ def upgrade(connection: sa.Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     drop_views(connection)
-    if sa.inspect(connection).has_table(studies.name):
-        command.upgrade(config, "head")
-    else:
+    exists = sa.inspect(connection).has_table(studies.name)
+    if not exists:
         metadata.create_all(connection)
-        command.stamp(config, "head")
+    with ALEMBIC:
+        (command.upgrade if exists else command.stamp)(config, "head")
     make_views(connection)
 
 
