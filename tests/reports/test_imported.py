@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.papers.glee.importer import read_glee
@@ -119,6 +120,9 @@ def test_imported_answers_have_an_unknown_number_of_tries(
     assert match["answers_alice_ok"] == match["answers_alice_repaired"] == match["ended_at"] == ""
     assert match["answers_alice_illegal"] == "0"
     assert match["imported_at"] > "2026"
+    times = sa.text("select started_at, ended_at, imported_at from v_matches")
+    assert store.rows(times) == [(None, None, match["imported_at"])]
+    assert frame.select("ended_at", "imported_at").null_count().row(0) == (1, 0)
     assert {row["kind"] for row in rows_of(tmp_path / "out" / "answers.csv")} == {""}
 
 

@@ -218,7 +218,8 @@ of several games has a row for each. A seat is a position in a match, filled by 
 a role, such as buyer, and one actor or, with short-lived players, several. If a column does not
 apply, or a number is undefined, the cell is empty: a missing value, not an empty text. In JSON, NaN
 and infinite numbers are null. In CSV files, text is quoted and missing values are not; some
-programs need an option for this (DuckDB: ``allow_quoted_nulls=false``).
+programs need an option for this (DuckDB: ``allow_quoted_nulls=false``). A date-time in CSV or JSON
+is text in ISO 8601 format.
 """
 
 
