@@ -59,7 +59,7 @@ from cheaptalk.statistics.columns import with_matching
 
 matches, configurations = schema.matches, schema.configurations
 KINDS = tuple(kind.value for kind in Kind)
-TYPES = {
+TYPES: dict[str, Any] = {
     TEXT: pl.String,
     JSON: pl.String,
     INTEGER: pl.Int64,
