@@ -25,6 +25,8 @@ SPECIAL = {
     "\u202f": r"\,",
     "…": r"\dots{}",
     "†": r"$^\dagger$",
+    "|": r"\textbar{}",
+    "\n": " ",
     "*": r"$^*$",
 }
 """Characters with a special meaning in LaTeX, and their escapes."""
@@ -91,6 +93,7 @@ def latex_table(
     columns, long ones continue over pages.
 
     Args:
+        label: without ``tab:``; characters that LaTeX does not allow in labels become ``-``.
         cells: the cells of each column, by its key; see :func:`cell`.
 
     >>> columns = Column("model", "Model"), Column("gain", "%", numeric=True)
@@ -110,6 +113,7 @@ def latex_table(
     \end{table}
     """
     layout = _Layout.of(columns, cells)
+    label = re.sub(r"[\\{}%#~]", "-", label)
     head = [rf"\caption{{{escaped(' '.join(caption.split()))}}}", rf"\label{{tab:{label}}}"]
     if max(map(len, cells.values()), default=0) >= LONG_TABLE:
         return "\n".join(layout.over_pages(head))
@@ -142,7 +146,7 @@ def cell(text: str, *, numeric: bool = False, bold: bool = False, spread: str = 
 
 def escaped(text: str) -> str:
     """Return a text escaped for LaTeX."""
-    return re.sub(".", lambda match: LATEX.get(match[0], match[0]), text)
+    return "".join(LATEX.get(letter, letter) for letter in text)
 
 
 @dataclass(frozen=True)
@@ -223,11 +227,21 @@ def _together(column: Column) -> str:
 def _panels(
     columns: Sequence[Column], widths: Mapping[str, float], room: float
 ) -> list[list[Column]]:
+    """Distribute columns over as few panels as possible, of similar widths."""
+    narrower = (_filled(columns, widths, room, room * part / 20) for part in range(8, 20))
+    fewest = _filled(columns, widths, room, room)
+    return next((panels for panels in narrower if len(panels) == len(fewest)), fewest)
+
+
+def _filled(
+    columns: Sequence[Column], widths: Mapping[str, float], page: float, room: float
+) -> list[list[Column]]:
+    """Fill panels with columns up to a width, keeping groups together that fit on a page."""
     stub = _stub(columns)
     panels = [list(stub)]
     for _, run in groupby(columns[len(stub) :], key=_together):
         together = list(run)
-        fits = _across([*stub, *together], widths) <= room
+        fits = _across([*stub, *together], widths) <= page
         for part in [together] if fits else [[column] for column in together]:
             if len(panels[-1]) > len(stub) and _across([*panels[-1], *part], widths) > room:
                 panels.append(list(stub))
@@ -290,7 +304,8 @@ def _formula_width(text: str) -> float:
 def formula(number: str) -> str:
     r"""Return the code of a formatted number in LaTeX's mathematics mode.
 
-    >>> print(formula("1,200"), formula("2.5e-12"))
-    1{,}200 2.5 \times 10^{-12}
+    >>> print(formula("1,200"), formula("2.5e-12"), formula("-inf"))
+    1{,}200 2.5 \times 10^{-12} -\infty
     """
-    return EXPONENT.sub(r" \\times 10^{\1\2}", number).replace(",", "{,}")
+    code = EXPONENT.sub(r" \\times 10^{\1\2}", number).replace(",", "{,}")
+    return code.replace("inf", r"\infty")
