@@ -1,5 +1,6 @@
 """Notebook output: one-line reprs, and HTML with escaped text."""
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -156,10 +157,16 @@ def test_charts_are_saved_as_svg_and_pdf(things: dict[str, object], tmp_path: Pa
     chart = things["chart"]
     assert isinstance(chart, Chart)
     assert chart.save(tmp_path / "x.svg").read_text() == chart.svg()
-    assert chart.save(tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+    pdf = chart.save(tmp_path / "x.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Font\s", pdf)) == pdf.count(b"/FontFile2") == 1, (
+        "it is embedded"
+    )
     with pytest.raises(ct.CheaptalkError, match=r"x.png: a figure is an .svg or a .pdf file"):
         chart.save(tmp_path / "x.png")
-    pair = ct.reports.Charts("gains", "Gains", [chart, chart]).save(tmp_path / "y.svg")
+    group = ct.reports.Charts("gains", "Gains", [chart, chart])
+    pair = group.save(tmp_path / "y.svg", wide=True)
+    assert pair[0].read_text() == chart.svg(wide=True)
     assert [path.name for path in pair] == ["y-1.svg", "y-2.svg"]
 
 
