@@ -160,7 +160,7 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
         assert bounds[0] <= low < high <= bounds[1], title
     findings = ct.reports.findings(store, "pub", "glee", draws=100)
     row = findings.tables["outcomes"].frame.row(0, named=True)
-    assert (row["self_gain_bob.low"], row["self_gain_alice.high"]) == (-1, 1)
+    assert (row["self_gain_bob_low"], row["self_gain_alice_high"]) == (-1, 1)
 
 
 def test_payoffs_have_the_unit_of_their_role(games: Path, store: Store, tmp_path: Path) -> None:
