@@ -11,6 +11,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.printing.printout import Printed
+from cheaptalk.records.imports.importing import ImportSummary, Skipped
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 
 LABEL = "<script>alert('a & b')</script>"
@@ -107,6 +108,12 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
             "empirical": ct.equilibrium.EmpiricalGame.of_payoffs(MATRIX),
             "roster": ct.players.roster("glee"),
             "rubric": ct.judges.find_rubric(ct.judges.rubric_names()[0]),
+            "exported": ct.export(store, "seen", path.parent / "exported"),
+            "changes": ct.studies.changes(ct.studies.with_players(study, {"x": "linear"}), store),
+            "imported": ImportSummary(3, skipped=[Skipped("one.json", "it has no moves")] * 99),
+            "prices": ct.models.load_prices(),
+            "chat environment": ct.adapters.chat_environment("bargaining"),
+            "agent server": ct.models.remote_agents.AgentServer(["mine"]),
         }
 
 
