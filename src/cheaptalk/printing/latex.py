@@ -63,6 +63,8 @@ GAP = 0.8
 """Space between columns, in em: twice the tables' four points."""
 LONG_TEXT, NARROW_TEXT = 16.0, 8.0
 """Widths, in em, from which texts are wrapped; the second as a last resort."""
+BROKEN = 8.0
+"""Width of a word, in em, from which it can be broken."""
 LINES = r">{\raggedright\arraybackslash}p{%.1fem}"
 """A column of wrapped text of a given width in em."""
 LONG_TABLE = 40
@@ -134,7 +136,8 @@ def cell(text: str, *, numeric: bool = False, bold: bool = False, spread: str = 
     if not text:
         return "", 0.0
     if not numeric:
-        code = rf"\textbf{{{escaped(text)}}}" if bold else escaped(text)
+        code = " ".join(map(_breakable, text.split(" ")))
+        code = rf"\textbf{{{code}}}" if bold else code
         return code, _width(text) * (1.15 if bold else 1)
     digits = text.rstrip("*")
     stars = text[len(digits) :]
@@ -142,6 +145,12 @@ def cell(text: str, *, numeric: bool = False, bold: bool = False, spread: str = 
     code = f"${code}$" + (rf"$^{{{stars}}}$" if stars else "")
     plain_spread = re.sub(r"[$\\{}]|dagger", "", spread)
     return code + spread, _formula_width(text) + _formula_width(plain_spread)
+
+
+def _breakable(word: str) -> str:
+    """Return an escaped word, which can be broken after punctuation if it is long, as in JSON."""
+    code = escaped(word)
+    return re.sub(r"(?<=[,:/])(?=.)", r"\\allowbreak{}", code) if _width(word) > BROKEN else code
 
 
 def escaped(text: str) -> str:

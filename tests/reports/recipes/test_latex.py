@@ -46,6 +46,7 @@ ODD = pl.DataFrame(
         "nothing": [None, float("nan"), None],
         "flag": [True, False, None],
         "list": [[0.5], [], None],
+        "json": ['{"alice_gain":5000.0,"bob_gain":5000.0,"message":"Half for each."}'] * 3,
         "when": pl.Series([datetime(2026, 1, 1, tzinfo=UTC), None, None]),
     }
 )
