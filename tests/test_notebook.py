@@ -112,6 +112,8 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
             "changes": ct.studies.changes(ct.studies.with_players(study, {"x": "linear"}), store),
             "imported": ImportSummary(3, skipped=[Skipped("one.json", "it has no moves")] * 99),
             "prices": ct.models.load_prices(),
+            "metric": game_spec.metrics["efficiency"],
+            "strategy": game_spec.strategies["linear"],
             "chat environment": ct.adapters.chat_environment("bargaining"),
             "agent server": ct.models.remote_agents.AgentServer(["mine"]),
         }
