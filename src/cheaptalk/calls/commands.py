@@ -28,6 +28,10 @@ LOOK = 0.1
 """Polling interval in seconds for the result of a command."""
 
 
+MEASURED = 3
+"""Number of matches that end before the remaining time is estimated."""
+
+
 class ControlError(CheaptalkError):
     """Raised when a study is not running or rejects a command."""
 

@@ -98,6 +98,14 @@ def in_order(value: Any) -> tuple[int, float, str]:
     return (0, value, "") if isinstance(value, int | float) else (1, 0, readable(value))
 
 
+def date_time(seconds: pl.Expr) -> pl.Expr:
+    """Return seconds since 1970 as date-times in UTC, rounded as in exported tables."""
+    second = seconds.floor()
+    fraction = ((seconds - second) * 1e6 + 0.5).floor()
+    microseconds = second.cast(pl.Int64) * 1_000_000 + fraction.cast(pl.Int64)
+    return pl.from_epoch(microseconds, "us").dt.replace_time_zone("UTC")
+
+
 class Frames(dict[str, pl.DataFrame]):
     """A mapping of game names to data frames, displayed as a summary of their sizes."""
 

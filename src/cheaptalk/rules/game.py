@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Union, g
 
 from pydantic import BaseModel, Field, model_validator
 
-from cheaptalk.renamed import RENAMED_KEYS, RENAMED_METRICS
+from cheaptalk.renamed import RENAMED_COLUMNS, RENAMED_KEYS, RENAMED_METRICS
 from cheaptalk.rules.actions import Action, Data
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
@@ -31,9 +31,12 @@ def suggest(name: str, known: Sequence[str]) -> str:
     '"charlie" (known: alice, bob)'
     >>> suggest("alice_gain", ["agreement", "self_gain_alice"])
     '"alice_gain" (renamed to "self_gain_alice")'
+    >>> suggest("finished", ["started_at", "ended_at"]), suggest("rank.low", ["rank_low"])
+    ('"finished" (renamed to "ended_at")', '"rank.low" (renamed to "rank_low")')
     """
-    for old, new, _ in RENAMED_METRICS:
-        if name == old and new in known:
+    renamed = [new for old, new, _ in RENAMED_METRICS if old == name]
+    for new in (*renamed, RENAMED_COLUMNS.get(name), name.replace(".", "_")):
+        if new in known and new != name:
             return f'"{name}" (renamed to "{new}")'
     attempts = (_nearest(spelling, known) for spelling in (name, name.casefold()))
     nearest = next(filter(None, attempts), None)

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.identity import roster_digest, study_digest
+from cheaptalk.records.identity import Configuration, roster_digest, study_digest
 from cheaptalk.records.metrics import Measured
 from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchEnd, Status
 from cheaptalk.records.store import schema
@@ -218,7 +218,13 @@ class Store(StoreReader):
     ) -> dict[str, int]:
         """Store configurations (game, rules version, parameters) by digest; return their ids."""
         rows = [
-            {"digest": key, "game": game, "version": version, "parameters": dict(parameters)}
+            {
+                "digest": key,
+                "game": game,
+                "version": version,
+                "parameters": dict(parameters),
+                "roles": dict(Configuration(game, version, dict(parameters)).roles) or None,
+            }
             for key, (game, version, parameters) in configurations.items()
         ]
         return self._register(schema.configurations, rows)

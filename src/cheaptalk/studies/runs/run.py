@@ -316,6 +316,7 @@ class _Run:
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
+        self.progress.seconds_left = self.progress.dollars_left = None
         if self._elsewhere():
             statuses: Counter[Status] = Counter()  # of the plan's matches, over all runs
             for batch in chunks(self.plan.matches):
@@ -328,6 +329,8 @@ class _Run:
         self.progress.excluded = count_excluded(self.store, self.plan.study.name)
         if self.dispatcher is not None:
             self.progress.cost = spent(self.store, self.rows.id)
+        if self.progress.left:
+            self.report(self.progress)  # without a forecast
 
     def _elsewhere(self) -> int:
         """Return the number of matches that other runs have ended since this run started."""
@@ -516,9 +519,10 @@ class _Run:
             spent = self.dispatcher.budget_tracker.now.spent
             under_way = max(0.0, spent.calls - self.live.work)
             elapsed = time.monotonic() - self.began
-            self.progress.seconds_left = self.live.after(elapsed, under_way)
+            halted = self.dispatcher.halted
+            self.progress.seconds_left = None if halted else self.live.after(elapsed, under_way)
             self.progress.dollars_left = None
-            if spent.calls >= ENOUGH and spent.dollars_known:
+            if spent.calls >= ENOUGH and spent.dollars_known and not halted:
                 cost_per_call = spent.dollars / spent.calls
                 self.progress.dollars_left = cost_per_call * self.live.remaining(under_way)
         self.report(self.progress)
