@@ -16,7 +16,9 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.rules import WrongArgument
+from cheaptalk.games.bargaining.rules import Offer
+from cheaptalk.rules import WrongArgument, WrongValue
+from cheaptalk.rules.actions import Data
 from cheaptalk.rules.arguments import hint_of
 from tests import fakes
 
@@ -133,6 +135,55 @@ def test_wrong_arguments_are_rejected_in_one_sentence(package: str) -> None:
                 assert "\n" not in message
                 calls += 1
     assert calls or package == "games"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_missing_and_unknown_arguments_are_named(package: str) -> None:
+    for name, function in functions():
+        parameters = inspect.signature(function).parameters.values()
+        if name.partition(".")[0] != package or not parameters:
+            continue
+        hints = [hint_of(function, p) for p in parameters if p.kind is Parameter.VAR_KEYWORD]
+        if not hints or "Unpack" in str(hints[0]):
+            with pytest.raises(WrongArgument, match='^[a-z_]+ has no argument "nonsense" '):
+                call(function, (), {"nonsense": 1})
+        named = [p for p in parameters if p.kind is not Parameter.VAR_POSITIONAL]
+        if required := [
+            p.name for p in named if p.default is p.empty and p.kind is not p.VAR_KEYWORD
+        ]:
+            with pytest.raises(WrongArgument, match=rf"^[a-z_]+ requires .*\b{required[0]}\b"):
+                call(function, (), {})
+
+
+def test_unknown_fields_of_data_are_named() -> None:
+    kinds = {
+        kind
+        for package in (import_module(f"cheaptalk.{name}") for name in PACKAGES)
+        for kind in (getattr(package, name) for name in package.__all__)
+        if isinstance(kind, type) and issubclass(kind, Data) and not inspect.isabstract(kind)
+    }
+    assert len(kinds) > 30
+    for kind in kinds:
+        with pytest.raises(ct.CheaptalkError) as error:
+            kind(nonsense=1)
+        assert re.fullmatch('.*"nonsense".*', str(error.value)), kind
+
+
+INVALID_FIELDS: list[tuple[type[Data], dict[str, Any], str]] = [
+    (ct.studies.Cap, {"dollar": 1}, 'Cap: unknown key "dollar" (did you mean "dollars"?)'),
+    (ct.studies.Cap, {"dollars": -1}, "dollars of Cap must be greater than 0, not -1"),
+    (ct.games.ElFarolBar, {"home": 100}, "ElFarolBar: home must be above crowded and below fun, "),
+    (Offer, {"alice_gain": 1}, "bob_gain of Offer is missing"),
+    (Offer, {"bob": 1}, 'Offer: unknown key "bob" (did you mean "bob_gain"?)'),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "message"), INVALID_FIELDS)
+def test_invalid_fields_of_data_are_named(
+    kind: type[Data], fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(WrongValue, match=f"^{re.escape(message)}"):
+        kind(**fields)
 
 
 FORMS: Mapping[str, set[type]] = {

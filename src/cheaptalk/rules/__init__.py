@@ -18,7 +18,7 @@ from cheaptalk.rules.empirical_view import (
     Radar,
     ScaledMetric,
 )
-from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
+from cheaptalk.rules.errors import CheaptalkError, RulesError, WrongValue, counted, suggest
 from cheaptalk.rules.game import (
     Actor,
     Game,
@@ -29,7 +29,6 @@ from cheaptalk.rules.game import (
     Secret,
     Value,
     numbered_seats,
-    suggest,
 )
 from cheaptalk.rules.game_spec import (
     GameSpec,
@@ -85,7 +84,7 @@ __all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Qua
 __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
 __all__ += ["SpecLike"]
 __all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument"]
+__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument", "WrongValue"]
 __all__ += ["ask_strategy", "by_name", "counted"]
 __all__ += ["decider", "explain", "field_meanings", "field_ranges", "game_title", "games"]
 __all__ += ["get_game", "numbered_seats", "play", "play_async", "register", "replay"]

@@ -24,7 +24,7 @@ from typing import (
 )
 from typing import is_typeddict as is_typed_dict
 
-from cheaptalk.rules.errors import CheaptalkError, shown, with_article
+from cheaptalk.rules.errors import CheaptalkError, counted, shown, suggest, with_article
 
 Accepts: TypeAlias = Callable[[Any], bool]
 """Returns whether a value is accepted."""
@@ -46,6 +46,7 @@ NOUNS: dict[Any, str] = {
 }
 """Descriptions of types in messages; see :func:`describe_type`."""
 BUILT_IN = ("builtins", "collections.abc")
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 FEW = 20
 """Number of elements of a list or mapping that are checked."""
 
@@ -55,7 +56,12 @@ class _NoMembers(Protocol):
 
 
 class WrongArgument(CheaptalkError, TypeError):
-    """An argument of a wrong type; the message names it, the accepted types and its type."""
+    """An argument that is missing, unknown or of a wrong type; the message names the accepted ones.
+
+    >>> ct.run("quickstart", stor="study.sqlite")
+    Traceback (most recent call last):
+    cheaptalk.rules.arguments.WrongArgument: run has no argument "stor" (did you mean "store"?)
+    """
 
 
 def checked(function: F, module: str | None = None) -> F:
@@ -83,14 +89,22 @@ def checked(function: F, module: str | None = None) -> F:
         @wraps(function)
         async def called(*args: Any, **kwargs: Any) -> Any:
             checks(args, kwargs)
-            return await function(*args, **kwargs)
+            try:
+                return await function(*args, **kwargs)
+            except TypeError:
+                checks.bind(args, kwargs)
+                raise
 
     else:
 
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             checks(args, kwargs)
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                checks.bind(args, kwargs)
+                raise
 
     setattr(called, MARK, True)
     called.__module__ = module or function.__module__
@@ -104,7 +118,7 @@ class _Checks:
         self.function = function
         self.positional: list[tuple[str, Accepts]] | None = None
         self.by_name: dict[str, Accepts] = {}
-        self.others: Accepts = anything
+        self.others: Accepts = nothing
         """The check of keyword arguments without a parameter of their own."""
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -120,6 +134,25 @@ class _Checks:
             if not self.by_name.get(name, self.others)(value):
                 self._fail(name, value)
 
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise :class:`WrongArgument` if arguments are missing, too many or given twice."""
+        signature, function = inspect.signature(self.function), self.function.__name__
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            named = [p for p in signature.parameters.values() if p.kind in NAMED]
+            required = [p.name for p in named if p.default is p.empty]
+            names = [name for name, _ in self.positional or ()]
+            missing = [name for name in required if name not in {*names[: len(args)], *kwargs}]
+            if missing:
+                problem = f"requires the argument{'s' * (len(missing) > 1)} {' and '.join(missing)}"
+            elif len(args) > len(names):
+                extra = "pass the others by name"
+                problem = f"accepts {counted(len(names), 'positional argument')}; {extra}"
+            else:
+                problem = f"got an argument twice: {error}"
+            raise WrongArgument(f"{function} {problem}") from None
+
     def _read(self) -> list[tuple[str, Accepts]]:
         positional = []
         for name, parameter in inspect.signature(self.function).parameters.items():
@@ -129,7 +162,7 @@ class _Checks:
             elif parameter.kind is parameter.VAR_KEYWORD:
                 options = _options(hint_of(self.function, parameter))
                 self.by_name |= {key: _test(hint) for key, hint in options.items()}
-                self.others = anything if options else accepts
+                self.others = nothing if options else accepts
             else:
                 accepts = _or_default(accepts, parameter.default)
                 self.by_name[name] = accepts
@@ -138,6 +171,10 @@ class _Checks:
         return positional
 
     def _fail(self, name: str, value: object) -> None:
+        function = self.function.__name__
+        if name not in self.by_name and self.others is nothing:
+            known = [key for key in self.by_name if key != "*"]
+            raise WrongArgument(f"{function} has no argument {suggest(name, known)}")
         parameters = inspect.signature(self.function).parameters
         starred = {parameter.kind: parameter for parameter in parameters.values()}
         kind = inspect.Parameter.VAR_POSITIONAL if name == "*" else inspect.Parameter.VAR_KEYWORD
@@ -147,9 +184,7 @@ class _Checks:
         label = parameter.name if name == "*" else name
         if isinstance(value, str) and accepted.startswith("a sequence of strings"):
             accepted += f", such as [{shown(value)}]"
-        raise WrongArgument(
-            f"{label} of {self.function.__name__} must be {accepted}, not {_kind(value)}"
-        )
+        raise WrongArgument(f"{label} of {function} must be {accepted}, not {_kind(value)}")
 
 
 def check_functions(namespace: dict[str, Any]) -> None:
@@ -185,6 +220,11 @@ def _options(hint: Any) -> Mapping[str, Any]:
 def anything(value: Any) -> bool:  # noqa: ARG001 - a check that accepts all values
     """Accept any value."""
     return True
+
+
+def nothing(value: Any) -> bool:  # noqa: ARG001 - a check that accepts no value
+    """Reject any value."""
+    return False
 
 
 def _or_default(accepts: Accepts, default: object) -> Accepts:

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from itertools import product
 from math import isfinite
@@ -14,38 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Union, g
 
 from pydantic import BaseModel, Field, model_validator
 
-from cheaptalk.renamed import RENAMED_KEYS, RENAMED_METRICS
+from cheaptalk.renamed import RENAMED_KEYS
 from cheaptalk.rules.actions import Action, Data
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
-from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown
+from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown, suggest
 from cheaptalk.rules.steps import Event, Play
-
-
-def suggest(name: str, known: Sequence[str]) -> str:
-    """Return an unknown name with a hint: its new or the nearest known name, or else all names.
-
-    >>> suggest("horizn", ["money", "horizon"])
-    '"horizn" (did you mean "horizon"?)'
-    >>> suggest("charlie", ["alice", "bob"])
-    '"charlie" (known: alice, bob)'
-    >>> suggest("alice_gain", ["agreement", "self_gain_alice"])
-    '"alice_gain" (renamed to "self_gain_alice")'
-    """
-    for old, new, _ in RENAMED_METRICS:
-        if name == old and new in known:
-            return f'"{name}" (renamed to "{new}")'
-    attempts = (_nearest(spelling, known) for spelling in (name, name.casefold()))
-    nearest = next(filter(None, attempts), None)
-    hint = f'did you mean "{nearest[0]}"?' if nearest else f"known: {', '.join(known) or 'none'}"
-    return f'"{name}" ({hint})'
-
-
-def _nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the most similar known name, with a lower threshold for names with equal initials."""
-    same_initial = [candidate for candidate in known if candidate[:1] == name[:1]]
-    similar = get_close_matches(name, known, n=1, cutoff=0.7)
-    return similar or get_close_matches(name, same_initial, n=1)
 
 
 def _is_boolean_for_number(value: Any, annotation: Any) -> bool:

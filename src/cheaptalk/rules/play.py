@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
 from cheaptalk.rules.deciders import decider, is_player, player_name
-from cheaptalk.rules.errors import CheaptalkError, describe, shown
-from cheaptalk.rules.game import Game, Instance, suggest
+from cheaptalk.rules.errors import CheaptalkError, describe, shown, suggest
+from cheaptalk.rules.game import Game, Instance
 from cheaptalk.rules.registry import GameLike, game_from
 from cheaptalk.rules.steps import Ask
 from cheaptalk.rules.table import Decide, DecisionRequest, IllegalAction, Table

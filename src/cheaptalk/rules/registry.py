@@ -20,8 +20,8 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from cheaptalk.names import GameName, StrategyName
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import CheaptalkError, counted, describe, legal
-from cheaptalk.rules.game import Game, suggest
+from cheaptalk.rules.errors import CheaptalkError, counted, describe, legal, suggest
+from cheaptalk.rules.game import Game
 from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy, StyleFile
 
 LOG = logging.getLogger(__name__)
