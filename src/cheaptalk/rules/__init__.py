@@ -18,7 +18,15 @@ from cheaptalk.rules.empirical_view import (
     Radar,
     ScaledMetric,
 )
-from cheaptalk.rules.errors import CheaptalkError, RulesError, WrongValue, counted, suggest
+from cheaptalk.rules.errors import (
+    CheaptalkError,
+    RulesError,
+    UnknownName,
+    WrongValue,
+    counted,
+    suggest,
+    unknown,
+)
 from cheaptalk.rules.game import (
     Actor,
     Game,
@@ -55,14 +63,12 @@ from cheaptalk.rules.registry import (
     PluginWarning,
     Registry,
     SpecLike,
-    UnknownName,
     game_title,
     games,
     get_game,
     register,
     strategies,
     strategy_named,
-    unknown,
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.table import (

@@ -24,7 +24,7 @@ from typing import (
 )
 from typing import is_typeddict as is_typed_dict
 
-from cheaptalk.rules.errors import CheaptalkError, counted, shown, suggest, with_article
+from cheaptalk.rules.errors import CheaptalkError, WrongValue, counted, shown, suggest, with_article
 
 Accepts: TypeAlias = Callable[[Any], bool]
 """Returns whether a value is accepted."""
@@ -47,6 +47,13 @@ NOUNS: dict[Any, str] = {
 """Descriptions of types in messages; see :func:`describe_type`."""
 BUILT_IN = ("builtins", "collections.abc")
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+BOUND = ("cls", "self")
+RANGES: Mapping[str, float] = {
+    **dict.fromkeys(("at_once", "concurrency", "evaluations", "iterations", "matches"), 1),
+    **dict.fromkeys(("processes", "sessions", "workers"), 1),
+    "patience": 0,
+}
+"""Minima of numeric arguments by name, in all public functions."""
 FEW = 20
 """Number of elements of a list or mapping that are checked."""
 
@@ -65,7 +72,9 @@ class WrongArgument(CheaptalkError, TypeError):
 
 
 def checked(function: F, module: str | None = None) -> F:
-    """Return a function that raises :class:`WrongArgument` for arguments of a wrong type.
+    """Return a function that raises an error for wrong arguments.
+
+    The error is a :class:`WrongArgument`, or a :class:`.WrongValue` for a number out of range.
 
     Args:
         module: the module that the function is said to belong to; by default its own.
@@ -116,6 +125,7 @@ class _Checks:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self.name = function.__qualname__.removesuffix(".__init__")
         self.positional: list[tuple[str, Accepts]] | None = None
         self.by_name: dict[str, Accepts] = {}
         self.others: Accepts = nothing
@@ -136,7 +146,7 @@ class _Checks:
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise :class:`WrongArgument` if arguments are missing, too many or given twice."""
-        signature, function = inspect.signature(self.function), self.function.__name__
+        signature = inspect.signature(self.function)
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -148,10 +158,10 @@ class _Checks:
                 problem = f"requires the argument{'s' * (len(missing) > 1)} {' and '.join(missing)}"
             elif len(args) > len(names):
                 extra = "pass the others by name"
-                problem = f"accepts {counted(len(names), 'positional argument')}; {extra}"
+                problem = f"accepts {counted(len({*names}.difference(BOUND)), 'positional argument')}; {extra}"
             else:
                 problem = f"got an argument twice: {error}"
-            raise WrongArgument(f"{function} {problem}") from None
+            raise WrongArgument(f"{self.name} {problem}") from None
 
     def _read(self) -> list[tuple[str, Accepts]]:
         positional = []
@@ -165,16 +175,17 @@ class _Checks:
                 self.others = nothing if options else accepts
             else:
                 accepts = _or_default(accepts, parameter.default)
+                if name in RANGES:
+                    accepts = _at_least(RANGES[name], accepts)
                 self.by_name[name] = accepts
                 if parameter.kind is not parameter.KEYWORD_ONLY:
                     positional.append((name, accepts))
         return positional
 
     def _fail(self, name: str, value: object) -> None:
-        function = self.function.__name__
         if name not in self.by_name and self.others is nothing:
-            known = [key for key in self.by_name if key != "*"]
-            raise WrongArgument(f"{function} has no argument {suggest(name, known)}")
+            known = [key for key in self.by_name if key not in ("*", *BOUND)]
+            raise WrongArgument(f"{self.name} has no argument {suggest(name, known)}")
         parameters = inspect.signature(self.function).parameters
         starred = {parameter.kind: parameter for parameter in parameters.values()}
         kind = inspect.Parameter.VAR_POSITIONAL if name == "*" else inspect.Parameter.VAR_KEYWORD
@@ -184,7 +195,9 @@ class _Checks:
         label = parameter.name if name == "*" else name
         if isinstance(value, str) and accepted.startswith("a sequence of strings"):
             accepted += f", such as [{shown(value)}]"
-        raise WrongArgument(f"{label} of {function} must be {accepted}, not {_kind(value)}")
+        if isinstance(value, Real) and name in RANGES and value < RANGES[name]:
+            raise WrongValue(f"{label} of {self.name} must be at least {RANGES[name]}, not {value}")
+        raise WrongArgument(f"{label} of {self.name} must be {accepted}, not {_kind(value)}")
 
 
 def check_functions(namespace: dict[str, Any]) -> None:
@@ -225,6 +238,10 @@ def anything(value: Any) -> bool:  # noqa: ARG001 - a check that accepts all val
 def nothing(value: Any) -> bool:  # noqa: ARG001 - a check that accepts no value
     """Reject any value."""
     return False
+
+
+def _at_least(minimum: float, accepts: Accepts) -> Accepts:
+    return lambda value: accepts(value) and not (isinstance(value, Real) and value < minimum)
 
 
 def _or_default(accepts: Accepts, default: object) -> Accepts:

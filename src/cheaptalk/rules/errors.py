@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from sys import stdlib_module_names
 from types import FrameType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
@@ -30,6 +30,7 @@ SHAPES = {
     "string_type": "text",
 }
 """The expected type in words, by the type of the pydantic error."""
+T = TypeVar("T")
 LONGEST = 100
 """Maximum characters of user-written text that an error repeats."""
 
@@ -111,6 +112,36 @@ class WrongValue(CheaptalkError, ValueError):
             message = message.replace("should ", "must ", 1)
             return cls(f"{path} of {kind.__name__} {message}")
         return cls(f"{kind.__name__}: {problem}")
+
+
+class UnknownName(CheaptalkError, KeyError):
+    """A name that does not exist; the message suggests the nearest existing name."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> UnknownName:
+    """Return an error for an unknown name that suggests the nearest, or lists all known names."""
+    return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
+
+
+class Named(dict[str, T]):
+    """Objects by name, as a dictionary whose error for an unknown name suggests the nearest.
+
+    >>> ct.get_game("bargaining").strategies["liner"]
+    Traceback (most recent call last):
+    cheaptalk.rules.errors.UnknownName: unknown strategy "liner" (did you mean "linear"?)
+    """
+
+    what = "name"
+
+    @classmethod
+    def of(cls, what: str, objects: Mapping[str, T]) -> Self:
+        """Return named objects of the kind that ``what`` describes, such as "strategy"."""
+        named = cls(objects)
+        named.what = what
+        return named
+
+    def __missing__(self, name: str) -> T:
+        raise unknown(self.what, str(name), self)
 
 
 class RulesError(CheaptalkError):

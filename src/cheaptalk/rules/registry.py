@@ -20,7 +20,15 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from cheaptalk.names import GameName, StrategyName
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import CheaptalkError, counted, describe, legal, suggest
+from cheaptalk.rules.errors import (
+    CheaptalkError,
+    Named,
+    counted,
+    describe,
+    legal,
+    suggest,
+    unknown,
+)
 from cheaptalk.rules.game import Game
 from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy, StyleFile
 
@@ -37,17 +45,8 @@ LOADING: ContextVar[frozenset[EntryPoint]] = ContextVar("LOADING", default=froze
 """The entry points that are being loaded; they are skipped if their modules look up a game."""
 
 
-class UnknownName(CheaptalkError, LookupError):
-    """A name that is not registered; the message suggests the nearest registered name."""
-
-
 class PluginWarning(UserWarning):
     """A warning that an object registered by an installed package cannot be used."""
-
-
-def unknown(what: str, name: str, known: list[str]) -> UnknownName:
-    """Return an error for an unknown name that suggests the nearest, or lists all known names."""
-    return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
 
 
 def several(_name: str, objects: Any) -> Mapping[str, Any]:
@@ -411,7 +410,7 @@ def _extended(name: str) -> GameSpec:
                 owners = GAMES.origin(game), registry.origin(f"{prefix}{key}")
                 _warn_duplicate(*owners, f'{registry.what} named "{key}" for {game}')
         if additions:
-            extended[field] = {**own, **{k: v for k, v in additions.items() if k not in own}}
+            extended[field] = Named.of(registry.what, {**own, **additions, **own})
     return replace(game_spec, **extended) if extended else game_spec
 
 

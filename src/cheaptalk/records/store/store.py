@@ -34,6 +34,7 @@ from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert, upsert
 from cheaptalk.rules import Game
+from cheaptalk.rules.arguments import checked
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
 
@@ -70,6 +71,7 @@ class Store(StoreReader):
         self.backend = backend
 
     @classmethod
+    @checked
     def open(cls, location: Path | str, *, create: bool = False) -> "Store":
         """Open a store and migrate it to the newest schema; create it if ``create`` is set.
 
