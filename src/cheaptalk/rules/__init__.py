@@ -33,6 +33,7 @@ from cheaptalk.rules.game import (
     Horizon,
     HorizonLike,
     Instance,
+    OptionalHorizon,
     Outcome,
     Secret,
     Value,
@@ -84,7 +85,7 @@ from cheaptalk.rules.table import (
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
 __all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
-__all__ += ["HorizonLike"]
+__all__ += ["HorizonLike", "OptionalHorizon"]
 __all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Missed", "Mistakes"]
 __all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
 __all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]

@@ -157,8 +157,8 @@ class _Checks:
             if missing:
                 problem = f"requires the argument{'s' * (len(missing) > 1)} {' and '.join(missing)}"
             elif len(args) > len(names):
-                extra = "pass the others by name"
-                problem = f"accepts {counted(len({*names}.difference(BOUND)), 'positional argument')}; {extra}"
+                accepted = counted(len({*names}.difference(BOUND)), "positional argument")
+                problem = f"accepts {accepted}; pass the others by name"
             else:
                 problem = f"got an argument twice: {error}"
             raise WrongArgument(f"{self.name} {problem}") from None

@@ -103,15 +103,15 @@ class WrongValue(CheaptalkError, ValueError):
         Traceback (most recent call last):
         cheaptalk.rules.errors.WrongValue: dollars of Cap must be greater than 0, not -1
         """
+        name = kind.__name__.removesuffix("_settings")  # of a strategy
         problems = problems_in(error)
         problem = next((p for p in problems if p.code == "extra_forbidden"), problems[0])
         path, message = ".".join(map(str, problem.location)), problem.message
         if problem.code == "extra_forbidden" and len(problem.location) == 1:
-            return cls(f"{kind.__name__}: unknown key {suggest(path, list(kind.model_fields))}")
+            return cls(f"{name}: unknown key {suggest(path, list(kind.model_fields))}")
         if path and message.startswith(("is missing", "should ")):
-            message = message.replace("should ", "must ", 1)
-            return cls(f"{path} of {kind.__name__} {message}")
-        return cls(f"{kind.__name__}: {problem}")
+            return cls(f"{path} of {name} {message.replace('should ', 'must ', 1)}")
+        return cls(f"{name}: {problem}")
 
 
 class UnknownName(CheaptalkError, KeyError):

@@ -9,7 +9,19 @@ from itertools import product
 from math import isfinite
 from numbers import Real
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -19,6 +31,9 @@ from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown, suggest
 from cheaptalk.rules.steps import Event, Play
+
+Held = TypeVar("Held")
+Accepted = TypeVar("Accepted")
 
 
 def _is_boolean_for_number(value: Any, annotation: Any) -> bool:
@@ -143,9 +158,9 @@ class Horizon(Value):
         return {"rounds": value} if is_number else value
 
     @classmethod
-    def of(cls, rounds: int) -> Any:
-        """Return the default of a field annotated with :data:`HorizonLike`."""
-        return cls(rounds=rounds)
+    def of(cls, rounds: int | None) -> Any:
+        """Return the default of a field of type :data:`HorizonLike` or :data:`OptionalHorizon`."""
+        return None if rounds is None else cls(rounds=rounds)
 
     @property
     def told(self) -> int | None:
@@ -155,15 +170,17 @@ class Horizon(Value):
 
 if TYPE_CHECKING:
 
-    class HorizonLike:
-        """A field of a game that holds a :class:`Horizon`, set by a horizon or its rounds."""
+    class Settable(Generic[Held, Accepted]):
+        """A field that holds values of one type, and is set by values of other types, too."""
 
-        def __get__(self, instance: object, owner: Any) -> Horizon: ...
+        def __get__(self, instance: object, owner: Any) -> Held: ...
 
-        def __set__(self, instance: object, value: Horizon | int | Mapping[str, Any]) -> None: ...
+        def __set__(self, instance: object, value: Accepted) -> None: ...
 
+    HorizonLike: TypeAlias = Settable[Horizon, Horizon | int | Mapping[str, Any]]
+    OptionalHorizon: TypeAlias = Settable[Horizon | None, Horizon | int | Mapping[str, Any] | None]
 else:
-    HorizonLike = Horizon
+    HorizonLike, OptionalHorizon = Horizon, Horizon | None
 
 
 @dataclass(frozen=True)
