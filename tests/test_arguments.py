@@ -19,7 +19,7 @@ import cheaptalk as ct
 from cheaptalk.games.bargaining.rules import Offer
 from cheaptalk.rules import WrongArgument, WrongValue
 from cheaptalk.rules.actions import Data
-from cheaptalk.rules.arguments import hint_of
+from cheaptalk.rules.arguments import RANGES, described, hint_of
 from tests import fakes
 
 PACKAGES = [
@@ -78,6 +78,8 @@ def bare(hint: Any) -> Any:
         return tuple(map(bare, args))
     if kind.__module__.startswith("numpy"):
         return np.zeros(1)
+    if kind in (int, float):
+        return kind(1)
     if kind is Any or kind.__module__ in ("builtins", "pathlib"):
         return None if kind is Any else kind()
     if kind.__module__ == "collections.abc":
@@ -184,6 +186,54 @@ def test_invalid_fields_of_data_are_named(
 ) -> None:
     with pytest.raises(WrongValue, match=f"^{re.escape(message)}"):
         kind(**fields)
+
+
+def test_numbers_below_the_minimum_are_rejected() -> None:
+    calls = 0
+    for _, function in functions():
+        hints = hints_of(function)
+        for parameter, hint in hints:
+            if parameter.name in RANGES and re.search(r"\b(int|float)\b", str(hint)):
+                args, kwargs = arguments(hints, parameter, RANGES[parameter.name] - 1)
+                with pytest.raises(WrongValue, match=f"^{parameter.name} of .* must be at least "):
+                    call(function, args, kwargs)
+                calls += 1
+    assert calls > 20
+
+
+RAGGED = [[1, 2], [3]]
+FRAME = pl.DataFrame({"payoff": [1.0]})
+GAME = ct.equilibrium.EmpiricalGame
+WRONG_VALUES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: ct.preset("quickstar"), 'unknown preset "quickstar" (did you mean "quickstart"?)'),
+    (lambda: ct.get_game("bargaining").metrics["agrement"], 'unknown metric "agrement" (did you'),
+    (lambda: ct.players.roster("gle"), 'unknown roster "gle" (did you mean "glee"?)'),
+    (lambda: ct.equilibrium.pure_equilibria(RAGGED, RAGGED), "payoffs must be a matrix of numbers"),
+    (lambda: ct.equilibrium.nash_average(RAGGED), "row 0 has 2 numbers, and row 1 has 1"),
+    (lambda: ct.equilibrium.bradley_terry(RAGGED), "wins must be a matrix of numbers"),
+    (lambda: ct.equilibrium.alpha_rank([[1]], alpha=-1), "alpha must be positive and finite"),
+    (lambda: GAME.of_frame(FRAME), "the frame has no columns player_SEAT; pass a frame of"),
+    (lambda: GAME.of_frame(FRAME, seats=()), 'Empirical.of_frame has no argument "seats" (known: '),
+    (lambda: GAME.of_study("x.sqlite", where="horizon=3"), "where of Empirical.of_study must be a"),
+    (lambda: ct.Match("bargaining", {}, sead=1), 'Match has no argument "sead" (did you mean "se'),
+    (
+        lambda: fakes.study(pairing=[["a", "c"]], players={"a": "linear", "b": "linear"}),
+        'pairing: unknown player "c" (known: a, b)',
+    ),
+]
+
+
+def test_types_are_named_in_the_plural() -> None:
+    assert described(list[ct.Study]) == "a sequence of Study objects"
+    assert described(Mapping[str, pl.Series]) == "a mapping from strings to polars.Series objects"
+
+
+def test_wrong_values_and_names_raise_one_sentence() -> None:
+    for create, message in WRONG_VALUES:
+        with pytest.raises(ct.CheaptalkError) as error:
+            create()
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 FORMS: Mapping[str, set[type]] = {

@@ -272,9 +272,9 @@ def control_run(
     with _running(store, name_of(study)) as (opened, state):
         limits = limits and _limits_by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+        fields: dict[str, Any] = {"id": id_, "run": state.run, "action": action}
         settings = {"concurrency": concurrency, "limits": limits, "budget": budget}
-        fields = {name: value for name, value in settings.items() if value is not None}
-        fields |= {"id": id_, "run": state.run, "action": action}
+        fields |= {name: value for name, value in settings.items() if value is not None}
         try:
             command = Command.model_validate(fields)
         except ValidationError as error:

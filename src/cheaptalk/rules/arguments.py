@@ -399,6 +399,8 @@ def _plural(hint: Any) -> str:
     if hint in (Any, object):
         return "values"
     article, _, noun = described(hint).partition(" ")
+    if isinstance(hint, type) and hint not in NOUNS:
+        return f"{noun} objects"
     return f"{noun}s" if article in ("a", "an") and " " not in noun else f"{article} {noun}"
 
 

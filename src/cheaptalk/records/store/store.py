@@ -156,7 +156,7 @@ class Store(StoreReader):
             raise StoreError(
                 f"{self.name} was written by a pre-release cheaptalk (schema {revision}; this "
                 f"version supports {schema.BASELINE} or later) and can't be migrated; run its "
-                "studies again in a new store, named with --store"
+                "studies again in a new store"
             )
         if revision is not None and revision > schema.REVISION:
             raise StoreError(
@@ -176,9 +176,7 @@ class Store(StoreReader):
                 )
             return str(revision)
         if tables:
-            raise StoreError(
-                f"{self.name} is a database, but not a store; name another one with --store"
-            )
+            raise StoreError(f"{self.name} is a database, but not a store; name another one")
         return None
 
     def writing(self, wait: float = 0) -> AbstractContextManager[None]:
