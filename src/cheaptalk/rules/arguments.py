@@ -7,6 +7,7 @@ of a function from its own module are not checked.
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from functools import reduce, wraps
+from math import inf
 from numbers import Integral, Number, Real
 from operator import or_
 from pathlib import Path
@@ -48,12 +49,13 @@ NOUNS: dict[Any, str] = {
 BUILT_IN = ("builtins", "collections.abc")
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 BOUND = ("cls", "self")
-RANGES: Mapping[str, float] = {
-    **dict.fromkeys(("at_once", "concurrency", "evaluations", "iterations", "matches"), 1),
-    **dict.fromkeys(("processes", "sessions", "workers"), 1),
-    "patience": 0,
+RANGES: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("at_once", "concurrency", "draws", "evaluations", "iterations"), (1, inf)),
+    **dict.fromkeys(("matches", "players", "processes", "sessions", "workers"), (1, inf)),
+    **dict.fromkeys(("count", "decimals", "patience", "sample", "seed"), (0, inf)),
+    "port": (0, 65_535),
 }
-"""Minima of numeric arguments by name, in all public functions."""
+"""Minima and maxima of arguments of these names in all public functions, if they are numbers."""
 FEW = 20
 """Number of elements of a list or mapping that are checked."""
 
@@ -175,8 +177,8 @@ class _Checks:
                 self.others = nothing if options else accepts
             else:
                 accepts = _or_default(accepts, parameter.default)
-                if name in RANGES:
-                    accepts = _at_least(RANGES[name], accepts)
+                if name in RANGES and not accepts(""):  # seeds may be texts
+                    accepts = _within(name, accepts)
                 self.by_name[name] = accepts
                 if parameter.kind is not parameter.KEYWORD_ONLY:
                     positional.append((name, accepts))
@@ -195,8 +197,10 @@ class _Checks:
         label = parameter.name if name == "*" else name
         if isinstance(value, str) and accepted.startswith("a sequence of strings"):
             accepted += f", such as [{shown(value)}]"
-        if isinstance(value, Real) and name in RANGES and value < RANGES[name]:
-            raise WrongValue(f"{label} of {self.name} must be at least {RANGES[name]}, not {value}")
+        if isinstance(value, Real) and not _in_range(name, value):
+            low, high = RANGES[name]
+            accepted = f"at least {low}" if high == inf else f"from {low} to {high:,}"
+            raise WrongValue(f"{label} of {self.name} must be {accepted}, not {value}")
         raise WrongArgument(f"{label} of {self.name} must be {accepted}, not {_kind(value)}")
 
 
@@ -240,8 +244,13 @@ def nothing(value: Any) -> bool:  # noqa: ARG001 - a check that accepts no value
     return False
 
 
-def _at_least(minimum: float, accepts: Accepts) -> Accepts:
-    return lambda value: accepts(value) and not (isinstance(value, Real) and value < minimum)
+def _within(name: str, accepts: Accepts) -> Accepts:
+    return lambda value: accepts(value) and (not isinstance(value, Real) or _in_range(name, value))
+
+
+def _in_range(name: str, number: Real) -> bool:
+    low, high = RANGES.get(name, (-inf, inf))
+    return low <= float(number) <= high
 
 
 def _or_default(accepts: Accepts, default: object) -> Accepts:

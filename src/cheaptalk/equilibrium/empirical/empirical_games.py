@@ -407,6 +407,7 @@ class EmpiricalGame(Empirical):
         upper = super()._per_cell(number)
         return np.asarray(upper + np.triu(upper, 1).T)
 
+    @checked
     def only(self, labels: Sequence[str]) -> "EmpiricalGame":
         """Return the game restricted to the given strategies, in the given order.
 
@@ -421,6 +422,7 @@ class EmpiricalGame(Empirical):
         samples = tuple(_reordered(sample, new_index) for sample in self.samples)
         return replace(self, rows=names, columns=names, samples=samples)
 
+    @checked
     def without(self, labels: Sequence[str]) -> "EmpiricalGame":
         """Return the game without some strategies.
 
