@@ -203,7 +203,8 @@ def test_numbers_out_of_range_are_rejected() -> None:
 
 RAGGED = [[1, 2], [3]]
 FRAME = pl.DataFrame({"payoff": [1.0]})
-GAME = ct.equilibrium.EmpiricalGame
+GAME: Any = ct.equilibrium.EmpiricalGame
+MATCH: Any = ct.Match
 WRONG_VALUES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ct.preset("quickstar"), 'unknown preset "quickstar" (did you mean "quickstart"?)'),
     (lambda: ct.get_game("bargaining").metrics["agrement"], 'unknown metric "agrement" (did you'),
@@ -216,7 +217,7 @@ WRONG_VALUES: list[tuple[Callable[[], Any], str]] = [
     (lambda: GAME.of_frame(FRAME), "the frame has no columns player_SEAT; pass a frame of"),
     (lambda: GAME.of_frame(FRAME, seats=()), 'Empirical.of_frame has no argument "seats" (known: '),
     (lambda: GAME.of_study("x.sqlite", where="horizon=3"), "where of Empirical.of_study must be a"),
-    (lambda: ct.Match("bargaining", {}, sead=1), 'Match has no argument "sead" (did you mean "se'),
+    (lambda: MATCH("bargaining", {}, sead=1), 'Match has no argument "sead" (did you mean "se'),
     (
         lambda: fakes.study(pairing=[["a", "c"]], players={"a": "linear", "b": "linear"}),
         'pairing: unknown player "c" (known: a, b)',

@@ -85,7 +85,7 @@ class Awaited:
             action = await self.function(request)
         except Exception as error:
             raise StrategyError.failed(request, self.function, error) from error
-        if isinstance(action, Mapping):
+        if isinstance(action, dict):
             action = read_fields(request, self.function, action)
         reason = request.ask.refuse(action)
         if reason is not None:

@@ -248,9 +248,9 @@ def _within(name: str, accepts: Accepts) -> Accepts:
     return lambda value: accepts(value) and (not isinstance(value, Real) or _in_range(name, value))
 
 
-def _in_range(name: str, number: Real) -> bool:
+def _in_range(name: str, number: Any) -> bool:
     low, high = RANGES.get(name, (-inf, inf))
-    return low <= float(number) <= high
+    return bool(low <= number <= high)
 
 
 def _or_default(accepts: Accepts, default: object) -> Accepts:

@@ -93,7 +93,7 @@ def _same_error(
 
 
 class WrongValue(CheaptalkError, ValueError):
-    """An argument or a field of a right type with an invalid value; the message names both."""
+    """An invalid value of an argument or field; the message names both."""
 
     @classmethod
     def of_field(cls, kind: type[BaseModel], error: ValidationError) -> "WrongValue":

@@ -112,10 +112,10 @@ def ask_strategy(request: DecisionRequest, decide: Decide) -> Action:
         action: Any = decide(request)
     except Exception as error:
         raise StrategyError.failed(request, decide, error) from error
-    return read_fields(request, decide, action) if isinstance(action, Mapping) else action
+    return read_fields(request, decide, action) if isinstance(action, dict) else action
 
 
-def read_fields(request: DecisionRequest, player: Any, fields: Mapping[str, Any]) -> Action:
+def read_fields(request: DecisionRequest, player: Any, fields: dict[str, Any]) -> Action:
     """Return the action that a player gave by its fields; raise StrategyError if it is invalid."""
     try:
         return request.ask.action.model_validate(fields)
