@@ -199,7 +199,10 @@ def test_invalid_plan_raises_error() -> None:
             "pairing: [fair, firm, fair] fills 3 seats, but bargaining has 2 (alice, bob)",
         ),
         (
-            {"players": {"a": {"strategies": {"bargaining": {"alise": "linear"}}}}},
+            {
+                "players": {"a": {"strategies": {"bargaining": {"alise": "linear"}}}},
+                "pairing": "all",
+            },
             'players.a: unknown role "alise" (did you mean "alice"?) of bargaining',
         ),
         (
