@@ -28,18 +28,26 @@ from cheaptalk.rules.empirical_view import (
     Radar,
     ScaledMetric,
 )
-from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
+from cheaptalk.rules.errors import (
+    CheaptalkError,
+    RulesError,
+    UnknownName,
+    WrongValue,
+    counted,
+    suggest,
+    unknown,
+)
 from cheaptalk.rules.game import (
     Actor,
     Game,
     Horizon,
     HorizonLike,
     Instance,
+    OptionalHorizon,
     Outcome,
     Secret,
     Value,
     numbered_seats,
-    suggest,
 )
 from cheaptalk.rules.game_spec import (
     GameSpec,
@@ -66,14 +74,12 @@ from cheaptalk.rules.registry import (
     PluginWarning,
     Registry,
     SpecLike,
-    UnknownName,
     game_title,
     games,
     get_game,
     register,
     strategies,
     strategy_named,
-    unknown,
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.table import (
@@ -90,14 +96,14 @@ __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
 __all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
 __all__ += ["HorizonLike", "IllegalAction", "Instance", "Message", "Metric", "MetricTable"]
-__all__ += ["Missed", "Mistakes", "Moment", "Money", "Outcome", "Play", "PluginWarning", "Point"]
-__all__ += ["Quantity", "Radar", "Registry", "ReplayMismatch", "Result", "RulesError"]
-__all__ += ["ScaledMetric", "Schema", "Secret", "Series", "SpecLike", "Statement", "Step"]
-__all__ += ["Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName"]
-__all__ += ["Value", "Whole", "WrongArgument", "alternative", "ask_strategy", "between"]
-__all__ += ["by_name", "counted", "decider", "explain", "field_meanings", "field_ranges"]
-__all__ += ["game_title", "games", "get_game", "numbered_seats", "play", "play_async", "register"]
-__all__ += ["replay", "replay_answer", "strategies", "strategy", "strategy_named", "suggest"]
-__all__ += ["unknown"]
+__all__ += ["Missed", "Mistakes", "Moment", "Money", "OptionalHorizon", "Outcome", "Play"]
+__all__ += ["PluginWarning", "Point", "Quantity", "Radar", "Registry", "ReplayMismatch", "Result"]
+__all__ += ["RulesError", "ScaledMetric", "Schema", "Secret", "Series", "SpecLike", "Statement"]
+__all__ += ["Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell"]
+__all__ += ["UnknownName", "Value", "Whole", "WrongArgument", "WrongValue", "alternative"]
+__all__ += ["ask_strategy", "between", "by_name", "counted", "decider", "explain"]
+__all__ += ["field_meanings", "field_ranges", "game_title", "games", "get_game", "numbered_seats"]
+__all__ += ["play", "play_async", "register", "replay", "replay_answer", "strategies", "strategy"]
+__all__ += ["strategy_named", "suggest", "unknown"]
 
 check_functions(globals())

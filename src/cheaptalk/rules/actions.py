@@ -16,6 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic import ValidationError as PydanticError
 from pydantic_core import ErrorDetails
 
+from cheaptalk.rules.errors import SHAPES, WrongValue
+
 MESSAGE_LIMIT = 4_000
 """Maximum characters of a message, about 600 words. Without a limit, as in published systems, a
 player could fill the context window of other players or exhaust their budgets."""
@@ -28,6 +30,17 @@ class Data(BaseModel):
     """Immutable data; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, /, **data: Any) -> None:
+        """Create an instance; raise :class:`WrongValue` if a field's value is invalid."""
+        __tracebackhide__ = True
+        try:
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+        except PydanticError as error:
+            raise WrongValue.of_field(type(self), error) from None
+
+    # pydantic calls no __init__ with this mark when it validates nested data, which saves time
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def unchecked(cls, **fields: Any) -> Self:
@@ -246,23 +259,6 @@ def _values(schema: Schema) -> Sequence[Any] | None:
         case {"type": "integer", "minimum": low, "maximum": high} if high - low < MAX_LISTED:
             return range(low, high + 1)
     return None
-
-
-SHAPES = {
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "text",
-}
-"""The expected type in words, by the type of the pydantic error."""
 
 
 def explain(error: PydanticError) -> str:

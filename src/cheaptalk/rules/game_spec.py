@@ -22,7 +22,7 @@ from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.deciders import is_class, makes_calls, player_name
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
-from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
+from cheaptalk.rules.errors import CheaptalkError, Named, RulesError, counted
 from cheaptalk.rules.game import Game, Value
 from cheaptalk.rules.table import Decide, DecisionRequest, Result
 
@@ -344,11 +344,11 @@ class GameSpec:
         )
 
 
-def by_name(items: Sequence[Any]) -> dict[str, Any]:
+def by_name(items: Sequence[Any]) -> Named[Any]:
     """Return objects by name; raise a :class:`RulesError` if two have the same name."""
-    named: dict[str, Any] = {}
+    kind = type(items[0]).__name__.lower() if items else "name"
+    named = Named[Any].of(kind, {})
     for item in items:
         if named.setdefault(item.name, item) is not item:
-            kind = type(item).__name__.lower()
             raise RulesError(f'two {kind} entries are named "{item.name}"; rename one')
     return named

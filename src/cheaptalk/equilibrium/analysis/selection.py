@@ -45,7 +45,7 @@ class Selected(NamedTuple):
             return ""
         return (
             f"The seats of {plain(self.game_spec)} differ ({' and '.join(roles)}); payoffs are "
-            "averaged over both. Use --two-populations to analyse each seat separately."
+            "averaged over both. To analyse each seat separately, use two populations."
         )
 
     @property

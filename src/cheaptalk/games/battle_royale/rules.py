@@ -124,7 +124,7 @@ class BattleRoyale(ct.Game):
         max_length=100,
     )
     """Each player's probability to hit, in shooting order and ascending."""
-    horizon: ct.rules.Horizon | None = None
+    horizon: ct.rules.OptionalHorizon = ct.rules.Horizon.of(None)
     """The maximum number of rounds, and whether the players know it; None for no limit."""
     idle_rounds: int = Field(default=100, ge=2, le=10_000, strict=True)
     """The number of consecutive rounds without a shot at a living player that ends the game without

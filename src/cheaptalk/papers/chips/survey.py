@@ -81,7 +81,7 @@ def survey(evidence: Evidence) -> Survey:
     if not with_people(evidence):
         raise NoData(
             "the study contains no survey or participants; provide both with "
-            "--recipe-option survey=FILE.csv, with a row per participant and game: participant, "
+            "the recipe option survey=FILE.csv, with a row per participant and game: participant, "
             "match, seat and the answers"
         )
     store, study, data = evidence.store, evidence.study, evidence.once(games)

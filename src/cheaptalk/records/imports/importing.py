@@ -301,7 +301,7 @@ class _Clerk:
             names = ", such as names" if game.redactions else ""
             reason = (
                 f'the study has another game with the id "{game.id}" (match {match_id}), but with '
-                f"other moves or settings{names}: import into another study (--study), or rename "
+                f"other moves or settings{names}: import into another study, or rename "
                 "its file or folder"
             )
             self.importing.skipped.append(Skipped(game.name, reason))

@@ -15,7 +15,7 @@ from cheaptalk.printing.latex import Cell, Column, cell, formula, latex_table
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.reports.charts.chart import Ends, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
-from cheaptalk.rules import counted
+from cheaptalk.rules import WrongValue, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import aligned, few_text, fixed, interval_text
@@ -235,7 +235,7 @@ class ReportTable(Printed):
         stacked: whether intervals are below their numbers, so that a wide table fits on a page.
 
     Raises:
-        ValueError: a column is not in the frame, or a number is neither finite nor null.
+        WrongValue: a column is not in the frame, or a number is neither finite nor null.
     """
 
     name: str
@@ -268,11 +268,11 @@ class ReportTable(Printed):
     def __post_init__(self) -> None:
         absent = [column.key for column in self.columns if column.key not in self.numbers.columns]
         if absent:
-            raise ValueError(f"table {self.name} has no column {', '.join(absent)}")
+            raise WrongValue(f"table {self.name} has no column {', '.join(absent)}")
         finite = self.numbers.select(cs.float().is_finite().all())
         for column in finite:
             if not column.all():
-                raise ValueError(
+                raise WrongValue(
                     f"column {column.name} of table {self.name} has a number that is not finite"
                 )
 

@@ -295,7 +295,8 @@ def plan_in_store(study: StudySource, store: StoreLike | None) -> Plan:
         return planned
     if store is None:
         raise StudyError.at(
-            ("instances_from",), f'no store with the study "{study.instances_from}"; set --store'
+            ("instances_from",),
+            f'no study "{study.instances_from}" without a store; pass its store',
         )
     tables = list(_tables_of(store, study.instances_from))
     if not tables:

@@ -47,7 +47,7 @@ from cheaptalk.records.store.backend import Share, Shares
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
-from cheaptalk.rules import ReplayMismatch
+from cheaptalk.rules import ReplayMismatch, counted
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
@@ -140,7 +140,7 @@ def run(
     Raises:
         StudyError: the study cannot be planned, or a key, price or person is missing.
         StoreError: the store cannot be written; committed data is kept.
-        KeyboardInterrupt: stopped by Ctrl-C; committed data is kept.
+        KeyboardInterrupt: stopped by Ctrl-C; the message states how many matches are stored.
     """
     target = study if isinstance(study, Plan | Checked) else study_of(study)
     agents = as_remote_agents(remote_agents)
@@ -302,7 +302,9 @@ class _Run:
             yield
         except KeyboardInterrupt:
             self._sum_up(event_loop.INTERRUPTED)
-            raise
+            ended = f"{self.progress.done:,} of {counted(self.progress.planned, 'match')}"
+            advice = f"{ended} are stored; call ct.run again to resume"
+            raise KeyboardInterrupt(advice) from None  # without a traceback of the event loop
         self._sum_up(self.progress.halted)
         self.progress.log_open = not self.store.backend.merge_log()
 
