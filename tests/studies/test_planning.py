@@ -192,7 +192,7 @@ def test_invalid_plan_raises_error() -> None:
         ),
         (
             {"pairing": [["fair", "frim"]]},
-            'small.yaml: pairing: unknown player "frim" (did you mean "firm"?)',
+            'pairing: unknown player "frim" (did you mean "firm"?)',
         ),
         (
             {"pairing": [["fair", "firm", "fair"]]},

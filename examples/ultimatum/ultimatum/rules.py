@@ -88,9 +88,12 @@ class Ultimatum(ct.Game):
             legal = 0 <= offer.amount <= instance.pie
             return None if legal else f"the amount must lie between 0 and {instance.pie:,.15g}"
 
+        def offers() -> list[ct.rules.Schema]:
+            return [ct.rules.alternative(amount=ct.rules.between(0, instance.pie))]
+
         yield ct.Tell("proposer", Briefing(self.pies, instance.pie))
         yield ct.Tell("responder", Briefing(self.pies, None))
-        offer: Offer = yield ct.Ask("proposer", Offer, Turn(), objection)
+        offer: Offer = yield ct.Ask("proposer", Offer, Turn(), objection, offers)
         reply: Reply = yield ct.Ask("responder", Reply, OfferMade(offer.amount, offer.message))
         accepted = reply.decision == "accept"
         outcome = Division(pie=instance.pie, amount=offer.amount, accepted=accepted)

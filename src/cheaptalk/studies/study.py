@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
@@ -450,12 +450,6 @@ class Study(Printed, Value):
         for label, entry in self.players.items():
             if names and not entry.form.is_known(names):
                 raise LocatedError(entry.form.why_idle(names), "players", label)
-        grids = [(("games", number), grid.pairing) for number, grid in enumerate(self.games)]
-        for location, pairing in [((), self.pairing), *grids]:
-            for label in chain.from_iterable(pairing if isinstance(pairing, list) else ()):
-                if label not in self.players:
-                    problem = f"unknown player {suggest(label, list(self.players))}"
-                    raise LocatedError(problem, *location, "pairing")
         return self
 
     @model_validator(mode="after")

@@ -314,7 +314,7 @@ class ChipTrading(ct.Game):
         objection = partial(self._objection, holdings[proposer])
         turn = Turn(*when, stocks, values[proposer])
         proposal: Proposal = yield ct.Ask(
-            proposer, Proposal, turn, objection, partial(self._trades, holdings[proposer])
+            proposer, Proposal, turn, objection, partial(_trades, holdings[proposer])
         )
         requests = []
         for seat, stock in holdings.items():
@@ -355,17 +355,6 @@ class ChipTrading(ct.Game):
             return f"you hold {'only ' if held else ''}{chips(held, proposal.give)}"
         return None
 
-    def _trades(self, stock: Stock) -> list[ct.rules.Schema]:
-        return [
-            alternative(
-                give=colour,
-                give_amount=range(1, held + 1),
-                want=[other for other in self.colours if other != colour],
-            )
-            for colour, held in stock.items()
-            if held
-        ]
-
     def payoffs(self, outcome: Trading) -> dict[str, float]:
         """The gain in value of the player's chips in dollars, or 0 after a loss."""
         return {seat: max(0, gain) / 100 for seat, gain in outcome.gains().items()}
@@ -382,6 +371,18 @@ class ChipTrading(ct.Game):
                 yield ct.rules.Secret(
                     frozenset({seat}), self, Hands(order=instance.order, values=changed)
                 )
+
+
+def _trades(stock: Stock) -> list[ct.rules.Schema]:
+    return [
+        alternative(
+            give=colour,
+            give_amount=range(1, held + 1),
+            want=[other for other in stock if other != colour],
+        )
+        for colour, held in stock.items()
+        if held
+    ]
 
 
 def _decline() -> list[ct.rules.Schema]:

@@ -75,7 +75,9 @@ def by_configuration(evidence: Evidence) -> pl.DataFrame:
     rows = []
     for game in GAMES:
         scored = evidence.scored(game)
-        configurations = parameters_in(scored) if not scored.is_empty() else {}
+        if scored.is_empty():
+            continue
+        configurations = parameters_in(scored)
         keys = {digest: _key(game, parameters) for digest, parameters in configurations.items()}
         for role in [seat for seat in places_in(scored) if seat in ROLES]:
             played = scored.filter(pl.col(f"player_{role}").is_in(labels))

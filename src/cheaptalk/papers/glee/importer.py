@@ -163,7 +163,8 @@ class _OfferArgs(_Timed):
 
     @property
     def horizon(self) -> Horizon:
-        return Horizon(rounds=self.max_rounds, hidden=self.max_rounds > HIDDEN_ABOVE)
+        fields = {"rounds": self.max_rounds, "hidden": self.max_rounds > HIDDEN_ABOVE}
+        return Horizon.model_validate(fields)
 
 
 class _BargainingArgs(_OfferArgs):

@@ -296,7 +296,7 @@ def plan_in_store(study: StudySource, store: StoreLike | None) -> Plan:
     if store is None:
         raise StudyError.at(
             ("instances_from",),
-            f'no study "{study.instances_from}" without a store; pass its store',
+            f'no store with the study "{study.instances_from}"; pass its store',
         )
     tables = list(_tables_of(store, study.instances_from))
     if not tables:

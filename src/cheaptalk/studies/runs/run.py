@@ -11,6 +11,7 @@ from contextlib import (
     ExitStack,
     contextmanager,
     nullcontext,
+    suppress,
 )
 from dataclasses import dataclass
 from functools import partial
@@ -301,7 +302,8 @@ class _Run:
         try:
             yield
         except KeyboardInterrupt:
-            self._sum_up(event_loop.INTERRUPTED)
+            with suppress(KeyboardInterrupt):  # of the progress callback
+                self._sum_up(event_loop.INTERRUPTED)
             ended = f"{self.progress.done:,} of {counted(self.progress.planned, 'match')}"
             advice = f"{ended} are stored; call ct.run again to resume"
             raise KeyboardInterrupt(advice) from None  # without a traceback of the event loop
