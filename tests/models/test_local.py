@@ -1,6 +1,7 @@
 """A Hugging Face model in this process, with random weights and a real tokenizer."""
 
 import asyncio
+import itertools
 import sys
 import time
 from collections.abc import Sequence
@@ -13,18 +14,12 @@ from typing import Any, cast
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import (
-    ChatMessage,
-    Failure,
-    ModelCall,
-    ModelSettings,
-    Reply,
-    local,
-    model_strings,
-)
+from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.models.clients import AllModels
 from cheaptalk.models.flow_control import RateLimiter
-from cheaptalk.models.local import Generator, PendingCall, answers, give_back, together, token_bytes
+from cheaptalk.models.local import client, files
+from cheaptalk.models.local.client import PendingCall, answers, give_back, together
+from cheaptalk.models.local.generator import Generator, token_bytes
 from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls
@@ -32,6 +27,7 @@ from tests.fakes import legal, study
 from tests.tiny_model import make_tiny_model
 
 PROMPT = "Your price?"
+SEEDS = (1, 2)
 TOKEN_OVERHEAD = 3
 """Tokens of a conversation of one message in addition to its bytes."""
 
@@ -49,12 +45,18 @@ def call(folder: Path | str, prompt: str = PROMPT, **settings: Any) -> ModelCall
     )
 
 
+COUNT = itertools.count()
+"""Numbers of calls, which determine their seeds."""
+
+
 def call_models(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
     """Make calls concurrently and return their replies."""
 
     async def all_at_once() -> list[Reply]:
         async with AllModels() as models:
-            return await asyncio.gather(*(models.call(call, "m", deadline) for call in calls))
+            return await asyncio.gather(
+                *(models.call(call, str(next(COUNT)), deadline) for call in calls)
+            )
 
     return asyncio.run(all_at_once())
 
@@ -82,7 +84,7 @@ def test_models_are_loaded_sequentially(monkeypatch: pytest.MonkeyPatch) -> None
             loading -= 1
             raise OSError(f"no {name}")
 
-    monkeypatch.setattr(local, "Generator", FailingGenerator)
+    monkeypatch.setattr(client, "Generator", FailingGenerator)
     replies = call_models(call("one"), call("two"))
     assert [(reply.failure, reply.retry, reply.detail) for reply in replies] == [
         (Failure.PROVIDER_ERROR, False, f"the model cannot be loaded: no {name}")
@@ -140,20 +142,20 @@ def test_cached_prefix_does_not_change_answers(tiny: Path, monkeypatch: pytest.M
     continued_calls = [
         continued(pending, reply.text or "", prompt)
         for pending, reply, prompt in zip(
-            opening_calls, generator.answer(opening_calls, inf), follow_ups, strict=True
+            opening_calls, generator.answer(opening_calls, SEEDS, inf), follow_ups, strict=True
         )
     ]
     lengths.clear()
-    again = generator.answer(continued_calls, inf)
+    again = generator.answer(continued_calls, SEEDS, inf)
     cached = lengths[0]
     lengths.clear()
-    fresh = counting_generator().answer(continued_calls, inf)
+    fresh = counting_generator().answer(continued_calls, SEEDS, inf)
     assert cached <= lengths[0] - len(openings[1]), "what was read before is not read again"
     assert [reply.text for reply in again] == [reply.text for reply in fresh]
     assert [reply.usage for reply in again] == [reply.usage for reply in fresh]
     other = [continued(opening_calls[0], "What it never said.", "No.")]
-    expected = Generator(str(tiny)).answer(other, inf)[0].text
-    assert generator.answer(other, inf)[0].text == expected
+    expected = Generator(str(tiny)).answer(other, SEEDS[:1], inf)[0].text
+    assert generator.answer(other, SEEDS[:1], inf)[0].text == expected
 
 
 @pytest.mark.lm
@@ -211,7 +213,7 @@ class SlowBatches:
         self.sizes: list[int] = []
         SLOW_GENERATORS.append(self)
 
-    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
+    def answer(self, calls: list[ModelCall], seeds: list[int], deadline: float) -> list[Reply]:
         self.sizes.append(len(calls))
         time.sleep(0.01)
         return [Reply(text=legal(call)) for call in calls]
@@ -224,8 +226,8 @@ SLOW_GENERATORS: list[SlowBatches] = []
 def test_queueing_does_not_count_towards_deadline(
     store: ct.Store, monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
-    monkeypatch.setattr(local, "Generator", SlowBatches)
-    monkeypatch.setattr(model_strings, "IN_PROCESS_NEEDS", ())
+    monkeypatch.setattr(client, "Generator", SlowBatches)
+    monkeypatch.setattr(files, "NEEDED", ())
     if limit is not None:
         monkeypatch.setattr(RateLimiter, "width", limit)
     tiny = {"model": "hf/tiny", "deadline": 0.02}
@@ -239,7 +241,7 @@ def test_queueing_does_not_count_towards_deadline(
 
 
 def pending_call(deadline: float = 5, **settings: Any) -> PendingCall:
-    return PendingCall(call("tiny", **settings), deadline, Future())
+    return PendingCall(call("tiny", **settings), 1, deadline, Future())
 
 
 def test_calls_with_equal_settings_and_deadlines_are_batched() -> None:
@@ -255,7 +257,7 @@ def test_calls_with_equal_settings_and_deadlines_are_batched() -> None:
 class FragileGenerator:
     """A model that fails for prompts with "bad" and for batches of two or more calls."""
 
-    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
+    def answer(self, calls: list[ModelCall], seeds: list[int], deadline: float) -> list[Reply]:
         prompts = [call.messages[0].content for call in calls]
         if len(prompts) > 1 or "bad" in prompts[0]:
             raise RuntimeError("out of memory")
@@ -263,7 +265,9 @@ class FragileGenerator:
 
 
 def test_failing_call_does_not_affect_others() -> None:
-    pending = [PendingCall(call("tiny", prompt), 7, Future()) for prompt in ("good", "bad", "well")]
+    pending = [
+        PendingCall(call("tiny", prompt), 1, 7, Future()) for prompt in ("good", "bad", "well")
+    ]
     good, bad, well = answers(cast("Generator", FragileGenerator()), pending)
     assert (good.text, well.text) == ("good within 7", "well within 7")
     assert (bad.failure, bad.detail) == (

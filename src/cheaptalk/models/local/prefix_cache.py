@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import ModelCall
-from cheaptalk.models.decoding import roomy_cache, roomy_layer
+from cheaptalk.models.local.decoding import roomy_cache, roomy_layer
 
 
 class Reading(NamedTuple):
