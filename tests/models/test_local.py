@@ -20,6 +20,7 @@ from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.models.local import client, files
 from cheaptalk.models.local.client import PendingCall, answers, give_back, together
 from cheaptalk.models.local.generator import Generator, token_bytes
+from cheaptalk.models.local.prefix_cache import shared_prefixes
 from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls
@@ -160,6 +161,40 @@ def test_cached_prefix_does_not_change_answers(tiny: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.lm
+def test_shared_prefix_is_processed_once_and_does_not_change_answers(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, others = "The rules of the game. " * 20, "Other rules apply here. " * 20
+    prompts = [rules + "You are Ann.", others + "You are Bob.", rules + "Now Carol, you are next."]
+    calls = [call(tiny, prompt, max_tokens=9, temperature=0) for prompt in [*prompts, others]]
+    generator = Generator(str(tiny))
+    shapes: list[tuple[int, int]] = []
+    forward = generator.model.base_model.forward
+
+    def forward_counted(*args: Any, **kwargs: Any) -> Any:
+        shapes.append(tuple(kwargs["input_ids"].shape))
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(generator.model.base_model, "forward", forward_counted)
+    replies = generator.answer(calls, SEEDS * 2, inf)
+    longest = max(map(len, prompts))
+    assert sum(rows * tokens for rows, tokens in shapes) < 2 * longest + 4 * 60
+    separate = [Generator(str(tiny)).answer([single], [1], inf)[0] for single in calls]
+    assert [reply.text for reply in replies] == [reply.text for reply in separate]
+    assert [reply.usage for reply in replies] == [reply.usage for reply in separate]
+
+
+def test_prefixes_are_shared_only_if_it_saves_tokens() -> None:
+    rules, others = [1] * 100, [2] * 80
+    prompts = {0: [*rules, 5], 1: [*others, 5, 6], 4: [*rules, 7], 5: [*others, 8, 9, 10]}
+    groups = {(frozenset(group.rows), group.tokens) for group in shared_prefixes(prompts)}
+    assert groups == {(frozenset({0, 4}), 100), (frozenset({1, 5}), 80)}
+    assert shared_prefixes({0: [1, 2, 3], 1: [1, 2, 4]}) == []
+    assert shared_prefixes({0: rules}) == shared_prefixes({}) == []
+    assert [group.tokens for group in shared_prefixes({0: rules, 1: rules})] == [99]
+
+
+@pytest.mark.lm
 def test_token_bytes_matches_cache_size(tiny: Path) -> None:
     generator = Generator(str(tiny))
     ids = generator.torch.zeros((1, 7), dtype=generator.torch.long)
@@ -190,7 +225,7 @@ def test_give_back_releases_threads() -> None:
 
 @pytest.mark.lm
 def test_gguf_file_gives_the_answers_of_its_model(tiny: Path, tmp_path: Path) -> None:
-    settings = {"max_tokens": 12, "temperature": 0}
+    settings: dict[str, Any] = {"max_tokens": 12, "temperature": 0}
     file = save_as_gguf(tiny, tmp_path / "tiny.gguf")
     replies = call_models(call(tiny, **settings), call(file, **settings))
     assert replies[0].text

@@ -85,9 +85,16 @@ def efficient_gguf() -> Iterator[None]:
     """Let transformers parse each GGUF file once instead of three times, without progress bars."""
     library: Any = import_module("gguf")
     caller: Any = import_module("transformers.modeling_gguf_pytorch_utils")
-    reader, tqdm = library.GGUFReader, caller.tqdm
-    library.GGUFReader, caller.tqdm = cache(reader), lambda tensors, **_: tensors
+    replaced = [
+        (library, "GGUFReader", cache(library.GGUFReader)),
+        (library, "get_tensor_name_map", cache(library.get_tensor_name_map)),  # for each tensor
+        (caller, "tqdm", lambda tensors, **_: tensors),
+    ]
+    originals = [getattr(module, name) for module, name, _ in replaced]
+    for module, name, substitute in replaced:
+        setattr(module, name, substitute)
     try:
         yield
     finally:
-        library.GGUFReader, caller.tqdm = reader, tqdm
+        for (module, name, _), original in zip(replaced, originals, strict=True):
+            setattr(module, name, original)

@@ -11,7 +11,7 @@ from cheaptalk.models.http.failures import timed_out
 from cheaptalk.models.local.decoding import set_attention
 from cheaptalk.models.local.files import efficient_gguf, model_files
 from cheaptalk.models.local.masks import Masks, Schemas
-from cheaptalk.models.local.prefix_cache import Reading, Readings, joined, separate
+from cheaptalk.models.local.prefix_cache import Reading, Readings, joined, separate, shared_prefixes
 from cheaptalk.models.local.sampling import Draw, filters, temperature_of
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable, ways
@@ -105,6 +105,7 @@ class Generator:
         find = self._readings.find
         states = [*map(find, calls, prompts)] if settings.seed is None else []
         with self.torch.inference_mode():
+            self._share(prompts, states)
             answers = self._generated(calls, prompts, states, seeds, masks, deadline)
         tokens = wire(settings, calls[0].model)["max_tokens"]
         temperature = temperature_of(settings, self.model.generation_config)
@@ -141,6 +142,19 @@ class Generator:
     @cached_property
     def _schemas(self) -> Schemas:
         return Schemas(self.tokenizer, self.model.get_output_embeddings().weight.shape[0])
+
+    def _share(self, prompts: Sequence[list[int]], states: list[tuple[Any, int]]) -> None:
+        """Process prefixes that new chats of a batch share, and set their states."""
+        fresh = {row: prompts[row] for row, (_, read) in enumerate(states) if not read}
+        for rows, tokens in shared_prefixes(fresh):
+            ids = self.torch.tensor([prompts[rows[0]][:tokens]], device=self.model.device)
+            output = self.model.base_model(input_ids=ids, use_cache=True)
+            separated = separate(output.past_key_values, [(0, tokens)])
+            if separated is None:
+                return
+            self._keeps = True
+            for row in rows:
+                states[row] = separated[0], tokens
 
     def _generated(
         self,
