@@ -93,13 +93,13 @@ def test_masks_exclude_tokens_of_closed_rows_and_blanks(generator: Generator) ->
     masks = Masks({1: schemas.matcher(SCHEMAS[0])})
     answer = generator.tokenizer.encode('{"decision": "accept"}', add_special_tokens=False)
     for number, token in enumerate(answer, start=1):
-        scores = masks.restrict(None, torch.zeros((2, vocabulary)))
+        scores = masks(None, torch.zeros((2, vocabulary)))
         assert scores[0].isfinite().all(), "a row without a schema is free"
         assert scores[1, token] == 0
         done = masks.advance(torch.tensor([[0], [token]]), scores)
         assert done.tolist() == [False, number == len(answer)]
     assert masks.complete == {1: len(answer)}
-    assert masks.restrict(None, torch.zeros((2, vocabulary))).isfinite().all()
+    assert masks(None, torch.zeros((2, vocabulary))).isfinite().all()
     two_blanks = generator.tokenizer.encode("{  ", add_special_tokens=False)
     assert schemas.matcher(SCHEMAS[0]).validate_tokens(two_blanks) == 2
 

@@ -187,7 +187,7 @@ class Generator:
     ) -> dict[str, Any]:
         """Return arguments of transformers' ``generate``; tokens are sampled by a processor."""
         transformers, config = import_module("transformers"), self.model.generation_config
-        processors: list[Any] = [masks.restrict]
+        processors: list[Any] = [masks]
         if temperature := temperature_of(settings, config):
             processors.append(Draw(temperature, filters(settings, config), seeds))
         stop = {"stop_strings": list(settings.stop)} if settings.stop else {}

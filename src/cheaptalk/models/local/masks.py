@@ -63,7 +63,7 @@ class Masks:
         self._open = dict(matchers)
         self._tokens = 0
 
-    def restrict(self, _input_ids: Any, scores: Any) -> Any:
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Set the scores of tokens that violate a schema to minus infinity (logits processor)."""
         if not self._open:
             return scores
