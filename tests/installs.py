@@ -73,6 +73,9 @@ make_tiny_model(Path("tiny"))
 END
         cheaptalk run small.yaml --player tiny='{{model: hf/tiny, tries: 1, max_tokens: 8}}'
         """,
+    "smollm": """
+        cheaptalk run small.yaml --player tiny='{model: smollm2, tries: 1, max_tokens: 8}'
+        """,
     "tune": TALK + """
         cheaptalk store export talk --out chats --format chats --prompt-style tagged
         cheaptalk train pretrain chats/chats.jsonl --out model --shape hidden=16 --shape layers=1

@@ -52,3 +52,44 @@ def make_tiny_model(folder: Path, seed: int = 0) -> Path:
     model.generation_config.do_sample = True  # otherwise temperature is ignored
     model.save_pretrained(folder)
     return folder
+
+
+def save_as_gguf(folder: Path, file: Path) -> Path:
+    """Convert a model of :func:`make_tiny_model` to a GGUF file."""
+    gguf, transformers = import_module("gguf"), import_module("transformers")
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    config, tokens = model.config, tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_name("tiny")
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(tokens)
+    kinds = dict.fromkeys(SPECIAL, gguf.TokenType.CONTROL)
+    writer.add_token_types([kinds.get(token, gguf.TokenType.NORMAL) for token in tokens])
+    writer.add_token_scores([0.0] * len(tokens))
+    writer.add_eos_token_id(0)
+    writer.add_pad_token_id(0)
+    writer.add_chat_template(tokenizer.chat_template)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    for name, tensor in model.state_dict().items():
+        array = tensor.float().numpy()
+        if count := heads.get(name.split(".")[-2]):  # GGUF interleaves the halves of each head
+            array = array.reshape(count, 2, -1, array.shape[1]).swapaxes(1, 2).reshape(array.shape)
+        writer.add_tensor(names.get_name(name, try_suffixes=(".weight",)), array.copy())
+    for write in (
+        writer.write_header_to_file,
+        writer.write_kv_data_to_file,
+        writer.write_tensors_to_file,
+        writer.close,
+    ):
+        write()
+    return file

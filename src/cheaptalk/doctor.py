@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cheaptalk as ct
-from cheaptalk.models.model_strings import IN_PROCESS_NEEDS
+from cheaptalk.models.local.files import NEEDED, PACKAGED
 from cheaptalk.rules import counted
 
 
@@ -58,7 +58,8 @@ def extras() -> dict[str, tuple[str, ...]]:
         "learn": ("flax", "jax", "optax", "safetensors"),
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": WEB,
-        "lm": IN_PROCESS_NEEDS,
+        "lm": NEEDED,
+        "smollm": tuple(PACKAGED.values()),
         "tune": ("datasets", "peft", "trl"),
         "postgres": ("psycopg",),
         "ray": ("ray",),

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.models.decoding import TO_COME, Draw, attention, roomy_cache, with_single_draw
-from cheaptalk.models.local import Generator
+from cheaptalk.models import ModelSettings
+from cheaptalk.models.local.decoding import TO_COME, attention, roomy_cache
+from cheaptalk.models.local.generator import Generator
+from cheaptalk.models.local.sampling import Draw, filters, temperature_of
 from tests.tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.lm
@@ -46,9 +48,7 @@ def test_attention_matches_pytorch(torch: Any, tokens: int, masked: bool) -> Non
 def test_tokens_are_sampled_by_probability(torch: Any, temperature: float) -> None:
     many = 40_000
     scores = torch.tensor([-torch.inf, 1.0, 0.0, -torch.inf, 2.0, -1.0, -torch.inf])
-    with torch.random.fork_rng():
-        torch.manual_seed(5)
-        kept = Draw(temperature)(None, scores.expand(many, -1))
+    kept = Draw(temperature, [], range(many))(None, scores.expand(many, -1))
     assert (kept.isfinite().sum(-1) == 1).all()
     shares = torch.bincount(kept.argmax(-1), minlength=len(scores)) / many
     chances = (scores / temperature).softmax(-1)
@@ -57,21 +57,35 @@ def test_tokens_are_sampled_by_probability(torch: Any, temperature: float) -> No
     assert ((shares - chances).abs() <= 4 * errors).all()
 
 
-def test_filtered_sampling_uses_transformers() -> None:
-    cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
-        ({"temperature": 1.0}, {"top_k": 0}, True),
-        ({"temperature": 1.0}, {"top_k": None}, False),
-        ({"temperature": 1.0}, {"top_k": 0, "min_p": 0.1}, False),
-        ({"temperature": 1.0, "top_p": 0.9}, {"top_k": 0}, False),
-        ({}, {"top_k": 0}, False),
+def test_seed_determines_tokens_of_a_row_in_any_batch(torch: Any) -> None:
+    scores = torch.zeros((1, 1_000))
+
+    def drawn(*seeds: int) -> list[list[int]]:
+        draw = Draw(1.0, [], seeds)
+        steps = [draw(None, scores.expand(len(seeds), -1)).argmax(-1) for _ in range(5)]
+        rows: list[list[int]] = torch.stack(steps, 1).tolist()
+        return rows
+
+    first, second = drawn(7, 8)
+    assert drawn(9, 7)[1] == first != second
+
+
+def test_unset_settings_come_from_the_generation_config() -> None:
+    transformers = import_module("transformers")
+    cases: list[tuple[dict[str, Any], dict[str, Any], float, list[str]]] = [
+        ({}, {}, 1.0, []),
+        ({}, {"temperature": 0.6}, 1.0, []),
+        ({}, {"do_sample": True, "temperature": 0.6, "top_k": 20}, 0.6, ["TopK"]),
+        ({"temperature": 0.3, "top_p": 0.9}, {"top_k": 0, "min_p": 0.1}, 0.3, ["TopP", "MinP"]),
+        ({"top_p": 1}, {"do_sample": True, "top_p": 0.5}, 1.0, []),
+        ({"temperature": 0}, {"do_sample": True}, 0, []),
     ]
-    for given, preset, single_draw in cases:
-        config = import_module("transformers").GenerationConfig(do_sample=True, **preset)
-        arguments = with_single_draw(
-            SimpleNamespace(generation_config=config), given | {"do_sample": True}
-        )
-        assert arguments["do_sample"] is not single_draw
-        assert ("logits_processor" in arguments) is single_draw
+    for given, preset, temperature, names in cases:
+        settings = ModelSettings.model_validate(given)
+        config = transformers.GenerationConfig(**preset)
+        assert temperature_of(settings, config) == temperature
+        classes = [type(item).__name__ for item in filters(settings, config)]
+        assert classes == [f"{name}LogitsWarper" for name in names]
 
 
 def test_roomy_cache_keeps_appended_values(torch: Any) -> None:

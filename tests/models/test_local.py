@@ -1,6 +1,7 @@
 """A Hugging Face model in this process, with random weights and a real tokenizer."""
 
 import asyncio
+import itertools
 import sys
 import time
 from collections.abc import Sequence
@@ -13,25 +14,21 @@ from typing import Any, cast
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import (
-    ChatMessage,
-    Failure,
-    ModelCall,
-    ModelSettings,
-    Reply,
-    local,
-    model_strings,
-)
+from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.models.clients import AllModels
 from cheaptalk.models.flow_control import RateLimiter
-from cheaptalk.models.local import Generator, PendingCall, answers, give_back, together, token_bytes
+from cheaptalk.models.local import client, files
+from cheaptalk.models.local.client import PendingCall, answers, give_back, together
+from cheaptalk.models.local.generator import Generator, token_bytes
+from cheaptalk.models.local.prefix_cache import shared_prefixes
 from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import legal, study
-from tests.tiny_model import make_tiny_model
+from tests.tiny_model import make_tiny_model, save_as_gguf
 
 PROMPT = "Your price?"
+SEEDS = (1, 2)
 TOKEN_OVERHEAD = 3
 """Tokens of a conversation of one message in addition to its bytes."""
 
@@ -49,12 +46,18 @@ def call(folder: Path | str, prompt: str = PROMPT, **settings: Any) -> ModelCall
     )
 
 
+COUNT = itertools.count()
+"""Numbers of calls, which determine their seeds."""
+
+
 def call_models(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
     """Make calls concurrently and return their replies."""
 
     async def all_at_once() -> list[Reply]:
         async with AllModels() as models:
-            return await asyncio.gather(*(models.call(call, "m", deadline) for call in calls))
+            return await asyncio.gather(
+                *(models.call(call, str(next(COUNT)), deadline) for call in calls)
+            )
 
     return asyncio.run(all_at_once())
 
@@ -82,7 +85,7 @@ def test_models_are_loaded_sequentially(monkeypatch: pytest.MonkeyPatch) -> None
             loading -= 1
             raise OSError(f"no {name}")
 
-    monkeypatch.setattr(local, "Generator", FailingGenerator)
+    monkeypatch.setattr(client, "Generator", FailingGenerator)
     replies = call_models(call("one"), call("two"))
     assert [(reply.failure, reply.retry, reply.detail) for reply in replies] == [
         (Failure.PROVIDER_ERROR, False, f"the model cannot be loaded: no {name}")
@@ -96,6 +99,7 @@ def test_seed_or_zero_temperature_determines_answer(tiny: Path) -> None:
     seeded = [call(tiny, max_tokens=20, seed=seed) for seed in (1, 2, 1)]
     first, second, repeated = call_models(*seeded, *[call(tiny, max_tokens=20)] * 3)[:3]
     assert first.text == repeated.text != second.text
+    assert (first.sent or {}).get("seed") == 1
     for temperature, distinct in ((0, 1), (1, 3)):
         drawn = [call_models(call(tiny, max_tokens=20, temperature=temperature)) for _ in range(3)]
         assert len({reply.text for (reply,) in drawn}) == distinct
@@ -140,20 +144,54 @@ def test_cached_prefix_does_not_change_answers(tiny: Path, monkeypatch: pytest.M
     continued_calls = [
         continued(pending, reply.text or "", prompt)
         for pending, reply, prompt in zip(
-            opening_calls, generator.answer(opening_calls, inf), follow_ups, strict=True
+            opening_calls, generator.answer(opening_calls, SEEDS, inf), follow_ups, strict=True
         )
     ]
     lengths.clear()
-    again = generator.answer(continued_calls, inf)
+    again = generator.answer(continued_calls, SEEDS, inf)
     cached = lengths[0]
     lengths.clear()
-    fresh = counting_generator().answer(continued_calls, inf)
+    fresh = counting_generator().answer(continued_calls, SEEDS, inf)
     assert cached <= lengths[0] - len(openings[1]), "what was read before is not read again"
     assert [reply.text for reply in again] == [reply.text for reply in fresh]
     assert [reply.usage for reply in again] == [reply.usage for reply in fresh]
     other = [continued(opening_calls[0], "What it never said.", "No.")]
-    expected = Generator(str(tiny)).answer(other, inf)[0].text
-    assert generator.answer(other, inf)[0].text == expected
+    expected = Generator(str(tiny)).answer(other, SEEDS[:1], inf)[0].text
+    assert generator.answer(other, SEEDS[:1], inf)[0].text == expected
+
+
+@pytest.mark.lm
+def test_shared_prefix_is_processed_once_and_does_not_change_answers(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, others = "The rules of the game. " * 20, "Other rules apply here. " * 20
+    prompts = [rules + "You are Ann.", others + "You are Bob.", rules + "Now Carol, you are next."]
+    calls = [call(tiny, prompt, max_tokens=9, temperature=0) for prompt in [*prompts, others]]
+    generator = Generator(str(tiny))
+    shapes: list[tuple[int, int]] = []
+    forward = generator.model.base_model.forward
+
+    def forward_counted(*args: Any, **kwargs: Any) -> Any:
+        shapes.append(tuple(kwargs["input_ids"].shape))
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(generator.model.base_model, "forward", forward_counted)
+    replies = generator.answer(calls, SEEDS * 2, inf)
+    longest = max(map(len, prompts))
+    assert sum(rows * tokens for rows, tokens in shapes) < 2 * longest + 4 * 60
+    separate = [Generator(str(tiny)).answer([single], [1], inf)[0] for single in calls]
+    assert [reply.text for reply in replies] == [reply.text for reply in separate]
+    assert [reply.usage for reply in replies] == [reply.usage for reply in separate]
+
+
+def test_prefixes_are_shared_only_if_it_saves_tokens() -> None:
+    rules, others = [1] * 100, [2] * 80
+    prompts = {0: [*rules, 5], 1: [*others, 5, 6], 4: [*rules, 7], 5: [*others, 8, 9, 10]}
+    groups = {(frozenset(group.rows), group.tokens) for group in shared_prefixes(prompts)}
+    assert groups == {(frozenset({0, 4}), 100), (frozenset({1, 5}), 80)}
+    assert shared_prefixes({0: [1, 2, 3], 1: [1, 2, 4]}) == []
+    assert shared_prefixes({0: rules}) == shared_prefixes({}) == []
+    assert [group.tokens for group in shared_prefixes({0: rules, 1: rules})] == [99]
 
 
 @pytest.mark.lm
@@ -186,6 +224,15 @@ def test_give_back_releases_threads() -> None:
 
 
 @pytest.mark.lm
+def test_gguf_file_gives_the_answers_of_its_model(tiny: Path, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"max_tokens": 12, "temperature": 0}
+    file = save_as_gguf(tiny, tmp_path / "tiny.gguf")
+    replies = call_models(call(tiny, **settings), call(file, **settings))
+    assert replies[0].text
+    assert replies[0].text == replies[1].text
+
+
+@pytest.mark.lm
 def test_text_ends_before_stop_sequence(tiny: Path) -> None:
     (full,) = call_models(call(tiny, max_tokens=30, temperature=0))
     assert full.text
@@ -211,7 +258,7 @@ class SlowBatches:
         self.sizes: list[int] = []
         SLOW_GENERATORS.append(self)
 
-    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
+    def answer(self, calls: list[ModelCall], seeds: list[int], deadline: float) -> list[Reply]:
         self.sizes.append(len(calls))
         time.sleep(0.01)
         return [Reply(text=legal(call)) for call in calls]
@@ -224,8 +271,8 @@ SLOW_GENERATORS: list[SlowBatches] = []
 def test_queueing_does_not_count_towards_deadline(
     store: ct.Store, monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
-    monkeypatch.setattr(local, "Generator", SlowBatches)
-    monkeypatch.setattr(model_strings, "IN_PROCESS_NEEDS", ())
+    monkeypatch.setattr(client, "Generator", SlowBatches)
+    monkeypatch.setattr(files, "NEEDED", ())
     if limit is not None:
         monkeypatch.setattr(RateLimiter, "width", limit)
     tiny = {"model": "hf/tiny", "deadline": 0.02}
@@ -239,7 +286,7 @@ def test_queueing_does_not_count_towards_deadline(
 
 
 def pending_call(deadline: float = 5, **settings: Any) -> PendingCall:
-    return PendingCall(call("tiny", **settings), deadline, Future())
+    return PendingCall(call("tiny", **settings), 1, deadline, Future())
 
 
 def test_calls_with_equal_settings_and_deadlines_are_batched() -> None:
@@ -255,7 +302,7 @@ def test_calls_with_equal_settings_and_deadlines_are_batched() -> None:
 class FragileGenerator:
     """A model that fails for prompts with "bad" and for batches of two or more calls."""
 
-    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
+    def answer(self, calls: list[ModelCall], seeds: list[int], deadline: float) -> list[Reply]:
         prompts = [call.messages[0].content for call in calls]
         if len(prompts) > 1 or "bad" in prompts[0]:
             raise RuntimeError("out of memory")
@@ -263,7 +310,9 @@ class FragileGenerator:
 
 
 def test_failing_call_does_not_affect_others() -> None:
-    pending = [PendingCall(call("tiny", prompt), 7, Future()) for prompt in ("good", "bad", "well")]
+    pending = [
+        PendingCall(call("tiny", prompt), 1, 7, Future()) for prompt in ("good", "bad", "well")
+    ]
     good, bad, well = answers(cast("Generator", FragileGenerator()), pending)
     assert (good.text, well.text) == ("good within 7", "well within 7")
     assert (bad.failure, bad.detail) == (

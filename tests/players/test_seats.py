@@ -40,6 +40,12 @@ def test_entry_round_trips() -> None:
         assert RosterEntry.model_validate(again) == entry
 
 
+def test_packaged_model_needs_no_provider() -> None:
+    entry = RosterEntry.model_validate("smollm2")
+    assert entry == RosterEntry.model_validate({"model": "hf/smollm2"})
+    assert entry.written()["model"] == "hf/smollm2"
+
+
 def seat_everywhere(written: Any) -> None:
     """Read an entry and seat it at bargaining and persuasion."""
     entry = RosterEntry.model_validate(written)

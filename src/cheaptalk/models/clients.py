@@ -10,7 +10,7 @@ from cheaptalk.models.http import agent, anthropic, openai
 from cheaptalk.models.http.batches import AnthropicBatches, OpenAIBatches
 from cheaptalk.models.http.failures import hinted
 from cheaptalk.models.http.transport import CALL_HEADER, HttpTransport
-from cheaptalk.models.local import LocalModels
+from cheaptalk.models.local.client import LocalModels
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.providers import Protocol
 from cheaptalk.models.remote_agents import RemoteAgents

@@ -1,13 +1,13 @@
-"""Model strings: ``provider/NAME`` or ``provider/NAME@URL``."""
+"""Model strings: ``provider/NAME``, ``provider/NAME@URL``, or the name of a packaged model."""
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from cheaptalk.models.local.files import PACKAGED, missing_files
 from cheaptalk.models.prices import package_prices
 from cheaptalk.models.providers import (
     PROVIDERS,
@@ -29,8 +29,6 @@ VERSION = re.compile(r"v?\d[\w-]*|[\da-f]{7,40}|default|latest|stable|preview")
 """Version suffixes after an at sign, as in ``claude-sonnet-4@20250514``."""
 AGENT = re.compile(r"\w[\w.-]*", re.ASCII)
 """Valid names of remote agents, which appear in URLs."""
-IN_PROCESS_NEEDS = ("torch", "transformers")
-"""Packages that in-process models require: the extra ``lm``."""
 
 
 class ModelName(NamedTuple):
@@ -54,6 +52,7 @@ class ModelName(NamedTuple):
             WrongValue: the text lacks a provider, a model or a required URL.
             UnknownName: the provider is unknown.
         """
+        text = canonical(text)
         entry = PROVIDERS.get(text.partition("/")[0])
         return _parsed(text, entry.protocol if entry else None, entry.address if entry else "")
 
@@ -93,6 +92,15 @@ class ModelName(NamedTuple):
     def key_header(self) -> dict[str, str]:
         """The HTTP header with the key; empty if there is no key."""
         return self.entry.key_header(self.key)
+
+
+def canonical(text: str) -> str:
+    """Return a model string with its provider, which the name of a packaged model lacks.
+
+    >>> canonical("smollm2"), canonical("openai/gpt-4o")
+    ('hf/smollm2', 'openai/gpt-4o')
+    """
+    return f"hf/{text}" if text in PACKAGED else text
 
 
 @lru_cache(maxsize=1024)
@@ -276,6 +284,4 @@ def missing_requirement(model: str) -> str | None:
             f"{model} is a remote agent, which can only play in studies: use cheaptalk run, or "
             "ct.run(..., remote_agents=...)"
         )
-    if name.protocol == "in process" and not all(map(find_spec, IN_PROCESS_NEEDS)):
-        return 'a model in this process requires: pip install "cheaptalk[lm]"'
-    return None
+    return missing_files(name.model) if name.protocol == "in process" else None

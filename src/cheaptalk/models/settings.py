@@ -117,9 +117,10 @@ def _check_reasoning(settings: ModelSettings, kind: Family, name: ModelName) -> 
 def routes(settings: ModelSettings, name: ModelName) -> tuple[Route, ...]:
     """Return the answer formats that a model supports with given settings."""
     available = family(name).routes
-    if name.protocol == "messages" and settings.reasoning not in (None, "none"):
-        # With reasoning, tool calls cannot be forced.
-        return tuple(route for route in available if route != "tool")
+    # With reasoning, tool calls cannot be forced, and a schema in this process would exclude it.
+    excluded = {"messages": "tool", "in process": "schema"}.get(name.protocol)
+    if excluded is not None and settings.reasoning not in (None, "none"):
+        return tuple(route for route in available if route != excluded)
     return available
 
 

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from cheaptalk.models import Reply
+from cheaptalk.models.model_strings import canonical
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.names import StrategyName
 from cheaptalk.players.protocol import PersonCall, Player
@@ -181,7 +182,7 @@ def entry_of(value: object) -> object:
     if isinstance(value, str):
         if value.endswith(".policy"):
             return {"policy": value}
-        return {"model" if "/" in value else "strategy": value}
+        return {"model" if "/" in canonical(value) else "strategy": value}
     return {"strategy": value} if is_player(value) else value
 
 

@@ -13,6 +13,7 @@ from cheaptalk.models import (
     check_settings,
     missing_requirement,
 )
+from cheaptalk.models.model_strings import canonical
 from cheaptalk.models.providers import with_batches
 from cheaptalk.players.language_model.player import LanguageModel
 from cheaptalk.players.language_model.treatments import (
@@ -39,7 +40,7 @@ class ModelSeat(SeatSpec):
     """The settings of a language model as a player.
 
     Attributes:
-        model: ``provider/NAME`` or ``provider/NAME@URL``.
+        model: ``provider/NAME``, ``provider/NAME@URL``, or ``smollm2``.
         style: the prompt style, or prompt styles by game; by default that of the game.
         reasoning: reasoning effort before each answer: a level, or a token budget.
         stream: whether the server streams each response.
@@ -96,7 +97,7 @@ class ModelSeat(SeatSpec):
             ModelName.parse(text)
         except LookupError as error:
             raise ValueError(str(error)) from None
-        return text
+        return canonical(text)
 
     @field_validator("style")
     @classmethod

@@ -30,7 +30,7 @@ from cheaptalk.learning.language.trainers.trainer import (
 )
 from cheaptalk.models.http.endpoint import Endpoint
 from cheaptalk.models.http.failures import EndpointTrouble
-from cheaptalk.models.local import give_back
+from cheaptalk.models.local.client import give_back
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import Value
 

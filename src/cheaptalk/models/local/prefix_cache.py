@@ -5,12 +5,16 @@ with the previous call, so only the new tokens must be processed.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import ModelCall
-from cheaptalk.models.decoding import roomy_cache, roomy_layer
+from cheaptalk.models.local.decoding import roomy_cache, roomy_layer
+
+PASS = 32
+"""The cost of an additional pass of the model, in tokens."""
 
 
 class Reading(NamedTuple):
@@ -39,11 +43,10 @@ class Readings:
         readings = self._kept.get(_conversation(call)[:-2], [])
         if not readings:
             return None, 0
-        shared = []
-        for reading in readings:  # excluding the last token of the text
-            longest = min(reading.state.shape[-2], len(ids) - 1)
-            differing = (index for index in range(longest) if reading.ids[index] != ids[index])
-            shared.append(next(differing, longest))
+        shared = [  # excluding the last token of the text
+            min(_overlap(reading.ids, ids), reading.state.shape[-2], len(ids) - 1)
+            for reading in readings
+        ]
         best = max(range(len(readings)), key=shared.__getitem__)
         return self._take(_conversation(call)[:-2], best).state, shared[best]
 
@@ -66,6 +69,55 @@ class Readings:
 
 def _conversation(call: ModelCall) -> tuple[str, ...]:
     return tuple(message.content for message in call.messages)
+
+
+class Shared(NamedTuple):
+    """A prefix that several prompts of a batch share: their rows, and its number of tokens."""
+
+    rows: Sequence[int]
+    tokens: int
+
+
+def shared_prefixes(prompts: Mapping[int, list[int]]) -> list[Shared]:
+    """Group the prompts of a batch by common prefixes, to process each prefix only once.
+
+    Of all thresholds for the shortest prefix in a group, the threshold with the fewest tokens to
+    process is chosen. The result is empty if sharing does not pay.
+
+    Args:
+        prompts: the tokens of each prompt, by row.
+    """
+    order = sorted(prompts, key=lambda row: prompts[row])
+    overlaps = [_overlap(prompts[row], prompts[following]) for row, following in pairwise(order)]
+    best: list[Shared] = []
+    cost = len(order) * max(map(len, prompts.values()), default=0)
+    for threshold in {*overlaps}:
+        groups = _grouped(prompts, order, overlaps, threshold)
+        rest = max(len(prompts[row]) - group.tokens for group in groups for row in group.rows)
+        tokens = sum(PASS + group.tokens for group in groups) + len(order) * rest
+        if tokens < cost:
+            best, cost = groups, tokens
+    return best
+
+
+def _overlap(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return the number of tokens with which both texts start."""
+    pairs = enumerate(zip(first, second, strict=False))
+    differing = (index for index, (token, other) in pairs if token != other)
+    return next(differing, min(len(first), len(second)))
+
+
+def _grouped(
+    prompts: Mapping[int, list[int]], order: Sequence[int], overlaps: Sequence[int], least: int
+) -> list[Shared]:
+    """Split sorted prompts where neighbours share fewer tokens than the threshold."""
+    cuts = [0, *(index + 1 for index, shared in enumerate(overlaps) if shared < least), len(order)]
+    groups = []
+    for begin, end in pairwise(cuts):
+        shortest = min(len(prompts[row]) for row in order[begin:end])
+        shared = min([shortest - 1, *overlaps[begin : end - 1]])
+        groups.append(Shared(order[begin:end], shared))
+    return groups
 
 
 def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:

@@ -1,9 +1,8 @@
 """Faster token-by-token decoding for small models on a CPU.
 
 For a small model, overhead dominates: transformers copies the key-value cache to append a token,
-plans attention kernels for long inputs, and sorts the vocabulary to sample. Here the cache has
-spare capacity, the attention of one token is two matrix products, and sampling uses one random
-number.
+and plans attention kernels for long inputs. Here the cache has spare capacity, and the attention of
+one token is two matrix products.
 """
 
 from functools import cache
@@ -51,50 +50,6 @@ def attention(
         scores = scores.masked_fill_(~attention_mask, torch.finfo(scores.dtype).min)
     weights = scores.softmax(-1, dtype=torch.float32).to(value.dtype)
     return (weights @ value).reshape(chats, 1, heads, -1), None
-
-
-NARROWING = (
-    *("top_p", "top_h", "min_p", "typical_p"),
-    *("epsilon_cutoff", "eta_cutoff", "watermarking_config"),
-)
-"""Generation settings other than ``top_k`` that restrict sampling."""
-
-
-def with_single_draw(model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Change ``generate`` arguments to sample each token with one random number.
-
-    Settings that restrict sampling, such as ``top_p``, leave the arguments unchanged.
-    """
-    config = model.generation_config
-    narrowed = any(
-        arguments.get(name, getattr(config, name, None)) is not None for name in NARROWING
-    )
-    if "temperature" not in arguments or narrowed or config.top_k != 0:
-        return arguments
-    remaining = {
-        name: value for name, value in arguments.items() if name not in ("temperature", "do_sample")
-    }
-    processors = import_module("transformers").LogitsProcessorList
-    return remaining | {
-        "do_sample": False,
-        "logits_processor": processors([Draw(arguments["temperature"])]),
-    }
-
-
-class Draw:
-    """A logits processor that samples one token per row at a given temperature."""
-
-    def __init__(self, temperature: float) -> None:
-        self._temperature = temperature
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Set all logits except those of the sampled tokens to minus infinity."""
-        torch = import_module("torch")
-        chances = (scores / self._temperature).softmax(-1).cumsum(-1, dtype=torch.float64)
-        point = torch.rand((len(chances), 1), dtype=chances.dtype, device=chances.device)
-        chosen = torch.searchsorted(chances, point * chances[:, -1:], right=True)
-        chosen = chosen.clamp(max=chances.shape[-1] - 1)
-        return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
 
 
 def roomy_cache() -> Any:

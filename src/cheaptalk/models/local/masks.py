@@ -1,0 +1,95 @@
+"""Token masks that restrict answers to JSON schemas, one schema for each row of a batch."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+SPACE = " ?"
+"""Whitespace between the parts of an answer: a model must not fill its answer with blanks."""
+
+
+class Schemas:
+    """The compiled schemas of a model.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        vocabulary: the number of tokens for which the model computes scores.
+
+    Raises:
+        ValueError: the tokenizer is not supported.
+    """
+
+    def __init__(self, tokenizer: Any, vocabulary: int) -> None:
+        self._library = import_module("llguidance")
+        try:
+            convert = import_module("llguidance.hf").from_tokenizer
+            self._tokenizer = convert(tokenizer, n_vocab=vocabulary)
+        except ValueError as error:
+            raise ValueError(
+                f"its tokenizer does not support schemas ({error}); set answers to text"
+            ) from None
+        self._compiled: dict[bytes, Any] = {}
+
+    def matcher(self, schema: Mapping[str, Any]) -> Any:
+        """Return a new matcher, which computes masks for one answer.
+
+        Raises:
+            ValueError: the schema is invalid, or uses an unsupported keyword.
+        """
+        key = msgspec.json.encode(schema)
+        if key not in self._compiled:
+            library = self._library.LLMatcher
+            grammar = library.grammar_from_json_schema(
+                key.decode(), overrides={"whitespace_pattern": SPACE}
+            )
+            matcher = library(self._tokenizer, grammar, log_level=0)
+            if matcher.is_error():
+                raise ValueError(f"unsupported JSON schema: {matcher.get_error()}")
+            self._compiled[key] = matcher
+        return self._compiled[key].deep_copy()
+
+
+class Masks:
+    """The matchers of a batch by row; rows without a matcher are not restricted.
+
+    Attributes:
+        complete: the number of tokens of each answer that is complete, by row.
+    """
+
+    def __init__(self, matchers: Mapping[int, Any]) -> None:
+        self.complete: dict[int, int] = {}
+        self._open = dict(matchers)
+        self._tokens = 0
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Set the scores of tokens that violate a schema to minus infinity (logits processor)."""
+        if not self._open:
+            return scores
+        torch, numpy = import_module("torch"), import_module("numpy")
+        bits = b"".join(matcher.compute_bitmask() for matcher in self._open.values())
+        packed = numpy.frombuffer(bits, numpy.uint8).reshape(len(self._open), -1)
+        allowed = numpy.unpackbits(packed, axis=1, count=scores.shape[1], bitorder="little")
+        banned = torch.from_numpy(allowed).to(scores.device) == 0
+        rows = torch.tensor([*self._open], device=scores.device)
+        return scores.index_copy(0, rows, scores[rows].masked_fill(banned, -torch.inf))
+
+    def advance(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+        """Read the last token of each row; return which answers are complete (stopping criterion).
+
+        Raises:
+            ValueError: a token violates its row's schema.
+        """
+        self._tokens += 1
+        last: Sequence[int] = input_ids[:, -1].tolist()
+        for row, matcher in [*self._open.items()]:
+            if not matcher.consume_token(last[row]):
+                raise ValueError(matcher.get_error())
+            if matcher.is_stopped():
+                self.complete[row] = self._tokens
+                del self._open[row]
+        torch = import_module("torch")
+        done = torch.zeros(len(last), dtype=torch.bool, device=input_ids.device)
+        done[[*self.complete]] = True
+        return done

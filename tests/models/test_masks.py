@@ -1,0 +1,119 @@
+"""Answers of in-process models follow their JSON schemas."""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from math import inf
+from typing import Any
+
+import pytest
+
+from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelSettings, Route
+from cheaptalk.models.local.generator import Generator
+from cheaptalk.models.local.masks import Masks, Schemas
+from tests.tiny_model import make_tiny_model
+
+pytestmark = pytest.mark.lm
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    fixed = {"required": [*properties], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **fixed}
+
+
+AMOUNT = {"type": "integer", "minimum": 3, "maximum": 120}
+SCHEMAS: Sequence[Mapping[str, Any]] = [
+    schema(decision={"type": "string", "enum": ["accept", "reject"]}),
+    schema(amount=AMOUNT, kind={"const": "offer"}),
+    schema(items={"type": "array", "items": AMOUNT}),
+    schema(target={"anyOf": [{"$ref": "#/$defs/target"}, {"type": "null"}]})
+    | {"$defs": {"target": {"enum": ["ann", "bob"]}}},
+]
+
+
+@pytest.fixture(scope="module")
+def generator(tmp_path_factory: pytest.TempPathFactory) -> Generator:
+    return Generator(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))))
+
+
+def call(json_schema: Mapping[str, Any], route: Route | None = None, **settings: Any) -> ModelCall:
+    form = AnswerForm(name="Move", json_schema=dict(json_schema), route=route or "auto")
+    return ModelCall(
+        model="hf/tiny",
+        messages=(ChatMessage(role="user", content="Your move?"),),
+        settings=ModelSettings.model_validate({"max_tokens": 80} | settings),
+        form=form,
+    )
+
+
+@pytest.mark.parametrize("temperature", [0, 1, 2])
+def test_each_row_follows_its_schema_and_ends_with_its_object(
+    generator: Generator, temperature: float
+) -> None:
+    calls = [call(item, temperature=temperature) for item in SCHEMAS]
+    calls.append(call(SCHEMAS[0], "text", temperature=temperature))
+    *replies, free = generator.answer(calls, range(len(calls)), inf)
+    validator = import_module("jsonschema").validate
+    for reply, item in zip(replies, SCHEMAS, strict=True):
+        validator(json.loads(reply.text or ""), item)
+        assert (reply.finish, reply.route) == ("stop", "schema")
+        assert (reply.text or "").endswith("}")
+        assert reply.usage.output_tokens == len(reply.text or ""), "each byte is a token"
+    assert free.route == "text"
+    with pytest.raises(ValueError, match="Expecting value"):
+        json.loads(free.text or "")
+
+
+def test_batch_and_other_schemas_do_not_change_an_answer(generator: Generator) -> None:
+    calls = [call(item) for item in SCHEMAS]
+    batched = generator.answer(calls, range(4), inf)
+    for seed in (0, 3):
+        (single,) = generator.answer([calls[seed]], [seed], inf)
+        assert single.text == batched[seed].text
+    assert [reply.sent for reply in batched] == [
+        {"temperature": 1.0, "seed": seed} for seed in range(4)
+    ]
+
+
+def test_cut_answer_is_truncated(generator: Generator) -> None:
+    (reply,) = generator.answer([call(SCHEMAS[0], max_tokens=5)], [1], inf)
+    assert reply.truncated
+    assert (reply.text or "").startswith("{")
+
+
+def test_model_with_reasoning_is_free_to_reason(generator: Generator) -> None:
+    replies = generator.answer([call(SCHEMAS[0], reasoning="high")], [1], inf)
+    assert replies[0].route == "text"
+
+
+def test_masks_exclude_tokens_of_closed_rows_and_blanks(generator: Generator) -> None:
+    torch = generator.torch
+    vocabulary = len(generator.tokenizer)
+    schemas = Schemas(generator.tokenizer, vocabulary)
+    masks = Masks({1: schemas.matcher(SCHEMAS[0])})
+    answer = generator.tokenizer.encode('{"decision": "accept"}', add_special_tokens=False)
+    for number, token in enumerate(answer, start=1):
+        scores = masks(None, torch.zeros((2, vocabulary)))
+        assert scores[0].isfinite().all(), "a row without a schema is free"
+        assert scores[1, token] == 0
+        done = masks.advance(torch.tensor([[0], [token]]), scores)
+        assert done.tolist() == [False, number == len(answer)]
+    assert masks.complete == {1: len(answer)}
+    assert masks(None, torch.zeros((2, vocabulary))).isfinite().all()
+    two_blanks = generator.tokenizer.encode("{  ", add_special_tokens=False)
+    assert schemas.matcher(SCHEMAS[0]).validate_tokens(two_blanks) == 2
+
+
+def test_schema_bounds_numbers_and_lengths(generator: Generator) -> None:
+    schemas = Schemas(generator.tokenizer, len(generator.tokenizer))
+    bounded = schema(items={"type": "array", "items": AMOUNT, "minItems": 2, "maxItems": 3})
+    for items, valid in [((3, 120), True), ((3, 121), False), ((3,), False), ((9,) * 4, False)]:
+        text = json.dumps({"items": items})
+        tokens = generator.tokenizer.encode(text, add_special_tokens=False)
+        assert (schemas.matcher(bounded).validate_tokens(tokens) == len(tokens)) is valid
+
+
+def test_unsupported_schema_is_reported(generator: Generator) -> None:
+    schemas = Schemas(generator.tokenizer, len(generator.tokenizer))
+    with pytest.raises(ValueError, match="unsupported JSON schema"):
+        schemas.matcher({"type": "no type"})
