@@ -38,7 +38,7 @@ def main(path: Path) -> None:
     print(f"{len(ct.plan(study).matches)} matches planned")
     with ct.Store.open(path, create=True) as store:
         progress = ct.run(study, store)
-        print(f"{progress.before} matches before this run, {progress.done} now")
+        print(f"{progress.before} matches before this run, {progress.done - progress.before} now")
         gains = defaultdict(list)
         for record in store.records(study.name):
             if record.payoffs is not None:

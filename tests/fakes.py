@@ -137,7 +137,7 @@ def with_model(url: str | None = None, **settings: Any) -> dict[str, Any]:
 def essence(record: ct.MatchRecord) -> dict[str, Any]:
     """Return a record without times and attempts, which differ between runs of a match."""
     data: dict[str, Any] = json.loads(json.dumps(record.as_json()))
-    del data["finished"], data["begun"]
+    del data["started_at"], data["ended_at"]
     for given in data.get("answers", ()):
         for call in given.get("calls", ()):
             del call["sending"], call["sent"], call["received"], call["reply"]["seconds"]

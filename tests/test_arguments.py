@@ -16,8 +16,10 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.rules import WrongArgument
-from cheaptalk.rules.arguments import hint_of
+from cheaptalk.games.bargaining.rules import Offer
+from cheaptalk.rules import WrongArgument, WrongValue
+from cheaptalk.rules.actions import Data
+from cheaptalk.rules.arguments import RANGES, described, hint_of
 from tests import fakes
 
 PACKAGES = [
@@ -76,6 +78,8 @@ def bare(hint: Any) -> Any:
         return tuple(map(bare, args))
     if kind.__module__.startswith("numpy"):
         return np.zeros(1)
+    if kind in (int, float):
+        return kind(1)
     if kind is Any or kind.__module__ in ("builtins", "pathlib"):
         return None if kind is Any else kind()
     if kind.__module__ == "collections.abc":
@@ -133,6 +137,105 @@ def test_wrong_arguments_are_rejected_in_one_sentence(package: str) -> None:
                 assert "\n" not in message
                 calls += 1
     assert calls or package == "games"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_missing_and_unknown_arguments_are_named(package: str) -> None:
+    for name, function in functions():
+        parameters = inspect.signature(function).parameters.values()
+        if name.partition(".")[0] != package or not parameters:
+            continue
+        hints = [hint_of(function, p) for p in parameters if p.kind is Parameter.VAR_KEYWORD]
+        if not hints or "Unpack" in str(hints[0]):
+            with pytest.raises(WrongArgument, match=r'^[a-z_]+ has no argument "nonsense" '):
+                call(function, (), {"nonsense": 1})
+        named = [p for p in parameters if p.kind is not Parameter.VAR_POSITIONAL]
+        if required := [
+            p.name for p in named if p.default is p.empty and p.kind is not p.VAR_KEYWORD
+        ]:
+            with pytest.raises(WrongArgument, match=rf"^[a-z_]+ requires .*\b{required[0]}\b"):
+                call(function, (), {})
+
+
+def test_unknown_fields_of_data_are_named() -> None:
+    kinds = {
+        kind
+        for package in (import_module(f"cheaptalk.{name}") for name in PACKAGES)
+        for kind in (getattr(package, name) for name in package.__all__)
+        if isinstance(kind, type) and issubclass(kind, Data) and not inspect.isabstract(kind)
+    }
+    assert len(kinds) > 30
+    for kind in kinds:
+        with pytest.raises(ct.CheaptalkError) as error:
+            kind(nonsense=1)
+        assert re.fullmatch('.*"nonsense".*', str(error.value)), kind
+
+
+INVALID_FIELDS: list[tuple[type[Data], dict[str, Any], str]] = [
+    (ct.studies.Cap, {"dollar": 1}, 'Cap: unknown key "dollar" (did you mean "dollars"?)'),
+    (ct.studies.Cap, {"dollars": -1}, "dollars of Cap must be greater than 0, not -1"),
+    (ct.games.ElFarolBar, {"home": 100}, "ElFarolBar: home must be above crowded and below fun, "),
+    (Offer, {"alice_gain": 1}, "bob_gain of Offer is missing"),
+    (Offer, {"bobgain": 1}, 'Offer: unknown key "bobgain" (did you mean "bob_gain"?)'),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "message"), INVALID_FIELDS)
+def test_invalid_fields_of_data_are_named(
+    kind: type[Data], fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(WrongValue, match=f"^{re.escape(message)}"):
+        kind(**fields)
+
+
+def test_numbers_out_of_range_are_rejected() -> None:
+    calls = 0
+    for _, function in functions():
+        hints = hints_of(function)
+        for parameter, hint in hints:
+            if parameter.name in RANGES and hint in (int, float, int | None):
+                args, kwargs = arguments(hints, parameter, RANGES[parameter.name][0] - 1)
+                with pytest.raises(WrongValue, match=f"^{parameter.name} of .* must be "):
+                    call(function, args, kwargs)
+                calls += 1
+    assert calls > 40
+
+
+RAGGED = [[1, 2], [3]]
+FRAME = pl.DataFrame({"payoff": [1.0]})
+GAME: Any = ct.equilibrium.EmpiricalGame
+MATCH: Any = ct.Match
+WRONG_VALUES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: ct.preset("quickstar"), 'unknown preset "quickstar" (did you mean "quickstart"?)'),
+    (lambda: ct.get_game("bargaining").metrics["agrement"], 'unknown metric "agrement" (did you'),
+    (lambda: ct.models.PROVIDERS["opnai"], 'unknown provider "opnai" (did you mean "openai"?)'),
+    (lambda: ct.players.roster("gle"), 'unknown roster "gle" (did you mean "glee"?)'),
+    (lambda: ct.equilibrium.pure_equilibria(RAGGED, RAGGED), "payoffs must be a matrix of numbers"),
+    (lambda: ct.equilibrium.nash_average(RAGGED), "row 0 has 2 numbers, and row 1 has 1"),
+    (lambda: ct.equilibrium.bradley_terry(RAGGED), "wins must be a matrix of numbers"),
+    (lambda: ct.equilibrium.alpha_rank([[1]], alpha=-1), "alpha must be positive and finite"),
+    (lambda: GAME.of_frame(FRAME), "the frame has no columns player_SEAT; pass a frame of"),
+    (lambda: GAME.of_frame(FRAME, seats=()), 'Empirical.of_frame has no argument "seats" (known: '),
+    (lambda: GAME.of_study("x.sqlite", where="horizon=3"), "where of Empirical.of_study must be a"),
+    (lambda: MATCH("bargaining", {}, sead=1), 'Match has no argument "sead" (did you mean "se'),
+    (
+        lambda: fakes.study(pairing=[["a", "c"]], players={"a": "linear", "b": "linear"}),
+        'pairing: unknown player "c" (known: a, b)',
+    ),
+]
+
+
+def test_types_are_named_in_the_plural() -> None:
+    assert described(list[ct.Study]) == "a sequence of Study objects"
+    assert described(Mapping[str, pl.Series]) == "a mapping from strings to polars.Series objects"
+
+
+def test_wrong_values_and_names_raise_one_sentence() -> None:
+    for create, message in WRONG_VALUES:
+        with pytest.raises(ct.CheaptalkError) as error:
+            create()
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 FORMS: Mapping[str, set[type]] = {

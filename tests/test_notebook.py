@@ -1,5 +1,6 @@
 """Notebook output: one-line reprs, and HTML with escaped text."""
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.printing.printout import Printed
+from cheaptalk.records.imports.importing import ImportSummary, Skipped
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 
 LABEL = "<script>alert('a & b')</script>"
@@ -106,6 +108,14 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
             "empirical": ct.equilibrium.EmpiricalGame.of_payoffs(MATRIX),
             "roster": ct.players.roster("glee"),
             "rubric": ct.judges.find_rubric(ct.judges.rubric_names()[0]),
+            "exported": ct.export(store, "seen", path.parent / "exported"),
+            "changes": ct.studies.changes(ct.studies.with_players(study, {"x": "linear"}), store),
+            "imported": ImportSummary(3, skipped=[Skipped("one.json", "it has no moves")] * 99),
+            "prices": ct.models.load_prices(),
+            "metric": game_spec.metrics["efficiency"],
+            "strategy": game_spec.strategies["linear"],
+            "chat environment": ct.adapters.chat_environment("bargaining"),
+            "agent server": ct.models.remote_agents.AgentServer(["mine"]),
         }
 
 
@@ -156,10 +166,16 @@ def test_charts_are_saved_as_svg_and_pdf(things: dict[str, object], tmp_path: Pa
     chart = things["chart"]
     assert isinstance(chart, Chart)
     assert chart.save(tmp_path / "x.svg").read_text() == chart.svg()
-    assert chart.save(tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+    pdf = chart.save(tmp_path / "x.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Font\s", pdf)) == pdf.count(b"/FontFile2") == 1, (
+        "it is embedded"
+    )
     with pytest.raises(ct.CheaptalkError, match=r"x.png: a figure is an .svg or a .pdf file"):
         chart.save(tmp_path / "x.png")
-    pair = ct.reports.Charts("gains", "Gains", [chart, chart]).save(tmp_path / "y.svg")
+    group = ct.reports.Charts("gains", "Gains", [chart, chart])
+    pair = group.save(tmp_path / "y.svg", wide=True)
+    assert pair[0].read_text() == chart.svg(wide=True)
     assert [path.name for path in pair] == ["y-1.svg", "y-2.svg"]
 
 

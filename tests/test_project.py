@@ -164,6 +164,27 @@ def sources() -> dict[Path, Nodes]:
         return {path: parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 
 
+PYTHONIC = re.compile(r"(?<![\w-])--[a-z]")
+"""An option of a command line, which functions of Python don't have."""
+COMPUTING = ("arrays", "equilibrium", "frames", "reports", "statistics")
+"""Packages without parsers, whose functions raise no other errors than the package's."""
+
+
+def test_errors_are_for_python_and_the_command_line(sources: dict[Path, Nodes]) -> None:
+    for path, nodes in sources.items():
+        package = path.relative_to(ROOT / "src" / "cheaptalk").parts[0]
+        for node in nodes:
+            if not isinstance(node, ast.Raise) or package in ("cli", "web"):
+                continue
+            texts = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+            message = "".join(text for text in texts if isinstance(text, str))
+            is_advice = re.search("cheaptalk |ray start|in commands|in Python", message)
+            assert is_advice or not PYTHONIC.search(message), (name_of(path), message)
+            name = getattr(getattr(node.exc, "func", None), "id", "")
+            bare = name in ("KeyError", "TypeError", "ValueError")
+            assert package not in COMPUTING or not bare, (name_of(path), node.lineno)
+
+
 def test_declared_and_imported_packages_agree(sources: dict[Path, Nodes]) -> None:
     offered = declared_packages(*(extra for extra in EXTRAS if extra not in ("dev", "test")))
     used, named = set[str](), set[str]()

@@ -110,7 +110,7 @@ def test_invalid_starters_are_rejected(cheaptalk: Command, tmp_path: Path) -> No
         (("player", "class"), '"class" is a Python keyword; choose another name, e.g. my_class'),
         (("game", "bargaining"), 'a game named "bargaining" already exists; choose another name'),
         (("game", "json"), 'a module named "json" already exists'),
-        (("game", "mine", "--out", "."), ". already exists; set another folder with --out"),
+        (("game", "mine", "--out", "."), ". already exists; choose another folder"),
         (("game", "mine", "--game", "persuasion"), "--game is only valid with the kinds"),
         (("player", "linear"), 'bargaining already has a strategy named "linear"'),
         (("style", "plain"), 'bargaining already has a style named "plain"'),

@@ -26,6 +26,6 @@ def listening(port: int, host: str = HOST) -> socket.socket:
             raise CheaptalkError(
                 f"cannot listen on {host} ({reason}); use an address of this machine"
             ) from error
-        problem = f"port {port} cannot be used ({reason}); choose another with --port"
+        problem = f"port {port} cannot be used ({reason}); choose another port"
         raise CheaptalkError(problem) from error
     return sock

@@ -20,6 +20,10 @@ RENAMED_PLACEHOLDERS: Mapping[str, str] = MappingProxyType({"{place}": "{seat}",
 """New placeholders in participants' texts and metrics by old placeholder."""
 RENAMED_PROVIDERS: Mapping[str, str] = MappingProxyType({"guest": "remote"})
 """New prefixes of model strings by old prefix."""
+RENAMED_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {"begun": "started_at", "began_at": "started_at", "finished": "ended_at", "made": "made_at"}
+)
+"""New names of columns of exported tables and data frames by old name."""
 METRICS = """
 alice_gain self_gain_alice bargaining negotiation persuasion
 bob_gain self_gain_bob bargaining negotiation persuasion

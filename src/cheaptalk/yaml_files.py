@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from cheaptalk.atomic_files import is_store, read_whole
 from cheaptalk.rules import Horizon
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import WrongValue, shown
 
 CORRECTIONS = {
     "found character '\\t'": "found a tab; indent with spaces",
@@ -138,7 +138,7 @@ def parse_yaml(text: str) -> Any:
     {'share': 0.5}
     """
     if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"{len(text):,} characters exceed the maximum of {MAX_CHARACTERS:,}")
+        raise WrongValue(f"{len(text):,} characters exceed the maximum of {MAX_CHARACTERS:,}")
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
@@ -146,11 +146,11 @@ def parse_yaml(text: str) -> Any:
         location = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         problem = error.problem or error.context or "invalid YAML"
         corrections = (correction for part, correction in CORRECTIONS.items() if part in problem)
-        raise ValueError(f"{location}{next(corrections, problem)}") from None
+        raise WrongValue(f"{location}{next(corrections, problem)}") from None
     except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from None
+        raise WrongValue(" ".join(str(error).split())) from None
     except RecursionError:
-        raise ValueError("values are nested too deeply; use fewer levels") from None
+        raise WrongValue("values are nested too deeply; use fewer levels") from None
 
 
 def read_yaml(source: Path | Traversable) -> Any:
@@ -158,18 +158,18 @@ def read_yaml(source: Path | Traversable) -> Any:
     try:
         text = read_whole(source, 4 * MAX_CHARACTERS)
     except FileNotFoundError:
-        raise ValueError(f"{source}: file not found") from None
+        raise WrongValue(f"{source}: file not found") from None
     except UnicodeDecodeError:
         kind = "not text in UTF-8; save it as UTF-8"
         if isinstance(source, Path) and is_store(source):
             kind = "a store, not a YAML file; name a study file, or a study in the store"
-        raise ValueError(f"{source}: {kind}") from None
+        raise WrongValue(f"{source}: {kind}") from None
     except OSError as error:
-        raise ValueError(f"{source}: cannot be read: {error.strerror}") from None
+        raise WrongValue(f"{source}: cannot be read: {error.strerror}") from None
     try:
         return parse_yaml(text)
     except ValueError as error:
-        raise ValueError(f"{source}: cannot be read as YAML: {error}") from None
+        raise WrongValue(f"{source}: cannot be read as YAML: {error}") from None
 
 
 def yaml_files(module: str, folder: str) -> dict[str, Path]:

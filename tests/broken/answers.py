@@ -44,6 +44,16 @@ def unknown_fields_accepted(folder: Path) -> ct.GameSpec:
     return answering(Open, Open(number=1), folder)
 
 
+@breaks("check_alternatives", "creating Guess from {'number': 2")
+def alternative_that_the_action_refuses(_: Path) -> ct.GameSpec:
+    class Overdeclared(Short):
+        def rest(self, instance: Cards) -> Iterator[Any]:
+            beyond = [ct.rules.alternative(number=range(20, 30))]
+            yield ct.Ask("left", Guess, GuessNow(1), alternatives=lambda: beyond)
+
+    return boxed(Overdeclared)
+
+
 def objecting(objection: Callable[[list[int], Guess], str | None]) -> type[ct.Game]:
     """Return the toy game with an objection that can keep notes during the match."""
 

@@ -233,13 +233,13 @@ def test_invalid_orders_are_rejected_and_change_nothing(
         ({"budget": {"cals": 3}}, 'budget: unknown key "cals" (did you mean "calls"?)'),
         ({"budget": {"calls": -1}}, "budget: calls: should be greater than or equal to 1"),
         ({"budget": {"dollars": 3}}, "no price is known for together/odd, so a budget"),
-        ({"concurrency": 0}, "concurrency: should be greater than or equal to 1, not 0"),
+        ({"concurrency": 0}, "concurrency of control_run must be at least 1, not 0"),
     ]
     monkeypatch.setenv("TOGETHER_API_KEY", "a key")
     players = with_model()["players"] | {"tiny": {"model": "together/odd"}}
     with background_run(store, Gated(), players=players):
         for settings, message in orders:
-            with pytest.raises(ControlError) as caught:
+            with pytest.raises(ct.CheaptalkError) as caught:
                 order(store, "set", **settings)
             assert message in str(caught.value)
         state = run_state(store.backend.address, "small")

@@ -88,7 +88,7 @@ def test_stats_count_replies_per_model_and_damaged_entries(
     assert "1 damaged entry" in shown
     assert f"replies.sqlite: {model['replies'] - 1} responses" in shown
     missing = cheaptalk("model cache stats --cache-file nowhere.sqlite").rejection
-    assert missing == "error: no cache at nowhere.sqlite; name an existing one with --cache-file"
+    assert missing == "error: no cache at nowhere.sqlite; name an existing file"
 
 
 def test_export_writes_all_entries_and_clear_deletes_matching_ones(

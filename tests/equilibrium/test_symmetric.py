@@ -277,7 +277,7 @@ def one_undefined() -> Floats:
         (symmetric_equilibria, [[[1, np.nan], [0, 1]]], "strategy 0 against strategy 1 is nan"),
         (symmetric_equilibria, [[[1, 0], [-np.inf, 1]]], "strategy 1 against strategy 0 is -inf"),
         (symmetric_equilibria, [[[1, 0], [1e301, 1]]], r"is 1e\+301; the maximum size is 1e\+300"),
-        (symmetric_equilibria, [[[1, 2], [3]]], "row 0 has 2 payoffs, and row 1 has 1"),
+        (symmetric_equilibria, [[[1, 2], [3]]], "row 0 has 2 numbers, and row 1 has 1"),
         (symmetric_equilibria, [[[1, "x"], [3, 4]]], "a matrix of numbers; 'x' is not a number"),
         (symmetric_equilibria, [[[[1], [2, 3]], [[4], [5, 6]]]], "is not a number"),
         (mene_mixtures, [np.eye(2)], r"shape \(games, n, n\), not \(2, 2\)"),

@@ -21,7 +21,7 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     worth,
 )
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, optimal_claims, points
-from cheaptalk.rules import Action, Ask, Chance, Result, Table
+from cheaptalk.rules import Action, Ask, Chance, Result, Table, WrongValue
 
 PUBLISHED = (
     Path(__file__).parents[2].parent / "shared" / "data" / "deal_or_no_deal" / "selfplay.txt"
@@ -149,7 +149,7 @@ def test_illegal_contexts_are_rejected_with_reason() -> None:
         ((1, 1, 3), ((10, 0, 0), (0, 1, 3)), "worth more than 0 to both players"),
     ]
     for counts, values, reason in cases:
-        with pytest.raises(ValidationError, match=reason):
+        with pytest.raises(WrongValue, match=reason):
             Context(counts=counts, values=values)
 
 

@@ -9,6 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 import cheaptalk as ct
+from cheaptalk.conformance import variants
+from cheaptalk.conformance.matches import new_table, questions
 from cheaptalk.games.battle_royale.rules import BattleRoyale
 from cheaptalk.games.deal_or_no_deal.contexts import all_contexts
 from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score
@@ -45,6 +47,23 @@ def test_action_schemas_match_recorded_calls(game: str) -> None:
     schemas = [action.model_json_schema() for action in ct.get_game(game).rules.actions]
     text = json.dumps(schemas, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:12] == SCHEMAS[game]
+
+
+@pytest.mark.parametrize("game", games())
+def test_request_schemas_contain_all_moves_of_the_strategies(game: str) -> None:
+    validate = pytest.importorskip("jsonschema").validate
+    spec = ct.get_game(game)
+    for rules in variants(spec).values():
+        table = new_table(rules, "alternatives")
+        for request, action in questions(spec, table):
+            schema = request.ask.schema
+            validate(action.model_dump(mode="json", exclude_none=True), schema)
+            assert request.ask.alternatives() or _is_bounded(schema), schema
+
+
+def _is_bounded(schema: dict[str, Any]) -> bool:
+    """Return whether all fields are choices or messages."""
+    return all("enum" in field or "maxLength" in field for field in schema["properties"].values())
 
 
 SAME_QUANTITY = {

@@ -176,9 +176,9 @@ def test_command_trains_a_preset_and_reports_invalid_arguments(
     assert policy.game.rules.discount == 0.9
     assert policy.about["settings"]["sizes"] == [5, 10]
     for arguments, message in (
-        (["rnad", "--out", str(out)], "name a game with --game"),
+        (["rnad", "--out", str(out)], "name a game, or use"),
         (["sarsa", "--game", "BG4", "--out", str(out)], "unknown learning algorithm"),
-        (["rnad-bg4", "--out", str(out), "--device", "gpu"], "no gpu; use --device auto"),
+        (["rnad-bg4", "--out", str(out), "--device", "gpu"], "no gpu; use the device auto"),
         (["rnad-bg4", "--out", str(out), "--hyperparameter", "sizes=[5]"], "the same length"),
     ):
         done = cheaptalk("train", "policy", *arguments)

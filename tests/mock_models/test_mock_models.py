@@ -89,7 +89,7 @@ def test_answers_are_deterministic_for_each_seed() -> None:
 def test_port_in_use_prints_error(cheaptalk: Command) -> None:
     with listening(0) as taken:
         done = cheaptalk("model mock-server --port", str(taken.getsockname()[1]))
-    problem = "cannot be used (Address already in use); choose another with --port"
+    problem = "cannot be used (Address already in use); choose another port"
     assert problem in done.rejection
 
 

@@ -5,10 +5,12 @@ from typing import Any
 
 from aiohttp import web
 
-from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal
-from cheaptalk.games.pirate_game.rules import Plan
+from cheaptalk.games.battle_royale.rules import Shot
+from cheaptalk.games.item_bargaining.rules import Move
 from cheaptalk.models import AnswerForm, AskedRoute, Failure, Reply
-from cheaptalk.models.structured_output import sendable
+from cheaptalk.models.structured_output import sendable, unwrapped
+from cheaptalk.rules import alternative
+from cheaptalk.rules.actions import schema_of
 from tests.models.serving import Received, RequestHandler, always, exchange
 
 SCHEMA = {
@@ -116,15 +118,42 @@ def test_call_of_unknown_tool_is_ignored() -> None:
 
 
 def test_strict_schema_requires_optional_fields_and_closed_mappings() -> None:
-    sent = sendable(MessageOrProposal.model_json_schema())
-    assert sent.strict
-    assert sent.schema["required"] == ["message", "books", "hats", "balls"]
-    assert sent.schema["properties"]["books"] == {
-        "anyOf": [{"minimum": 0, "type": "integer"}, {"type": "null"}]
-    }
-    plan = sendable(Plan.model_json_schema())
-    assert not plan.strict
-    assert plan.schema["properties"]["proposal"]["additionalProperties"] == {"type": "integer"}
+    sent = sendable(SCHEMA)
+    assert sent == (STRICT, True)
+    mapping = {"properties": {"coins": {"additionalProperties": {"type": "integer"}}}}
+    assert not sendable(mapping | {"type": "object"}).strict
+
+
+SHOT = [alternative(action="shoot", target=["ann", "bob"]), alternative(action="miss", target=None)]
+
+
+def test_forms_of_an_answer_become_one_field_and_are_unwrapped() -> None:
+    raw = schema_of(Shot, SHOT)
+    schema, strict = sendable(raw)
+    assert strict
+    assert (schema["type"], schema["required"]) == ("object", ["answer"])
+    shoot, miss = schema["properties"]["answer"]["anyOf"]
+    assert shoot["properties"]["target"] == {"type": "string", "enum": ["ann", "bob"]}
+    assert (miss["required"], list(miss["properties"])) == (["action"], ["action"])
+    form = AnswerForm(name="Shot", json_schema=raw)
+    reply = Reply(text='{"answer": {"action": "miss"}}', route="schema")
+    assert unwrapped(reply, form) == '{"action": "miss"}'
+    for text, route in (('{"action": "miss"}', "schema"), (reply.text, "text")):
+        other = Reply.model_validate({"text": text, "route": route})
+        assert unwrapped(other, form) == text
+
+
+def test_forms_that_begin_with_the_same_field_are_joined() -> None:
+    offers = [
+        alternative(action="WALK", offer=None),
+        alternative(action="COUNTEROFFER", offer=[range(3), range(1), range(8)]),
+    ]
+    schema, strict = sendable(schema_of(Move, offers))
+    assert strict
+    assert schema["required"] == ["reasoning", "action", "offer"]
+    numbers = {"type": "integer", "minimum": 0, "maximum": 7}
+    many = {"type": "array", "minItems": 3, "maxItems": 3, "items": numbers}
+    assert schema["properties"]["offer"] == {"anyOf": [{"type": "null"}, many]}
 
 
 def test_unsupported_keywords_are_removed() -> None:

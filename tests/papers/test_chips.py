@@ -43,8 +43,8 @@ def test_final_surplus_is_that_of_the_records(chips_path: Path, chips_results: F
             ratios = evaluate(chips_path, "surplus_ratio", colours, *labels)
             error = stdev(ratios) / len(ratios) ** 0.5
             assert final[f"{colours} colours"] == pytest.approx(fmean(ratios))
-            assert final[f"{colours} colours.error"] == pytest.approx(error)
-            assert final[f"{colours} colours.n"] == len(ratios) == 8
+            assert final[f"{colours} colours_error"] == pytest.approx(error)
+            assert final[f"{colours} colours_n"] == len(ratios) == 8
         dollars = row_of(chips_results, "surplus-in-dollars", population=table, variant="3 colours")
         surplus, bound, accepted = (
             evaluate(chips_path, name, 3, *labels) for name in ("surplus", "bound", "acceptance")
@@ -65,14 +65,14 @@ def test_paper_tables_use_paper_names_and_order(chips_path: Path) -> None:
     assert names[3:5] == ["Human", "GPT-4o"]
     assert third.titles[:3] == ["Population", "2-chip", "2-chip, printed"]
     bayesian = third.frame.row(by_predicate=pl.col("population") == "Bayesian agent", named=True)
-    assert (bayesian["3 colours.printed"], bayesian["3 colours.printed.error"]) == (0.80, 0.03)
+    assert (bayesian["3 colours_printed"], bayesian["3 colours_printed_error"]) == (0.80, 0.03)
     expected = shown.tables["proposals"].frame.filter(
         player="zero", variant="2 colours", outcome="accepted"
     )
     fifth = shown.tables["table-5"].frame.filter(
         player="zero", variant="2-chip", outcome="Accepted"
     )
-    for column, source in (("gain", "gain"), ("gain.error", "gain_sd"), ("ratio_median",) * 2):
+    for column, source in (("gain", "gain"), ("gain_error", "gain_sd"), ("ratio_median",) * 2):
         assert fifth[column].item() == expected[source].item()
 
 
@@ -126,13 +126,13 @@ def test_table_5_pools_all_proposals_of_a_player(chips_path: Path, chips_results
             row = row_of(
                 chips_results, "proposals", player=player, variant="2 colours", outcome=outcome
             )
-            assert row["proposals"] == row["gain.n"] == len(made)
+            assert row["proposals"] == row["gain_n"] == len(made)
             gains = [turn["gain"] / 100 for turn in made]
             for name, values in (("gain", gains), ("ratio", [turn["ratio"] for turn in made])):
                 assert row[name] == pytest.approx(fmean(values))
                 assert row[f"{name}_sd"] == pytest.approx(stdev(values))
                 assert row[f"{name}_median"] == pytest.approx(median(values))
-                assert row[f"{name}.low"] < row[name] < row[f"{name}.high"]
+                assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
 
 
 def test_proposal_kinds_are_shares(chips_path: Path, chips_results: Findings) -> None:
@@ -221,9 +221,9 @@ def test_table_4_pairs_games_by_instance(chips_path: Path, chips_results: Findin
     sides = [evaluate(chips_path, "surplus_ratio", 3, *TABLES[name]) for name in ("bayes", "wild")]
     differences = [first - second for first, second in zip(*sides, strict=True)]
     assert row["difference"] == pytest.approx(fmean(differences))
-    assert row["difference.n"] == 8
+    assert row["difference_n"] == 8
     width = 2.3646 * stdev(differences) / 8**0.5
-    assert row["difference.high"] - row["difference"] == pytest.approx(width, rel=1e-4)
+    assert row["difference_high"] - row["difference"] == pytest.approx(width, rel=1e-4)
     assert frame["p_holm"].to_list() == pytest.approx(holm(frame["p"].to_numpy()).tolist())
 
 

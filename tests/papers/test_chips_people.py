@@ -51,7 +51,7 @@ def test_learning_compares_games_in_playing_order(store_path: Path) -> None:
     assert (row["variant"], row["people"]) == ("2 colours", 12)
     assert row["first_ratio"] == pytest.approx(fmean(map(ratio, games[4:])))
     assert row["second_ratio"] == pytest.approx(fmean(map(ratio, games[:4])))
-    assert row["learnt_ratio.clusters"] == 4
+    assert row["learnt_ratio_clusters"] == 4
     survey = row_of(results, "survey", scale="Satisfaction")
     assert survey["2 colours"] == pytest.approx(fmean(1 + number % 10 for number in range(1, 13)))
 

@@ -112,27 +112,27 @@ def test_only_paper_settings_count_if_present(results: Findings, records: Record
     ]
     shown = row_of(results, "leaderboard", player="chance")
     assert shown["guess_the_average"] == pytest.approx(fmean(scores))
-    assert shown["guess_the_average.spread"] == pytest.approx(stdev(scores))
-    assert shown["guess_the_average.n"] == shown["guess_the_average.clusters"] == len(scores) == 5
+    assert shown["guess_the_average_spread"] == pytest.approx(stdev(scores))
+    assert shown["guess_the_average_n"] == shown["guess_the_average_clusters"] == len(scores) == 5
     notes = results.tables["leaderboard"].notes
     assert "Guess the average: with ratio 2/3, told nothing." in notes
 
 
 def test_overall_score_is_mean_with_welch_interval(results: Findings) -> None:
     overall = row_of(results, "leaderboard", player="chance")
-    unseen = {game: (overall[f"{game}.high"] - overall[f"{game}.low"]) / 4 for game in GAMES}
-    errors = [overall[f"{game}.error"] or unseen[game] for game in GAMES]
-    assert None in (overall[f"{game}.error"] for game in GAMES)
+    unseen = {game: (overall[f"{game}_high"] - overall[f"{game}_low"]) / 4 for game in GAMES}
+    errors = [overall[f"{game}_error"] or unseen[game] for game in GAMES]
+    assert None in (overall[f"{game}_error"] for game in GAMES)
     error = sum(value**2 for value in errors) ** 0.5 / 8
     freedom = sum(value**2 for value in errors) ** 2 / sum(value**4 / 4 for value in errors)
     assert overall["overall"] == pytest.approx(fmean(overall[game] for game in GAMES))
-    assert overall["overall.error"] == pytest.approx(error)
+    assert overall["overall_error"] == pytest.approx(error)
     width = stats.t.ppf(0.975, freedom) * error
-    assert overall["overall.high"] - overall["overall"] == pytest.approx(width)
+    assert overall["overall_high"] - overall["overall"] == pytest.approx(width)
     runs = row_of(results, "scores-by-run", game="overall", player="chance")
     each = [runs[f"run {number}"] for number in range(1, 6)]
     assert fmean(each) == pytest.approx(overall["overall"])
-    assert overall["overall.spread"] == pytest.approx(stdev(each))
+    assert overall["overall_spread"] == pytest.approx(stdev(each))
 
 
 def test_player_with_missing_game_is_not_ranked(results: Findings) -> None:
@@ -154,7 +154,7 @@ def test_rank_ranges_require_variation_in_every_game(path: Path, results: Findin
     assert {by_player[player]["rank.high"] for player in ("adaptive", "chance")} == {3}
     table = results.tables["leaderboard"]
     assert table.frame.drop_nulls("rank")["player"][0] == "equilibrium"
-    assert table.frame["rank.low"].null_count() == table.frame.height
+    assert table.frame["rank_low"].null_count() == table.frame.height
     assert not {"first", "sure"} & {column.key for column in table.columns}
 
 
@@ -283,7 +283,7 @@ def test_rounds_show_means_and_spreads_of_choices(results: Findings, records: Re
     shown = row_of(results, "first-and-last-rounds", game="guess_the_average", player="chance")
     assert shown["choice"] == pytest.approx(fmean(choices(matches, 1)))
     assert shown["last"] == pytest.approx(fmean(choices(matches, 20)))
-    assert shown["choice.n"] == 5
+    assert shown["choice_n"] == 5
     panels = results.charts["rounds-guess-the-average"].panels
     panel = next(panel for panel in panels if panel.title == "chance")
     singles, _, aim, line = panel.layers
@@ -435,7 +435,7 @@ def test_mixed_table_payoffs_match_records(results: Findings, records: Records) 
         if record.payoffs
     ]
     assert adaptive["payoff"] == pytest.approx(fmean(payoffs))
-    assert adaptive["payoff.n"] == len(payoffs) == 5
+    assert adaptive["payoff_n"] == len(payoffs) == 5
     same = self_play(records, "public_goods", "adaptive", factor=2)
     assert adaptive["alone"] == pytest.approx(
         fmean(fmean(record.payoffs.values()) for record in same if record.payoffs)

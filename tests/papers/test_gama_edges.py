@@ -72,16 +72,16 @@ def test_small_studies_render_without_nan(by_case: dict[str, Findings]) -> None:
 def test_single_run_has_no_interval_or_spread(by_case: dict[str, Findings]) -> None:
     frame = by_case["one match a game"].tables["leaderboard"].frame
     assert frame["rank"].to_list() == [1, 2]
-    for name in ("rank.low", "overall.low", "overall.error", "overall.spread", "pirate_game.low"):
+    for name in ("rank_low", "overall_low", "overall_error", "overall_spread", "pirate_game_low"):
         assert frame[name].null_count() == 2, name
 
 
 def test_repeats_of_instance_form_one_cluster(by_case: dict[str, Findings]) -> None:
     tables = by_case["repeats of one instance"].tables
     scores = row_of(by_case["repeats of one instance"], "leaderboard", player="b")
-    assert (scores["public_goods.n"], scores["public_goods.clusters"]) == (3, 1)
-    assert scores["public_goods.low"] is None
-    assert scores["public_goods.spread"] is not None
+    assert (scores["public_goods_n"], scores["public_goods_clusters"]) == (3, 1)
+    assert scores["public_goods_low"] is None
+    assert scores["public_goods_spread"] is not None
     assert "run 3" in tables["scores-by-run"].frame.columns
 
 
@@ -113,7 +113,7 @@ def test_settings_outside_paper_have_equal_weight(tmp_path: Path) -> None:
         note.startswith("The overall score is the mean of the games played.")
         for note in board.notes
     )
-    assert board.frame["battle_royale.n"].to_list() == [24]
+    assert board.frame["battle_royale_n"].to_list() == [24]
     settings = shown.tables["settings-battle-royale"].frame["setting"].to_list()
     assert settings[:2] == ["hit rates 0.1 to 0.5", "hit rates 0.5 to 0.9"]
     assert "guess the average from 0 to 100: no match" in shown.lacking["Comparison with people"]
@@ -156,7 +156,7 @@ def test_change_from_self_play_has_welch_interval(tmp_path: Path) -> None:
     )
     test = stats.ttest_ind(mixed, same, equal_var=False).confidence_interval(0.95)
     assert shown["change"] == pytest.approx(fmean(mixed) - fmean(same))
-    assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
+    assert (shown["change_low"], shown["change_high"]) == pytest.approx((test.low, test.high))
     lead = results.tables["choices-in-mixed-groups"].leads(shown)
     assert lead is not None
     assert lead.query["player_player_3"] == "a"

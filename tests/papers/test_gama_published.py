@@ -62,8 +62,8 @@ def equals_printed(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
         ((frame[key] - frame[printed]).abs() < 0.0501).all()
         for name in keys
         for key, printed in (
-            (name, f"{name}.printed"),
-            *[(f"{name}.error", f"{name}.printed.error")] * (f"{name}.error" in frame.columns),
+            (name, f"{name}_printed"),
+            *[(f"{name}_error", f"{name}_printed_error")] * (f"{name}_error" in frame.columns),
         )
     )
 
@@ -116,8 +116,8 @@ def test_ranking_has_intervals(results: Findings) -> None:
     order = ("qwen-2-72b", "llama-3.1-8b", "gemini-1.0-pro", "gpt-3.5-0125", "mixtral-8x7b")
     assert wide["player"].to_list() == [MODELS[key] for key in order]
     assert wide["rank"].to_list() == [1, 2, 3, 4, 5]
-    assert wide["rank.high"][0] == wide["rank.low"][1] + 1 == 2  # 56.7 and 56.0: no clear order
-    assert wide["rank.low"][2] == 3
+    assert wide["rank_high"][0] == wide["rank_low"][1] + 1 == 2  # 56.7 and 56.0: no clear order
+    assert wide["rank_low"][2] == 3
     assert wide["first"].sum() == pytest.approx(1)
 
 

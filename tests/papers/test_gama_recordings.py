@@ -70,7 +70,7 @@ def test_leaderboard_contains_only_default_runs(results: Findings) -> None:
     board = results.tables["leaderboard"]
     assert board.frame["player"].to_list() == [MODEL]
     scores = row_of(results, "leaderboard", player=MODEL)
-    assert (scores["divide_the_dollar"], scores["divide_the_dollar.n"]) == (50, 3)
+    assert (scores["divide_the_dollar"], scores["divide_the_dollar_n"]) == (50, 3)
     assert "Recorded experiments have separate tables: 12 players." in board.remarks
     runs = row_of(results, "scores-by-run", game="divide_the_dollar")
     assert [runs[f"run {run}"] for run in (1, 2, 3)] == [60, 50, 40]

@@ -87,7 +87,7 @@ def assert_effect(row: dict[str, Any], name: str, effects: tuple[dict[str, Any],
     for key, effect in zip((name, f"{name} clustered"), effects, strict=True):
         assert row[key] == pytest.approx(100 * effect["estimate"], abs=1e-6)
         for end in ("low", "high"):
-            assert row[f"{key}.{end}"] == pytest.approx(100 * effect[end], rel=1e-6, abs=1e-6)
+            assert row[f"{key}_{end}"] == pytest.approx(100 * effect[end], rel=1e-6, abs=1e-6)
 
 
 def test_market_effects_match_regression(glee_results: Findings, frames: Frames) -> None:
@@ -99,10 +99,10 @@ def test_market_effects_match_regression(glee_results: Findings, frames: Frames)
         assert table.frame.height == frames[game]["market"].n_unique()
         for metric in ("efficiency", "fairness"):
             expected = reference_regression(frames, game, metric)
-            for row in table.rows:
+            for row in table.frame.iter_rows(named=True):
                 level = "|".join(row[name] for name in market)
                 if level == MARKETS[game]:
-                    assert (row[metric], row[f"{metric}.low"]) == (0, None)
+                    assert (row[metric], row[f"{metric}_low"]) == (0, None)
                 else:
                     assert_effect(row, metric, expected["market", level])
         assert table.frame["efficiency"].is_sorted(descending=True)
@@ -113,7 +113,7 @@ def test_self_gains_match_regression(glee_results: Findings, frames: Frames) -> 
     for game in GAMES:
         for role, title in ROLES.items():
             expected = reference_regression(frames, game, f"self_gain_{role}")
-            for row in table.rows:
+            for row in table.frame.iter_rows(named=True):
                 if row["player"] != FLASH:
                     assert_effect(row, f"{game} {role}", expected[title, row["player"]])
     assert set(table.frame["kind"]) == {"script"}
@@ -148,7 +148,7 @@ def test_pair_effects_are_relative_to_mean(glee_results: Findings, frames: Frame
             for row in table.iter_rows(named=True):
                 expected = 100 * (effects[f"{row['Alice']}|{row['Bob']}"] - middle)
                 assert row[metric] == pytest.approx(expected, abs=1e-6)
-                assert row[f"{metric}.low"] < row[metric] < row[f"{metric}.high"]
+                assert row[f"{metric}_low"] < row[metric] < row[f"{metric}_high"]
             assert table[metric].sum() == pytest.approx(0, abs=1e-6)
 
 
@@ -215,7 +215,7 @@ def test_bootstrap_spread_equals_clustered_errors(
         estimates, drawn = gains(pairs, evidence)
         for middle, draws, name in zip(estimates, drawn, ("alice", "bob"), strict=True):
             table = tables[f"pairs-{pairs.game}"].frame
-            errors = table[f"self_gain_{name} clustered.error"].to_numpy()
+            errors = table[f"self_gain_{name} clustered_error"].to_numpy()
             assert middle == pytest.approx(table[f"self_gain_{name}"].to_numpy(), abs=1e-6)
             assert draws.std(axis=0) == pytest.approx(errors, rel=0.15)
 
@@ -256,7 +256,7 @@ def test_equal_weights_are_supported(glee_results: Findings, frames: Frames) -> 
             assert row[metric] == pytest.approx(each[metric].mean())
     inflation = row_of(glee_results, "distributions", weights="high inflation")
     low = frames["bargaining"].filter(pl.max_horizontal("^game_discounts_.*$") <= 0.9)
-    assert inflation["efficiency.n"] == low.height
+    assert inflation["efficiency_n"] == low.height
     assert inflation["efficiency"] == pytest.approx(low["efficiency"].mean())
 
 
@@ -264,7 +264,7 @@ def test_first_offers_are_correlated_with_gains(glee_store: Store, glee_results:
     records = list(
         glee_store.records(STUDY["name"], bodies=True, games=["bargaining", "negotiation"])
     )
-    for row in glee_results.tables["anchoring"].rows:
+    for row in glee_results.tables["anchoring"].frame.iter_rows(named=True):
         offers, gains_ = [], []
         for record in records:
             bobs = ("all", record.label("bob"))
@@ -275,10 +275,10 @@ def test_first_offers_are_correlated_with_gains(glee_store: Store, glee_results:
             first = move["alice_gain" if record.game == "bargaining" else "price"] / scale
             offers.append(first - of.get("seller_factor", 0))
             gains_.append((record.payoffs or {})["alice"] / scale)
-        assert row["r.n"] == len(offers)
+        assert row["r_n"] == len(offers)
         if row["r"] is not None:
             assert row["r"] == pytest.approx(np.corrcoef(offers, gains_)[0, 1])
-            assert row["r clustered.low"] < row["r"] < row["r clustered.high"]
+            assert row["r clustered_low"] < row["r"] < row["r clustered_high"]
 
 
 def test_clustered_correlation_interval_matches_bootstrap(glee_results: Findings) -> None:
@@ -291,7 +291,7 @@ def test_clustered_correlation_interval_matches_bootstrap(glee_results: Findings
         drawn.append(np.corrcoef(sample["offer"], sample["gain"])[0, 1])
     row = glee_results.tables["anchoring"].frame.row(0, named=True)
     low, high = np.quantile(drawn, (0.025, 0.975))
-    assert row["r clustered.high"] - row["r clustered.low"] == pytest.approx(high - low, rel=0.2)
+    assert row["r clustered_high"] - row["r clustered_low"] == pytest.approx(high - low, rel=0.2)
 
 
 def test_reference_levels_follow_paper_if_available(glee_results: Findings) -> None:
@@ -357,13 +357,13 @@ def test_splits_option_adds_predictions(tmp_path: Path, monkeypatch: pytest.Monk
         deviation = float(np.std(family.frame[metric].to_numpy(), ddof=1))
         for learner in learners:
             assert 0 <= row[learner] < 1.3 * deviation + 1e-9
-            assert row[f"{learner}.n"] == 1
+            assert row[f"{learner}_n"] == 1
     order = ["Alice Self Gain", "Bob Self Gain", "Efficiency", "Fairness"]
     assert printed["metric"][:4].to_list() == order
-    for column, of in (("xgboost", "xgboost"), ("xgboost.half", "xgboost.error")):
+    for column, of in (("xgboost", "xgboost"), ("xgboost_half", "xgboost_error")):
         assert printed[column][:4].to_list() == table[of].to_list()[2:] + table[of].to_list()[:2]
     assert printed.height == 12
-    assert printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
+    assert printed["catboost_printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
 
 
 def analyse(
@@ -378,8 +378,8 @@ def analyse(
 def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
     for name in GAMES:
         results = analyse(tmp_path / name, {"game": name}, players=["fair"], pairing="self")
-        assert results.tables["outcomes"].frame["efficiency.n"].item() == 1
-        assert results.tables["distributions"].frame["self_gain_alice.low"].is_null().all()
+        assert results.tables["outcomes"].frame["efficiency_n"].item() == 1
+        assert results.tables["distributions"].frame["self_gain_alice_low"].is_null().all()
         assert set(results.lacking) >= {
             "Effect of the market",
             "Players' gains",
@@ -398,8 +398,8 @@ def test_single_match_gives_means_and_explanations(tmp_path: Path) -> None:
 def test_single_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
     results = analyse(tmp_path, {"game": "negotiation"}, GAINS, repeats=4)
     frame = results.tables["self-gain"].frame
-    assert frame["negotiation alice.low"].drop_nulls().len() == 2
-    assert frame["negotiation alice clustered.low"].is_null().all()
+    assert frame["negotiation alice_low"].drop_nulls().len() == 2
+    assert frame["negotiation alice clustered_low"].is_null().all()
     assert any("one cluster" in note for note in results.tables["self-gain"].notes)
 
 

@@ -217,7 +217,7 @@ def test_outcome_table_contains_means_by_family(results: Findings) -> None:
         seen += len(games)
         for name in METRICS:
             assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)
-            assert row[f"{name}.n"] == sum(game[name] is not None for game in games)
+            assert row[f"{name}_n"] == sum(game[name] is not None for game in games)
     assert seen == 2 * 68
 
 
@@ -245,5 +245,5 @@ def test_table_3_includes_people_relative_to_gemini_flash(results: Findings) -> 
 
 def test_unidentified_parts_are_explained(results: Findings) -> None:
     assert "cannot identify" in results.lacking["Effects of pairs"]
-    assert "--recipe-option splits=100" in results.lacking["Predictions"]
+    assert "the recipe option splits=100" in results.lacking["Predictions"]
     assert {"outcomes", "anchoring", "impact", "distributions"} <= results.tables.keys()

@@ -20,13 +20,13 @@ def test_table_2_marks_markets_and_has_one_interval_per_metric(glee_results: Fin
         for metric in ("efficiency", "fairness"):
             assert [row[metric] for row in printed] == [row[metric] for row in computed]
             halves = [
-                (row[f"{metric}.high"] - row[f"{metric}.low"]) / 2
+                (row[f"{metric}_high"] - row[f"{metric}_low"]) / 2
                 for row in computed
-                if row[f"{metric}.low"] is not None
+                if row[f"{metric}_low"] is not None
             ]
             assert last[metric] == pytest.approx(max(halves))
             best = max(row[metric] for row in computed)
-            assert [row[f"{metric}.bold"] for row in printed] == [
+            assert [row[f"{metric}_bold"] for row in printed] == [
                 row[metric] >= best - max(halves) for row in computed
             ]
         marks = {"yes": "✓", "no": "-", "text": "✓", "binary": "-"}
@@ -50,7 +50,7 @@ def test_table_3_groups_roles_and_shows_half_intervals(glee_results: Findings) -
     ]
     for row, source in zip(table.rows, rows_of(glee_results, "self-gain"), strict=True):
         assert row["player"] == source["player"]
-        gain, low, high = (source[f"negotiation bob{end}"] for end in ("", ".low", ".high"))
+        gain, low, high = (source[f"negotiation bob{end}"] for end in ("", "_low", "_high"))
         half = 0 if row["player"] == FLASH else (high - low) / 2
         assert (row["negotiation bob"], row["negotiation bob.half"]) == (gain, pytest.approx(half))
 
@@ -122,4 +122,4 @@ def test_printed_values_are_added_to_tables(glee_store: Store) -> None:
     human = gains["human"]
     assert human["bargaining bob"] is None
     assert (human["bargaining bob.printed"], human["bargaining bob.half.printed"]) == (-17.1, 1.0)
-    assert tables["table-6"].frame["words.printed"][-1] == 9_770_000
+    assert tables["table-6"].frame["words_printed"][-1] == 9_770_000

@@ -217,7 +217,7 @@ def test_recipe_leaves_error_rate_empty(games: Path, store: Store) -> None:
     import_matches(read_dond([write(games, *AGREED, *lost)]), store, "people")
     row = row_of(report(store, "self-play", "Errors and aborts"), "errors-aborts")
     assert row["erred"] is None
-    assert (row["aborted"], row["aborted.n"]) == (50, 2)
+    assert (row["aborted"], row["aborted_n"]) == (50, 2)
 
 
 def test_importing_same_dialogue_twice_adds_no_match(games: Path, store: Store) -> None:

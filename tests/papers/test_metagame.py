@@ -58,7 +58,7 @@ def test_regret_and_mixture_match_bootstrap(store_path: Path, results: Findings)
     for at, label in enumerate(game.labels):
         shown = row_of(results, "BG4-strategies", strategy=label)
         assert shown["regret"] == pytest.approx(regrets[:, at].mean())
-        assert shown["regret.error"] == pytest.approx(regrets[:, at].std(ddof=1))
+        assert shown["regret_error"] == pytest.approx(regrets[:, at].std(ddof=1))
         assert shown["share"] == pytest.approx(drawn.mixtures[:, at].mean())
 
 
@@ -91,17 +91,17 @@ def test_paper_tables_show_games_with_best_in_bold(results: Findings) -> None:
     assert table.groups == [("", 1), ("BG4", 5), ("BG6", 5)]
     assert "BG6: \N{GREEK SMALL LETTER GAMMA} = 0.98, R = 5." in table.caption
     allocated = "welfare-with-maxima-that-exclude-the-outside-options"
-    for agent in table.rows:
+    for agent in table.frame.iter_rows(named=True):
         for key, name, column in (
             ("regret", "strategies", "regret"),
-            ("nw.error", "welfare-as-normalised-in-the-text", "NW.error"),
+            ("nw_error", "welfare-as-normalised-in-the-text", "NW_error"),
             ("uw", allocated, "UW, of allocations"),
         ):
             source = row_of(results, f"BG6-{name}", strategy=agent["agent"])
             assert agent[f"BG6 {key}"] == source[column]
     for key, best in (("regret", min), ("nw", max), ("nw_plus", max), ("ef1", max)):
         values = table.frame[f"BG6 {key}"].to_list()
-        bold = table.frame[f"BG6 {key}.bold"].to_list()
+        bold = table.frame[f"BG6 {key}_bold"].to_list()
         first = best(value for value in values if value is not None)
         assert bold == [value == first for value in values]
     assert "table-2" not in results.tables  # contains only language models
@@ -145,7 +145,7 @@ def test_printed_values_are_added_to_paper_tables(store_path: Path) -> None:
     table = shown.tables["table-5"]
     assert "BG4 regret.printed" in [column.key for column in table.columns]
     walk = table.frame.row(by_predicate=pl.col("agent") == "walk", named=True)
-    assert (walk["BG4 nw.printed"], walk["BG4 uw.printed"]) == (67.97, 75.03)
+    assert (walk["BG4 nw_printed"], walk["BG4 uw_printed"]) == (67.97, 75.03)
     assert table.frame["agent"].to_list()[4:6] == ["sonnet-3.7-c-5", "sonnet-3.7-c-6"]
 
 
@@ -164,21 +164,21 @@ def test_behaviour_table_matches_records(store_path: Path, results: Findings) ->
     shown = row_of(results, "behaviour", player="aspire")
     assert shown["own"] == pytest.approx(np.mean(payoffs))
     assert shown["rounds_played"] == pytest.approx(np.mean(rounds))
-    agreed = sum(shown[f"rounds_{how}"] * shown[f"rounds_{how}.n"] for how in ("agreed", "walked"))
+    agreed = sum(shown[f"rounds_{how}"] * shown[f"rounds_{how}_n"] for how in ("agreed", "walked"))
     assert agreed == pytest.approx(sum(rounds))
-    assert shown["own.n"] == len(payoffs) == 2 * 10 * 8
+    assert shown["own_n"] == len(payoffs) == 2 * 10 * 8
     assert row_of(results, "mistakes", player="tough")["mistakes"] == pytest.approx(
         np.mean(mistaken)
     )
     pairs = results.tables["behaviour-by-opponent"].frame
     assert pairs.height == 16
     for never_negative in ("own_mistakes", "rounds_played", "utility_given"):
-        assert all(low >= 0 for low in pairs[f"{never_negative}.low"].drop_nulls())
+        assert all(low >= 0 for low in pairs[f"{never_negative}_low"].drop_nulls())
 
 
 def test_single_player_has_tables_without_intervals(store_path: Path) -> None:
     results = report(store_path, "metagame", study="alone")
-    assert results.tables["behaviour"].frame["own.low"].to_list()[0] is not None
+    assert results.tables["behaviour"].frame["own_low"].to_list()[0] is not None
     regret = results.tables["BG4-strategies"]
     assert regret.frame["regret"].to_list() == [0.0]
     assert regret.notes[0].startswith("There are no intervals")
@@ -199,7 +199,7 @@ def test_provider_tables_group_players(store_path: Path, monkeypatch: pytest.Mon
     for table in plain:
         assert table.frame["provider"].to_list() == ["them", "us"]
         for rival in ("us", "them"):
-            assert sum(table.frame[f"reply.{rival}"]) == pytest.approx(100)
+            assert sum(table.frame[f"reply_{rival}"]) == pytest.approx(100)
     both = printed["table-14"].frame
     assert both["provider"].to_list() == ["them", "us"]
     assert [sum(both[f"reply {rival}"]) for rival in ("us", "them")] == pytest.approx([1, 1])

@@ -108,8 +108,8 @@ def test_scores_are_mean_payoffs_by_partner(results: Findings, records: Records)
     for row in rows:
         other = row["player"] if row["partner"] == "itself" else "rival"
         games = matches_of(records, row, other)
-        assert row["own.n"] == len(games) == 2 * INSTANCES
-        assert row["own.clusters"] == INSTANCES
+        assert row["own_n"] == len(games) == 2 * INSTANCES
+        assert row["own_clusters"] == INSTANCES
         payoffs = [payoff(game, row["player"]) for game in games]
         assert row["own"] == pytest.approx(np.mean(payoffs))
         if row["partner"] == "itself":
@@ -130,7 +130,7 @@ def test_agreement_and_pareto_shares_are_of_all_matches(
         share = {"share": (0.0, 100.0)}
         mean = mean_intervals(frame, ["share"], cluster=["at"], bounds=share).row(0, named=True)
         for part in ("low", "high", "error"):
-            assert row[f"agreement.{part}"] == pytest.approx(mean[part])
+            assert row[f"agreement_{part}"] == pytest.approx(mean[part])
         best = [
             agreed(game)
             and game.result().outcome.claims[0]
@@ -158,7 +158,7 @@ def test_table_2_shows_ends_of_training_with_change(results: Findings, records: 
     moved = np.array(list(map(sum, by_instance.values()))) / 2  # two matches of each iteration
     varied = moved.std(ddof=1) > 0
     error = pytest.approx(moved.std(ddof=1) / np.sqrt(INSTANCES)) if varied else None
-    assert change["change.error"] == error
+    assert change["change_error"] == error
 
 
 def test_correlations_include_and_exclude_disagreements(
@@ -176,8 +176,8 @@ def test_correlations_include_and_exclude_disagreements(
         reached = np.array(kept)
         pair = np.array(iterations)[reached], np.array(scores)[reached]
         assert row["agreed"] == pytest.approx(np.corrcoef(*pair)[0, 1])
-        assert (row["all.n"], row["agreed.n"]) == (6 * INSTANCES, reached.sum())
-        assert row["all.low"] < row["all"] < row["all.high"]
+        assert (row["all_n"], row["agreed_n"]) == (6 * INSTANCES, reached.sum())
+        assert row["all_low"] < row["all"] < row["all_high"]
     (flat,) = rows_of(results, "correlations", objective="strictly competitive", partner="itself")
     assert flat["all"] is None
     notes = results.tables["correlations"].notes
@@ -193,7 +193,7 @@ def test_inconsistency_is_share_of_moves(results: Findings, records: Records) ->
             (metric(game.result()) or 0) * turns for game, turns in zip(games, moves, strict=True)
         ]
         assert row["found"] == pytest.approx(100 * sum(faulty) / sum(moves))
-        assert row["moves"] == row["found.n"] == sum(moves)
+        assert row["moves"] == row["found_n"] == sum(moves)
         assert row["source"] == "exact check"
 
 
@@ -235,12 +235,12 @@ def test_cross_play_is_separate_from_other_players(results: Findings, records: R
     assert len(rows) == 3 * (3 + 2)
     for row in rows:
         games = matches_of(records, row, row["opponent"])
-        assert row["own.n"] == len(games) == 2 * INSTANCES
+        assert row["own_n"] == len(games) == 2 * INSTANCES
         assert row["own"] == pytest.approx(np.mean([payoff(game, row["player"]) for game in games]))
         share = 100 * np.mean([agreed(game) for game in games])
         assert row["agreement"] == pytest.approx(share)
     others = rows_of(results, "scores", series="with other players")
-    assert {row["own.n"] for row in others} == {2 * INSTANCES}
+    assert {row["own_n"] for row in others} == {2 * INSTANCES}
 
 
 def test_score_chart_has_line_per_series_and_reference(results: Findings) -> None:
@@ -342,7 +342,7 @@ def test_games_between_people_count_as_self_play(tmp_path: Path) -> None:
     import_matches(GameCollection("mine", games), tmp_path / "people.sqlite", "people")
     results = report(tmp_path / "people.sqlite", "self-play", "Scores", "Vocabulary and entropy")
     (row,) = rows_of(results, "scores")
-    assert (row["player"], row["partner"], row["own.n"]) == ("human", "itself", 4)
+    assert (row["player"], row["partner"], row["own_n"]) == ("human", "itself", 4)
     assert rows_of(results, "diversity")[0]["matches"] == 4
 
 

@@ -52,7 +52,7 @@ def test_other_lineages_do_not_count_as_other_players(lineages: Findings) -> Non
     }
     assert met == {("a-iteration-0", "b-iteration-0"), ("b-iteration-0", "a-iteration-0")}
     others = [row for row in rows_of(lineages, "scores") if row["series"].endswith("other players")]
-    assert {row["own.n"] for row in others} == {2}
+    assert {row["own_n"] for row in others} == {2}
 
 
 def test_lineages_have_separate_lines_and_uneven_counts_are_noted(tmp_path: Path) -> None:

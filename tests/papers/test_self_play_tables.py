@@ -99,7 +99,7 @@ def test_dialogue_length_counts_tokens_of_turns(store: Store, tmp_path: Path) ->
         table = compute_tables(store, "Length", **options)["lengths"]
         counts = token_counts(texts, known)
         rows = table.frame.filter(player="gpt-iteration-0")
-        mean = np.average(rows["gpt2"], weights=rows["gpt2.n"])
+        mean = np.average(rows["gpt2"], weights=rows["gpt2_n"])
         assert mean == pytest.approx(sum(counts.values()) / len(counts))
         assert [column.title for column in table.columns if column.key == "gpt2"] == [title]
 

@@ -56,7 +56,7 @@ def test_copy_is_already_present_and_conflicting_id_is_skipped(games: Path, stor
     importing = import_matches(read_glee(games), store, "glee-import")
     assert (importing.imported, importing.present) == (1, 1)
     assert [skipped.game for skipped in importing.skipped] == ["c/SAME"]
-    assert "with other moves or settings: import into another study (--study), or rename" in (
+    assert "with other moves or settings: import into another study, or rename" in (
         importing.skipped[0].reason
     )
 
@@ -186,7 +186,7 @@ def test_names_are_redacted_unless_kept_with_a_warning(
     assert "Zelda" not in Path("redacted/answers.csv").read_text()
     assert "Zelda" in Path("named/answers.csv").read_text()
     both = cheaptalk("store", "import", "glee", str(games), "--keep-names", "--redact", "Quinn")
-    assert (both.status, "exclude each other" in both.said) == (2, True)
+    assert (both.status, "kept or redacted, not both" in both.said) == (2, True)
 
 
 def test_study_with_kept_names_stays_marked(games: Path, store: Store) -> None:

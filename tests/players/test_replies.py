@@ -23,13 +23,21 @@ def cut_off(text: str, tokens: int = 0) -> Reply:
 
 def test_cut_off_reply_is_retried_and_counts_as_truncated() -> None:
     feedback = "That answer does not count: the reply was cut off after 1,234 tokens; answer more"
-    for text in ("", "I think", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"):
+    for text in ("", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"):
         calls, answer = ask(cut_off(text, 1234), cut_off(text))
         assert answer == Answer(None, Kind.TRUNCATED)
         assert calls[1].messages[-1].content.startswith(feedback)
-    assert ask(cut_off("I think"), "I think")[1].kind is Kind.UNPARSABLE, "the last fault counts"
+    assert ask(cut_off(""), "I think")[1].kind is Kind.UNPARSABLE, "the last fault counts"
     assert ask(cut_off('{"number": 0, "message": ""}'), tries=1)[1].kind is Kind.ILLEGAL
     assert ask(cut_off("I think"), LEGAL)[1].kind is Kind.REPAIRED
+
+
+def test_long_reply_without_an_answer_is_truncated_only_if_reasoning_was_requested() -> None:
+    talk = cut_off("I think that the market is", 1024)
+    calls, answer = ask(talk, talk)
+    assert answer.kind is Kind.UNPARSABLE
+    assert "no JSON object; it was cut off after 1,024 tokens" in calls[1].messages[-1].content
+    assert ask(talk, talk, chain_of_thought="zero-shot")[1].kind is Kind.TRUNCATED
 
 
 def test_cut_off_reply_with_a_complete_answer_counts() -> None:
@@ -67,7 +75,9 @@ def test_long_reply_is_quoted_in_part() -> None:
 
 def test_faults_state_the_problem() -> None:
     reply = Reply(text="?")
-    assert fault(Unparsable("no"), reply) == (Kind.UNPARSABLE, "no")
-    assert fault(IllegalMove("too much"), reply) == (Kind.ILLEGAL, "too much")
-    assert fault(IllegalMove("too much"), cut_off("?")) == (Kind.ILLEGAL, "too much")
-    assert fault(Unparsable("no"), cut_off("?"))[1] == "the reply was cut off; answer more briefly"
+    assert fault(Unparsable("no"), reply, reasons=False) == (Kind.UNPARSABLE, "no")
+    assert fault(IllegalMove("too much"), reply, reasons=False) == (Kind.ILLEGAL, "too much")
+    cut = cut_off("?")
+    assert fault(IllegalMove("too much"), cut, reasons=False) == (Kind.ILLEGAL, "too much")
+    reason = "the reply was cut off; answer more briefly"
+    assert fault(Unparsable("no"), cut, reasons=False) == (Kind.TRUNCATED, reason)

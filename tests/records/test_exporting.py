@@ -169,7 +169,7 @@ def test_outcomes_payoffs_and_metrics_are_columns(store: Store, mixed: Path) -> 
         assert record.begun is not None
         assert record.finished is not None
         assert record.begun <= record.finished
-        assert "1970" < row["began_at"] <= row["ended_at"]
+        assert "1970" < row["started_at"] <= row["ended_at"]
 
 
 def format_number(number: float | None) -> str:
@@ -243,7 +243,7 @@ def test_calls_contain_request_details_and_times(store: Store, tmp_path: Path) -
 
 def test_unknown_values_are_empty(models: Path) -> None:
     rows = {row["match_id"]: row for row in read(models / "matches.csv")}
-    assert (rows["asked"]["began_at"], rows["asked"]["bought_by"]) == ("", '["models"]')
+    assert (rows["asked"]["started_at"], rows["asked"]["bought_by"]) == ("", '["models"]')
     failed = rows["broken"]
     assert (failed["status"], failed["reason"]) == ("failed", "the provider is down")
     assert {failed[name] for name in ("payoff_alice", "fairness", "outcome_stage")} == {""}
@@ -302,7 +302,7 @@ def test_codebook_explains_every_column(mixed: Path) -> None:
         assert list(dict.fromkeys(row["column"] for row in entries)) == header
         for row in entries:
             assert len(row["meaning"]) > 5, row
-            assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
+            assert row["type"] in ("text", "integer", "number", "boolean", "date-time", "JSON")
     book = read(mixed / "codebook.csv")
     tables = {row["table"]: row["column"] for row in reversed(book)}
     assert tables == dict.fromkeys(("calls", "answers", "seats", "matches"), "match_id")
@@ -400,6 +400,8 @@ def test_parquet_equals_csv(
         for table, count in done.rows.items():
             frame = polars.read_parquet(done.path / f"{table}.parquet")
             assert frame.height == count
+            times = polars.selectors.datetime("us", "UTC")
+            frame = frame.with_columns(times.dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ"))
             lines = [csv_line(frame.columns), *map(csv_line, frame.iter_rows())]
             assert "".join(lines).encode() == (folder / f"{table}.csv").read_bytes()
     frame = polars.read_parquet(tmp_path / "mixed" / "matches.parquet")

@@ -38,7 +38,7 @@ def test_participants_are_exported_as_tables(store: Store, people: People, tmp_p
     }  # fmt: skip
     tables = {name: read(tmp_path / "out" / f"{name}.csv") for name in TABLES}
     assert [row["ending"] for row in tables["participants"]] == ["complete", ""]
-    assert tables["participants"][0]["began_at"] == "1970-01-01T00:01:40.000000Z"
+    assert tables["participants"][0]["started_at"] == "1970-01-01T00:01:40.000000Z"
     values = [[row[name] for name in ("step", "item", "answer", "value", "correct", "game_number")]
             for row in tables["responses"]]  # fmt: skip
     assert values == [
@@ -97,7 +97,7 @@ def test_fields_of_rows_define_the_codebook(store: Store, people: People, tmp_pa
     for table, column, type_, range_, meaning in (
         ("participants", "visit", "integer", ">= 1", "The number of visits."),
         ("participants", "flags", "JSON", "", "Flags, as a list."),
-        ("participants", "began_at", "text", "UTC, ISO 8601", "Start of the first visit."),
+        ("participants", "started_at", "date-time", "UTC", "Start of the first visit."),
         ("payments", "paid_out", "boolean", "true | false", "Whether it is part of a payout."),
     ):
         row = book[table, column]

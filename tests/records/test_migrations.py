@@ -1,6 +1,7 @@
 """Schema migrations of new and of older stores."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,12 @@ def restore_0011(path: Path) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(STORE_0011.read_text())
     return path
+
+
+def drop_roles(connection: sa.Connection) -> None:
+    """Remove the column and the views of version 0016."""
+    migration.drop_views(connection)
+    connection.execute(sa.text("alter table configurations drop column roles"))
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -120,6 +127,15 @@ def test_read_only_old_store_is_read_unchanged(
     assert not copy.parent.exists()
 
 
+def test_stores_can_be_created_in_several_threads(tmp_path: Path) -> None:
+    def tables(number: int) -> list[str]:
+        with Store.open(tmp_path / f"{number}.sqlite", create=True) as store:
+            return sa.inspect(store.engine).get_table_names()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all("alembic_version" in names for names in pool.map(tables, range(16)))
+
+
 def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Store.open(path, create=True) as store:
@@ -127,6 +143,7 @@ def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
         with store.transaction() as connection:
             connection.execute(sa.text("update alembic_version set version_num = '0012'"))
             connection.execute(sa.text("drop table metrics"))
+            drop_roles(connection)
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == {"people": {"pay": {"max": 3}}}
 
@@ -144,6 +161,7 @@ def test_store_of_0014_gets_the_names_of_metrics(tmp_path: Path) -> None:
         store.register_study("people", people(*earlier))
         with store.transaction() as connection:
             connection.execute(sa.text("update alembic_version set version_num = '0014'"))
+            drop_roles(connection)
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == people(
             *plain,
@@ -181,6 +199,9 @@ def check_earlier_store(store: Store) -> None:
     longer = Study.model_validate({**spec, "name": "earlier", "instances": 4})
     ended = run(longer, store, remote_agents={"mine": lambda _: '{"decision": "accept"}'})
     assert (ended.before, sum(ended.counts.values())) == (12, 4)
+    with store.reading() as reading:
+        roles = reading.execute(sa.text("select distinct seat, role from v_seats")).all()
+    assert set(map(tuple, roles)) == {("alice", "alice"), ("bob", "bob")}
     assert earlier.keys() < {record.id for record in store.records("earlier", bodies=True)}
 
 

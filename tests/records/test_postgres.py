@@ -27,7 +27,18 @@ from tests.records.test_migrations import check_earlier_store, describe_schema, 
 pytestmark = pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
 VIEW_COLUMNS = {
     "v_costs": ("match_id", "calls", "input_tokens", "dollars", "unpriced", "uncounted"),
-    "v_seats": ("match_id", "seat", "player", "payoff", "status"),
+    "v_matches": ("match_id", "configuration", "pairing", "started_at", "ended_at", "imported_at"),
+    "v_seats": (
+        "match_id",
+        "seat",
+        "role",
+        "player",
+        "kind",
+        "opponent",
+        "payoff",
+        "status",
+        "dropped",
+    ),
     "v_open_calls": ("match_id", "request", "state", "requested_model", "reply", "input_tokens"),
 }
 """Columns that don't depend on the kind of store, by view."""
@@ -54,7 +65,10 @@ def url(new: Databases) -> str:
 def read_view(store: Store, view: str, *columns: str) -> list[str]:
     wanted: Any = sa.select(*map(sa.column, columns)).select_from(sa.table(view))
     with store.reading() as connection:
-        return sorted(map(repr, connection.execute(wanted)))
+        rows = connection.execute(wanted).all()
+    return sorted(
+        repr([int(value) if isinstance(value, bool) else value for value in row]) for row in rows
+    )
 
 
 def test_views_equal_those_of_a_file_store(url: str, tmp_path: Path) -> None:
@@ -247,6 +261,7 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
         for id_, value in original.execute(sa.select(key, column)):
             connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
     connection.execute(sa.text("drop table metrics"))
+    connection.execute(sa.text("alter table configurations drop column roles"))
     connection.execute(sa.text("update alembic_version set version_num = '0011'"))
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -68,6 +69,11 @@ def test_record_can_be_rebuilt_from_json() -> None:
     made = Configuration(*(data.pop(key) for key in ("game", "rules_version", "parameters")))
     data["id"] = data.pop("match_id")
     data["status"] = Status(data["status"])
+    data["begun"], data["finished"] = (
+        None if (time := data.pop(key)) is None else datetime.fromisoformat(time).timestamp()
+        for key in ("started_at", "ended_at")
+    )
+    del data["imported_at"]
     again = MatchRecord(configuration=made, **data, packed=pack(body))
     assert again.as_json() == record.as_json()
     replayed = again.replay()

@@ -70,7 +70,7 @@ def test_invalid_files_are_rejected_unchanged(tmp_path: Path) -> None:
     cases: list[tuple[Callable[[Path], object], str, str]] = [
         (lambda path: path.write_text("short"), "file is not a database", "name another file"),
         (lambda path: path.write_text("long " * 999), "file is not a database", "restore a copy"),
-        (create_database, "is a database, but not a store", "name another one with --store"),
+        (create_database, "is a database, but not a store", "name another one"),
         (
             lambda path: create_database(path, "wal"),
             "is a database, but not a store",
@@ -112,7 +112,7 @@ def test_missing_store_raises_error(tmp_path: Path) -> None:
         Store.open(tmp_path / "missing")
     for place in (tmp_path, tmp_path / "no" / "folder"):
         with pytest.raises(
-            StoreError, match=r"cannot create a store at .*; name a file with --store"
+            StoreError, match=r"cannot create a store at .*; name a file in an existing folder"
         ):
             Store.open(place, create=True)
     assert list(tmp_path.iterdir()) == []

@@ -39,7 +39,7 @@ def test_effect_in_a_balanced_design_is_the_difference_of_means(tmp_path: Path) 
     mean = {f"{discount}, 0.9": value for discount, value in means.iter_rows()}
     assert row["effect"] == pytest.approx(mean[row["level"]] - mean[row["over"]])
     assert abs(row["effect"]) > 0.01
-    assert row["effect.n"] == len(game.scored) / 2
+    assert row["effect_n"] == len(game.scored) / 2
     assert table.filter(score="Efficiency", parameter="horizon").height == 2
     assert set(table["score"]) == {score.title for score in game.scores if not score.is_payoff}
 

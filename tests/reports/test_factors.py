@@ -49,8 +49,8 @@ def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
 def test_main_effects_are_paired_by_instance() -> None:
     text, table = shown(crossed(1.0, 0.0, instances=80))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
-    assert row["effect"] / row["effect.error"] > 7.5
-    assert (row["over"], row["effect.n"], row["effect.clusters"]) == ("a", 160, 80)
+    assert row["effect"] / row["effect_error"] > 7.5
+    assert (row["over"], row["effect_n"], row["effect_clusters"]) == ("a", 160, 80)
     assert row["effect"] == pytest.approx(1, abs=0.3)
     assert text.startswith("Model b raised the gain as Left by ")
     assert "Style y" not in text
@@ -69,10 +69,10 @@ def test_main_effects_are_paired_by_instance() -> None:
     t = by_instance.mean() / (by_instance.std(ddof=1) / np.sqrt(30))
     row = shown(game)[1].row(by_predicate=pl.col("name") == "model b", named=True)
     assert row["effect"] == pytest.approx(by_instance.mean())
-    assert row["effect"] / row["effect.error"] == pytest.approx(t)
+    assert row["effect"] / row["effect_error"] == pytest.approx(t)
     off = (by_instance - by_instance.mean()) / 30
     limits = wider_interval(off, by_instance.mean(), 29)
-    assert (row["effect.low"], row["effect.high"]) == pytest.approx(limits)
+    assert (row["effect_low"], row["effect_high"]) == pytest.approx(limits)
     assert wider_interval(off, row["effect"], 29, 1 - row["p"])[0] == pytest.approx(0, abs=1e-6)
 
 
@@ -96,14 +96,14 @@ def test_effect_signs_and_certainty_are_stated() -> None:
 
     text, table = shown(crossed(-3.0, 0.0))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
-    ends = f"95 % interval {-row['effect.high']:.3f} to {-row['effect.low']:.3f}"
+    ends = f"95 % interval {-row['effect_high']:.3f} to {-row['effect_low']:.3f}"
     assert text.startswith(
         f"Model b lowered the gain as Left by {-row['effect']:.3f} compared with a ({ends}"
     )
 
     text, table = shown(crossed(500.0, 0.0, instances=2))
     assert text.startswith("No player factor has a significant effect.")
-    assert table.filter(name="model b").select("p", "effect.low").row(0) == (None, None)
+    assert table.filter(name="model b").select("p", "effect_low").row(0) == (None, None)
 
     text, _ = shown(crossed(0.0, 0.0))
     assert text.startswith("No player factor has a significant effect.")
@@ -127,7 +127,7 @@ def test_interactions_and_charts_follow_main_effects() -> None:
 def test_factors_need_comparable_players() -> None:
     text, table = shown(crossed(9.0, 0.0, rivals=("r", "other")))
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
-    assert (row["effect"], row["effect.n"]) == (None, 0)
+    assert (row["effect"], row["effect_n"]) == (None, 0)
     assert "Model b and a are not comparable as Left: no two such players met the same" in text
     assert "Model b raised" not in text
 
@@ -176,5 +176,5 @@ def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None
         for instance, rival, label in mean
         if label == "x/0.5" and (instance, rival, "x/1.0") in mean
     ]
-    assert row["effect.n"] == len(pairs) > 6
+    assert row["effect_n"] == len(pairs) > 6
     assert row["effect"] == pytest.approx(sum(pairs) / len(pairs))

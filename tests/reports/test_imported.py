@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.papers.glee.importer import read_glee
@@ -119,6 +120,9 @@ def test_imported_answers_have_an_unknown_number_of_tries(
     assert match["answers_alice_ok"] == match["answers_alice_repaired"] == match["ended_at"] == ""
     assert match["answers_alice_illegal"] == "0"
     assert match["imported_at"] > "2026"
+    times = sa.text("select started_at, ended_at, imported_at from v_matches")
+    assert store.rows(times) == [(None, None, match["imported_at"])]
+    assert frame.select("ended_at", "imported_at").null_count().row(0) == (1, 0)
     assert {row["kind"] for row in rows_of(tmp_path / "out" / "answers.csv")} == {""}
 
 
@@ -156,7 +160,7 @@ def test_intervals_stay_within_the_bounds_set_by_parameters(
         assert bounds[0] <= low < high <= bounds[1], title
     findings = ct.reports.findings(store, "pub", "glee", draws=100)
     row = findings.tables["outcomes"].frame.row(0, named=True)
-    assert (row["self_gain_bob.low"], row["self_gain_alice.high"]) == (-1, 1)
+    assert (row["self_gain_bob_low"], row["self_gain_alice_high"]) == (-1, 1)
 
 
 def test_payoffs_have_the_unit_of_their_role(games: Path, store: Store, tmp_path: Path) -> None:

@@ -380,7 +380,7 @@ def test_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     (data,) = json.loads(exact.out)
     assert (data["draws"], data["payoff"], data["pooled"]) == (0, "self_gain", False)
     plain = cheaptalk(*arguments, "--draws", "0")
-    assert "Use --two-populations to analyse each seat separately" in plain.out
+    assert "To analyse each seat separately, use two populations" in plain.out
 
 
 @pytest.mark.parametrize(

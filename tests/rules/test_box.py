@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 import cheaptalk as ct
-from cheaptalk.rules import RulesError
+from cheaptalk.rules import RulesError, WrongValue
 from tests import toys
 from tests.toys import Cards, Guess, Guessing, Score
 
@@ -35,9 +35,9 @@ def test_settings_are_validated_and_converted() -> None:
     assert toys.own_card.with_settings(plus=0)(decision_request()) == Guess(number=2)
     assert toys.own_card.with_settings(plus="3")(decision_request()) == Guess(number=5)
     assert toys.own_card.with_settings()(decision_request()) == Guess(number=4)
-    with pytest.raises(ValidationError, match="less than or equal to 4"):
+    with pytest.raises(WrongValue, match="less than or equal to 4"):
         toys.own_card.with_settings(plus=5)
-    with pytest.raises(ValidationError, match=r'unknown key "pluss" \(did you mean "plus"\?\)'):
+    with pytest.raises(WrongValue, match=r'unknown key "pluss" \(did you mean "plus"\?\)'):
         toys.own_card.with_settings(pluss=1)
 
 

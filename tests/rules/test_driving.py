@@ -30,6 +30,23 @@ def test_strategies_play_to_end() -> None:
     assert table.outcome == Score(left=2, right=2)
 
 
+def test_players_answer_with_fields_of_an_action() -> None:
+    async def answer(request: ct.DecisionRequest) -> Any:
+        return own_card(request).model_dump()
+
+    for player in (answer, lambda request: own_card(request).model_dump()):
+        assert ct.play(GAME, INSTANCE, "seed", {"left": player, "right": own_card}).over
+
+
+def test_strategies_are_played_by_name() -> None:
+    game = ct.games.Persuasion(horizon=1)
+    instance = game.draw_instance(ct.Chance("1"))
+    entry = {"strategy": "random"}
+    assert ct.play(game, instance, "1", {"alice": "honest", "bob": entry}).over
+    with pytest.raises(ct.CheaptalkError, match="honest can't play bob; use one of trusting"):
+        ct.play(game, instance, "1", {"alice": "honest", "bob": "honest"})
+
+
 @pytest.mark.parametrize(
     ("players", "message"),
     [
@@ -41,7 +58,11 @@ def test_strategies_play_to_end() -> None:
             {"left": random, "right": failing},
             r'"right" failed in request 0, by failing: KeyError in test_driving.py:\d+: .lost.$',
         ),
-        ({"left": random}, '"right" has no player; pass a function for it'),
+        ({"left": random}, '"right" has no player; pass a strategy\'s name or a function'),
+        (
+            {"left": lambda _: {"number": 99}, "right": random},
+            "by lambda: .number.: should be less",
+        ),
         ({"left": random, "rihgt": random}, r'"rihgt" \(did you mean "right"\?\)'),
         ({"left": random, "right": random, "up": random}, r'"up" \(known: left, right\)'),
     ],

@@ -395,9 +395,15 @@ def test_progress_estimates_remaining_time_and_cost(
     made = study(**with_model() | {"instances": 20})
     prices = Prices({"test": (price,)})
     cost = ct.run(made, store, models=Canned(), prices=prices, concurrency=1, progress=note).cost
+    assert all(seconds is None for done, seconds, _ in reports if done < 3)
     middle = [report for report in reports if 20 <= report[0] <= 30]
     assert middle
     assert all(seconds is not None and seconds > 0 for _, seconds, _ in middle)
     assert cost is not None
     for done, _, dollars in middle:
         assert dollars == pytest.approx(cost.dollars * (40 - done) / 40, rel=0.3)
+    reports.clear()
+    again, cap = made.model_copy(update={"seed": 9}), ct.studies.Cap(calls=cost.calls // 2)
+    ct.run(again, store, models=Canned(), prices=prices, concurrency=1, cap=cap, progress=note)
+    assert any(seconds for _, seconds, _ in reports)
+    assert reports[-1][1:] == (None, None), "no forecast when the run has stopped"

@@ -190,13 +190,19 @@ def test_invalid_plan_raises_error() -> None:
             {"players": {"a": {"model": "vllm/x", "style": "plan"}}, "pairing": "all"},
             'players.a: unknown style of bargaining "plan" (did you mean "plain"?)',
         ),
-        ({"pairing": [["fair", "frim"]]}, 'pairing: unknown player "frim" (did you mean "firm"?)'),
+        (
+            {"pairing": [["fair", "frim"]]},
+            'small.yaml: pairing: unknown player "frim" (did you mean "firm"?)',
+        ),
         (
             {"pairing": [["fair", "firm", "fair"]]},
             "pairing: [fair, firm, fair] fills 3 seats, but bargaining has 2 (alice, bob)",
         ),
         (
-            {"players": {"a": {"strategies": {"bargaining": {"alise": "linear"}}}}},
+            {
+                "players": {"a": {"strategies": {"bargaining": {"alise": "linear"}}}},
+                "pairing": "all",
+            },
             'players.a: unknown role "alise" (did you mean "alice"?) of bargaining',
         ),
         (

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.frames import read_matches
@@ -159,6 +160,8 @@ def test_dropped_matches_are_excluded_from_metrics(policy: str, tmp_path: Path) 
         ct.run(spec, store, models=Canned(lambda *_: REFUSAL))
         frame = read_matches(store, "small")["item_bargaining"]
         excluded = exclusions(store.study("small").spec, {"item_bargaining": frame})
+        view = store.scalars(sa.text("select dropped from v_matches"))
+    assert list(map(bool, view)) == frame["dropped"].to_list()
     dropped = policy != "keep"
     count = 6 if policy == "replace" else 3
     assert frame["status"].to_list() == ["finished"] * count

@@ -59,8 +59,9 @@ def test_presets_are_found_by_name() -> None:
         "quickstart",
         "self-play",
     ]
-    assert ct.preset("gle") is None
-    assert ct.preset("../presets/glee") is None
+    for name in ("gle", "../presets/glee"):
+        with pytest.raises(ct.rules.UnknownName, match="unknown preset"):
+            ct.preset(name)
     assert all(preset_study(name).name == name for name in preset_names())
 
 

@@ -62,7 +62,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (spec(budget={"cals": 1}), 'budget: unknown key "cals" (did you mean "calls"?)'),
     (spec(budget={"tokens": 0}), "budget.tokens: should be greater than or equal to 1, not 0"),
     (spec(games="bargaining"), 'games: should be a list, not "bargaining"'),
-    (spec(games=["bargaining"]), 'games.0: write {game: bargaining}, not "bargaining"'),
+    (spec(games=["barganing"]), 'games.0: unknown game "barganing" (did you mean "bargaining"?'),
     (spec(games=[{"fixed": {}}]), "games.0.game is missing"),
     (
         spec(games=[GAME, {"game": "bargainin"}]),
@@ -189,6 +189,12 @@ def test_labels_can_be_numbers() -> None:
     made = study(players={1: {"strategy": "equal_split"}}, pairing=[[1, 1]])
     assert list(made.players) == ["1"]
     assert made.pairing == [["1", "1"]]
+
+
+def test_game_can_be_written_as_its_name() -> None:
+    study = ct.Study(name="s", games=["bargaining"], players={"late": "boulware"})
+    assert study.games[0].game == "bargaining"
+    assert study == ct.Study(name="s", games=[{"game": "bargaining"}], players={"late": "boulware"})
 
 
 def test_grid_combines_cases_and_values_in_order() -> None:

@@ -65,11 +65,11 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: ct.play(GAME, INSTANCE, "a", {"alice": LINEAR}),
-        '"bob" has no player; pass a function f',
+        '"bob" has no player; pass a strategy\'s name or a f',
     ),
     (
         lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}),
-        'the player of "alice" must be a function',
+        'unknown strategy for bargaining "bargaining"',
     ),
 ]
 

@@ -25,7 +25,8 @@ def simulate(
 
 def test_estimate_is_exact_for_uniform_matches() -> None:
     estimates = simulate(TimeLeft(), {"quick": (100, 2.0)})
-    for seconds, remaining in estimates:
+    assert [remaining for _, remaining in estimates[:2]] == [None, None], "nothing is measured"
+    for seconds, remaining in estimates[2:]:
         assert remaining == pytest.approx(200 - seconds)
 
 

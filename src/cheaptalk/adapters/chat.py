@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.players import Kind, ModelSeat, RosterEntry, Thinking
 from cheaptalk.rules import Chance, CheaptalkError, Decide, Game, Table, get_game, suggest
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, legal
 from cheaptalk.rules.registry import GameLike, game_from
 
@@ -66,6 +67,9 @@ class ChatEnvironment:
         self._others = {name: _decide(other, game, seats[name]) for name in others}
         self._table: Table | None = None
         self._thinking: Thinking | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.game.name}, plays {self.seat}")
 
     @property
     def table(self) -> Table:

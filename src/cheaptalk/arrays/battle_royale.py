@@ -9,6 +9,7 @@ from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits, Shot, ShotFi
 from cheaptalk.games.extras import needed
 from cheaptalk.games.seat_names import find_seat
 from cheaptalk.rules import Action, Chance, DecisionRequest, Instance
+from cheaptalk.rules.errors import expect
 
 np = needed("numpy")
 
@@ -183,5 +184,5 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         return Shot(action="shoot", target=self.players[number - 1])
 
     def number(self, request: DecisionRequest, action: Action) -> int:
-        assert isinstance(action, Shot)
+        action = expect(action, Shot, "a Shot")
         return self._aim(None if action.target is None else find_seat(self.rules, action.target))

@@ -20,6 +20,7 @@ from cheaptalk.games.chip_trading.rules import (
 )
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import Action, Chance, DecisionRequest, Instance
+from cheaptalk.rules.errors import expect
 
 np = needed("numpy")
 
@@ -310,7 +311,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
     def number(self, request: DecisionRequest, action: Action) -> int:
         if isinstance(action, Response):
             return ANSWERS.index(action.decision)
-        assert isinstance(action, Proposal)
+        action = expect(action, Proposal, "a Proposal")
         give, want = (self.rules.colours.index(colour) for colour in (action.give, action.want))
         colours = give * self.total + action.give_amount - 1
         amount = min(action.want_amount, self.total) - 1

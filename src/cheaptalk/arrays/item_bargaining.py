@@ -20,6 +20,7 @@ from cheaptalk.games.item_bargaining.rules import (
     Pool,
 )
 from cheaptalk.rules import Action, DecisionRequest, Instance
+from cheaptalk.rules.errors import expect
 
 np = needed("numpy")
 
@@ -243,7 +244,7 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         return Move(action="COUNTEROFFER", offer=tuple(int(count) for count in offer))
 
     def number(self, request: DecisionRequest, action: Action) -> int:
-        assert isinstance(action, Move)
+        action = expect(action, Move, "a Move")
         if action.offer is None:
             return ACCEPT if action.action == "ACCEPT" else WALK
         code = 0

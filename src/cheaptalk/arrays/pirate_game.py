@@ -20,6 +20,7 @@ from cheaptalk.games.pirate_game.rules import (
 )
 from cheaptalk.games.seat_names import find_seat
 from cheaptalk.rules import Action, DecisionRequest
+from cheaptalk.rules.errors import expect
 
 np = needed("numpy")
 
@@ -187,7 +188,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
     def number(self, request: DecisionRequest, action: Action) -> int:
         if isinstance(action, Vote):
             return ANSWERS.index(action.decision)
-        assert isinstance(action, Plan)
+        action = expect(action, Plan, "a Plan")
         coins = {find_seat(self.rules, name): share for name, share in action.proposal.items()}
         return PLAN + self._plan_numbers[tuple(coins.get(name, 0) for name in self.players)]
 

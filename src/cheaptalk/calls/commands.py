@@ -28,6 +28,10 @@ LOOK = 0.1
 """Polling interval in seconds for the result of a command."""
 
 
+MEASURED = 3
+"""Number of matches that end before the remaining time is estimated."""
+
+
 class ControlError(CheaptalkError):
     """Raised when a study is not running or rejects a command."""
 
@@ -272,10 +276,11 @@ def control_run(
     with _running(store, name_of(study)) as (opened, state):
         limits = limits and _limits_by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-        fields = {"concurrency": concurrency, "limits": limits, "budget": budget}
-        fields = {name: value for name, value in fields.items() if value is not None}
+        fields: dict[str, Any] = {"id": id_, "run": state.run, "action": action}
+        settings = {"concurrency": concurrency, "limits": limits, "budget": budget}
+        fields |= {name: value for name, value in settings.items() if value is not None}
         try:
-            command = Command(id=id_, run=state.run, action=action, **fields)
+            command = Command.model_validate(fields)
         except ValidationError as error:
             raise ControlError(first_problem(error)) from None
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from cheaptalk.calls.budget import Budget, amount_text, unpriced
-from cheaptalk.calls.commands import Command, MatchCounts, RateLimiterState, RunState
+from cheaptalk.calls.commands import MEASURED, Command, MatchCounts, RateLimiterState, RunState
 from cheaptalk.calls.dispatcher import Dispatcher
 from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.records.store.backend import Mailbox, StoreAway
@@ -39,6 +40,7 @@ class Control:
         self._replies: dict[str, str] = {}
         self._due = time.monotonic() + BEAT
         self._rates: deque[tuple[float, int, dict[str, int]]] = deque(maxlen=60)
+        self._at_start = sys.maxsize
         self._heard = -1
         self._last_heard = time.monotonic()
 
@@ -130,7 +132,9 @@ class Control:
         span = max(now - earlier, 1e-9)
         rate = (matches.done - earlier_done) / span
         left = matches.planned - matches.done
-        eta = matches.seconds_left or (left / rate if rate else None)
+        self._at_start = min(self._at_start, matches.done)
+        measured = rate > 0 and matches.done - self._at_start >= MEASURED
+        eta = matches.seconds_left or (left / rate if measured else None)
         state: Literal["running", "paused", "stopping"] = "running"
         if self.halted or (dispatcher and dispatcher.halted):
             state = "stopping"

@@ -63,6 +63,7 @@ def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
                     raise error from None
                 raise
 
+    awaited.__name__ = awaited.__qualname__ = f"{work.__name__}_async"  # as in help()
     return awaited
 
 

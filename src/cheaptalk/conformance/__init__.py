@@ -27,7 +27,13 @@ from itertools import product
 from typing import NamedTuple
 
 import cheaptalk as ct
-from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas, check_talk
+from cheaptalk.conformance.answers import (
+    check_alternatives,
+    check_answers,
+    check_forfeits,
+    check_schemas,
+    check_talk,
+)
 from cheaptalk.conformance.declarations import (
     check_assessment,
     check_json,
@@ -70,6 +76,7 @@ CHECKS: tuple[Check, ...] = (
     check_simultaneous,
     check_secrets,
     check_schemas,
+    check_alternatives,
     check_answers,
     check_forfeits,
     check_payoffs,
@@ -173,6 +180,7 @@ __all__ = [
     "SpecCheck",
     "Verdict",
     "advice",
+    "check_alternatives",
     "check_answers",
     "check_events",
     "check_extremes",

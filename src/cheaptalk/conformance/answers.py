@@ -21,6 +21,7 @@ from cheaptalk.conformance.matches import (
     questions,
     same,
 )
+from cheaptalk.mock_models.generation import Generator
 from cheaptalk.styles import Style, Unparsable, style_in
 
 NO_NUMBERS = (True, math.nan, math.inf, "plenty")
@@ -44,6 +45,33 @@ def check_schemas(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
             except ValidationError:
                 continue
             raise Broken(f"{type(action).__name__} accepts {fault}")
+
+
+SAMPLES = 20
+"""Number of answers that are drawn from the schema of each request."""
+
+
+@configuration_check
+def check_alternatives(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
+    """The alternatives that a request declares contain only legal answers.
+
+    Games that declare no alternatives pass.
+    """
+    for request, _ in questions(game_spec, new_table(game, seed)):
+        ask = request.ask
+        if not ask.alternatives():
+            continue
+        schema = ask.schema
+        for number in range(SAMPLES):
+            draw = request.chance("alternatives", number).uniform()
+            fields = Generator(schema, draw).value(schema)
+            with no_error(f"creating {ask.action.__name__} from {fields}"):
+                reason = ask.refuse(ask.action.model_validate(fields))
+            if reason is not None:
+                raise Broken(
+                    f'the alternatives of "{ask.actor}" allow {fields}, which the rules refuse: '
+                    f"{reason}"
+                )
 
 
 def _with_faults(action: ct.Action) -> Iterator[tuple[dict[str, Any], str]]:

@@ -1,5 +1,6 @@
 """Data frames of matches: one row per match, with all variables for statistical analysis."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import nan
@@ -17,6 +18,7 @@ from cheaptalk.frames.reader import (
     check_bounds,
     check_free,
     chosen,
+    date_time,
     failed,
     places_in,
 )
@@ -24,6 +26,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Standing, Status, Store, StoreError, line_up
 from cheaptalk.records.exports.columns import (
     BOOLEAN,
+    DATE_TIME,
     INTEGER,
     JSON,
     NUMBER,
@@ -56,12 +59,13 @@ from cheaptalk.statistics.columns import with_matching
 
 matches, configurations = schema.matches, schema.configurations
 KINDS = tuple(kind.value for kind in Kind)
-TYPES = {
+TYPES: dict[str, Any] = {
     TEXT: pl.String,
     JSON: pl.String,
     INTEGER: pl.Int64,
     NUMBER: pl.Float64,
     BOOLEAN: pl.Boolean,
+    DATE_TIME: pl.Datetime("us", "UTC"),
 }
 FRAME_COLUMNS = shared_columns("matches", "frame")
 HEAD: dict[str, Any] = {declared.name: TYPES[declared.type] for declared in FRAME_COLUMNS}
@@ -71,8 +75,11 @@ SHARED_VALUES = ("study", "game", "parameters")
 STORED = {
     declared.name: declared.sql
     for declared in FRAME_COLUMNS
-    if declared.sql and declared.name not in SHARED_VALUES
+    if re.fullmatch(r"\w+\.\w+", declared.sql)
+    and declared.name not in (*SHARED_VALUES, "configuration")
 }
+TIMES = {"begun": pl.Float64, "finished": pl.Float64}
+"""Columns with times in seconds, from which the frames' date-times are computed."""
 PLAYERS = "seats"
 """The column with the numbers of the players by seat, as JSON."""
 HIDDEN: dict[str, Any] = {
@@ -96,7 +103,8 @@ class StoredRows:
         self.store, self.study = store, study
         names = [name.split(".") for name in STORED.values()]
         columns: list[sa.ColumnElement[Any]] = [
-            schema.metadata.tables[table].c[column] for table, column in names
+            *(schema.metadata.tables[table].c[column] for table, column in names),
+            *(matches.c[name] for name in TIMES),
         ]
         if store.backend.engine.dialect.name == "sqlite":  # stores all text and numbers as they are
             columns = [sa.type_coerce(column, sa.types.NullType()) for column in columns]
@@ -112,7 +120,7 @@ class StoredRows:
             .order_by(matches.c.number)
         )
         self.configurations: dict[int, Configuration] = {}
-        types = {name: HEAD[name] for name in STORED} | HIDDEN
+        types = {name: HEAD[name] for name in STORED} | TIMES | HIDDEN
         with store.reading() as connection:
             self.people = people_of(connection, study)
             values = list(zip(*connection.execute(query).all(), strict=True))
@@ -131,10 +139,10 @@ class StoredRows:
         uncounted, unpaid = (
             pl.col(name).fill_null("null") == "null" for name in ("kinds", "payoffs")
         )
-        invalid = (
-            ~pl.col("configuration_id").is_in(list(self.configurations))
-            | ~pl.col("status").is_in([*Status])
-            | ~pl.col("finished").is_between(0, LATEST)
+        invalid = pl.any_horizontal(
+            ~pl.col("configuration_id").is_in(list(self.configurations)),
+            ~pl.col("status").is_in([*Status]),
+            ~pl.col(list(TIMES)).is_between(0, LATEST),
         )
         if self.frame.filter(invalid | (ended & uncounted) | (finished & unpaid)).height:
             self.check()
@@ -167,7 +175,7 @@ class StoredRows:
                 **dict.fromkeys(("seats", "kinds", "pairing"), pl.String),
                 **dict.fromkeys(("dropped", "imported"), pl.Boolean),
                 **{f"player_{seat}": pl.String for seat in seats},
-                **{f"answers_{seat}_{kind}": pl.Int32 for seat in seats for kind in KINDS},
+                **{f"answers_{seat}_{kind}": pl.Int64 for seat in seats for kind in KINDS},
             },
             orient="row",
         )
@@ -183,9 +191,16 @@ class StoredRows:
             for seat in seats
         ]
         scored = rows.select(SCORED).to_series()
+        imported, end = pl.col("imported"), date_time(pl.col("finished"))
+        times = {
+            "started_at": date_time(pl.col("begun")),
+            "ended_at": pl.when(~imported).then(end),
+            "imported_at": pl.when(imported).then(end),
+        }
         masked = (pl.when(scored).then(item).alias(item.name) for item in payoffs)
         own_columns = [name for name in HEAD if name not in SHARED_VALUES]
-        return rows.with_columns(pl.lit(None, pl.String).alias("source_date"), *masked).select(
+        absent = pl.lit(None, pl.String).alias("source_date")
+        return rows.with_columns(absent, *masked, **times).select(
             *own_columns, *shared.columns[5:], *(item.name for item in payoffs), *HIDDEN, "imported"
         )
 
@@ -331,9 +346,10 @@ def read_matches(
     ``configuration`` (a digest of game and parameters), ``instance`` (within a configuration, equal
     for matches on the same instance), ``repeat``, ``pairing`` (labels in the order of seats, see
     :func:`.line_up`), ``status``, ``dropped``, ``calls``, ``input_tokens``, ``output_tokens``,
-    ``dollars`` (as far as prices are known), ``finished`` (seconds since 1970; for imported matches
-    the time of import), ``source_date`` (when an imported match was played, as the other system
-    wrote it; null if unknown, or if no metric is selected), then ``player_SEAT`` (labels),
+    ``dollars`` (as far as prices are known), ``started_at``, ``ended_at`` and ``imported_at``
+    (date-times in UTC; imported matches have only the last), ``source_date`` (when an imported
+    match was played, as the other system wrote it; null if unknown, or if no metric is selected),
+    then ``player_SEAT`` (labels),
     ``answers_SEAT_KIND`` (the number of answers of each kind; for imported matches ``ok`` counts
     all valid answers and ``repaired`` is null, because their attempts are unknown), ``payoff_SEAT``
     (in the game's unit), the game's metrics under their own names, ``game_PARAMETER`` (fields of

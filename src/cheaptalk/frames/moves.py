@@ -37,7 +37,7 @@ DECODER = msgspec.json.Decoder(_Answers)
 
 def move_columns(seats: Iterable[str]) -> dict[str, Any]:
     """Return the names and types of the columns with the moves of these seats."""
-    counts = {f"{count}_{seat}": pl.Int32 for seat in seats for count in COUNTS}
+    counts = {f"{count}_{seat}": pl.Int64 for seat in seats for count in COUNTS}
     return {**counts, "first_move": pl.String}
 
 

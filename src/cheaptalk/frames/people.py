@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
 
+from cheaptalk.frames.reader import date_time
 from cheaptalk.printing.printout import frames_html
 from cheaptalk.records import Store
 from cheaptalk.records.exports.columns import TIME, row_columns
@@ -120,10 +121,7 @@ def _frame(store: StoreLike, study: StudyLike, table: str) -> pl.DataFrame:
     return rows.with_columns(
         pl.lit(study).alias("study"),
         pl.lit(queries.currency_of(store, study)).alias("currency"),
-        *(
-            pl.from_epoch((time * 1e6).round().cast(pl.Int64), "us").dt.replace_time_zone("UTC")
-            for time in times
-        ),
+        *map(date_time, times),
     ).select(column.name for column in columns)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cheaptalk.records import MatchRecord
-from cheaptalk.rules import CheaptalkError, GameSpec, Quantity, get_game, unknown
+from cheaptalk.rules import CheaptalkError, GameSpec, Quantity, WrongValue, get_game, unknown
 from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.text import readable
@@ -71,8 +71,15 @@ def check_free(kind: str, quantities: Iterable[Quantity[Any]], columns: Collecti
 
 
 def places_in(frame: pl.DataFrame) -> list[str]:
-    """Return the seats in a frame of matches, in the order of their columns."""
-    return [name.removeprefix("player_") for name in frame.columns if name.startswith("player_")]
+    """Return the seats in a frame of matches, in the order of their columns.
+
+    Raises:
+        WrongValue: the frame is not one of matches.
+    """
+    seats = [name.removeprefix("player_") for name in frame.columns if name.startswith("player_")]
+    if not seats:
+        raise WrongValue("the frame has no columns player_SEAT; pass a frame of ct.read_matches")
+    return seats
 
 
 def parameters_in(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
@@ -96,6 +103,14 @@ def in_order(value: Any) -> tuple[int, float, str]:
     if value is None:
         return -1, 0, ""
     return (0, value, "") if isinstance(value, int | float) else (1, 0, readable(value))
+
+
+def date_time(seconds: pl.Expr) -> pl.Expr:
+    """Return seconds since 1970 as date-times in UTC, rounded as in exported tables."""
+    second = seconds.floor()
+    fraction = ((seconds - second) * 1e6 + 0.5).floor()
+    microseconds = second.cast(pl.Int64) * 1_000_000 + fraction.cast(pl.Int64)
+    return pl.from_epoch(microseconds, "us").dt.replace_time_zone("UTC")
 
 
 class Frames(dict[str, pl.DataFrame]):

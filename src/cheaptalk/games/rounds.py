@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import Field
 
 import cheaptalk as ct
+from cheaptalk.rules import alternative
 
 A = TypeVar("A", bound=ct.Action)
 C = TypeVar("C")
@@ -76,8 +77,12 @@ class Rounds(ct.Game):
         """Return each player's request event for a round; rounds are counted from 1."""
         return self._same_event(self.events[1], number)
 
-    def objection(self, question: Any, action: Any) -> str | None:
-        """Return why a choice is illegal, or None if it is legal."""
+    def choice_range(self, question: Any) -> tuple[int, int] | None:
+        """Return the minimum and maximum of a choice that is a number, or None.
+
+        Args:
+            question: the event of the request.
+        """
         return None
 
     @abstractmethod
@@ -106,7 +111,7 @@ class Rounds(ct.Game):
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
             asks = [
-                ct.Ask(seat, kind, question, partial(self.objection, question))
+                ct.Ask(seat, kind, question, *_checks(kind, self.choice_range(question)))
                 for seat, question in zip(seats, self.questions(number, instance), strict=True)
             ]
             answers = yield tuple(asks)
@@ -125,6 +130,23 @@ class Rounds(ct.Game):
     def payoffs(self, outcome: Any) -> dict[str, float]:
         """Return the sum of each player's gains."""
         return dict(zip(self.seats, map(math.fsum, zip(*outcome.gains, strict=True)), strict=True))
+
+
+@lru_cache
+def _checks(action: type[ct.Action], limits: tuple[int, int] | None) -> tuple[Any, ...]:
+    """Return the checks of a request: the objection and the alternatives."""
+    if limits is None:
+        return ()
+    (field,) = action.model_fields
+    return partial(_objection, field, *limits), partial(_alternatives, field, *limits)
+
+
+def _objection(field: str, low: int, high: int, action: ct.Action) -> str | None:
+    return out_of_range(field, getattr(action, field), low, high)
+
+
+def _alternatives(field: str, low: int, high: int) -> list[ct.rules.Schema]:
+    return [alternative({field: range(low, high + 1)})]
 
 
 def out_of_range(field: str, value: int, low: int, high: int) -> str | None:

@@ -182,7 +182,7 @@ def judge(
     Raises:
         StoreError: the store has no study of this name, or cannot be written.
         CheaptalkError: no match fits the rubric, or the model's key isn't set.
-        KeyboardInterrupt: stopped by Ctrl-C; stored verdicts and calls are kept.
+        KeyboardInterrupt: stopped by Ctrl-C; the message states how many matches are judged.
     """
     assert isinstance(store, Store)
     assert isinstance(study, str)
@@ -205,8 +205,13 @@ def judge(
             concurrency=concurrency,
             cache=call_cache,
         )
-        with run.control:
-            drive(run.go(opened, budget_tracker), lambda: run.dispatcher)
+        try:
+            with run.control:
+                drive(run.go(opened, budget_tracker), lambda: run.dispatcher)
+        except KeyboardInterrupt:
+            judged = f"{run.state.done:,} of {counted(run.state.matches, 'match')}"
+            advice = f"{judged} are judged; call ct.judge again to resume"
+            raise KeyboardInterrupt(advice) from None  # without a traceback of the event loop
     return run.state
 
 

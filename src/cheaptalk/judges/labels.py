@@ -143,7 +143,7 @@ def import_labels(
         earlier = before.get((row["match_id"], row["item"]), row["verdict"])
         if earlier != row["verdict"]:
             raise CheaptalkError(
-                f"{path}, row {number}: {by} already labelled it {earlier}; use another --annotator"
+                f"{path}, row {number}: {by} already labelled it {earlier}; use another annotator"
             )
     new_rows = [row for _, row in filled if (row["match_id"], row["item"]) not in before]
     with store.writing():

@@ -75,5 +75,5 @@ def device_of(kind: Device) -> Any:
     except RuntimeError:
         available = ", ".join(sorted({device.platform for device in jax.devices()}))
         raise CheaptalkError(
-            f"JAX found only {available}, no {kind}; use --device auto, or install JAX for it"
+            f"JAX found only {available}, no {kind}; use the device auto, or install JAX for it"
         ) from None

@@ -22,6 +22,7 @@ from cheaptalk.learning.rounding import AS_IT_IS, Rounding
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.players.strategy import Scripted
 from cheaptalk.rules import Action, CheaptalkError, Decide, DecisionRequest, Game, get_game, suggest
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_line
 from cheaptalk.rules.registry import Registry, instances
 
@@ -111,6 +112,10 @@ class Policy:
             )
         self.logits = NETWORKS[network].logits
         self._check_weights()
+
+    def __repr__(self) -> str:
+        facts = (f"{key} {value}" for key, value in self.about.items() if value is not None)
+        return brief(self, ", ".join([self.game.rules.name, *facts]))
 
     def _check_weights(self) -> None:
         broken = [name for name, array in self.weights.items() if not np.isfinite(array).all()]

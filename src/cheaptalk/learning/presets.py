@@ -57,9 +57,7 @@ def get_preset(
     if preset is None:
         if game is None:
             trainings = ", ".join(TRAININGS)
-            raise CheaptalkError(
-                f"name a game with --game, or use a training that includes one: {trainings}"
-            )
+            raise CheaptalkError(f"name a game, or use a training that includes one: {trainings}")
         return Preset(algorithm=name, game=game, matches=matches or MATCHES, settings=settings)
     changes = {"game": game or preset.game, "matches": matches or preset.matches}
     return preset.model_copy(update={**changes, "settings": {**preset.settings, **settings}})

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from cheaptalk.rules.actions import TOTAL
+
 NUMBER = r"-?\$?(\d[\d,]*(?:\.\d+)?)"
 BETWEEN = re.compile(rf"(?:from|between) {NUMBER} (?:to|and) {NUMBER}", re.IGNORECASE)
 AT_MOST = re.compile(
@@ -237,7 +239,7 @@ class Generator:
             for n in range(max(int(schema.get("minProperties", 0)), int(not fields)) - len(fields)):
                 name = self.words[n] if n < len(self.words) else f"key_{n + 1}"
                 fields[name] = self.value(extra, _apart(draw, name))
-        return fields
+        return fields | _adding_up(fields, schema[TOTAL]) if TOTAL in schema else fields
 
     def _array(self, schema: Schema, draw: float) -> list[Any]:
         fixed = schema.get("prefixItems", ())
@@ -293,6 +295,17 @@ class Generator:
             return float(round(step * (first + int((last - first + 1) * draw)), 9))
         value = low + (high - low) * draw
         return float(min(max(round(value, 2), low), high))
+
+
+def _adding_up(fields: Mapping[str, Any], total: float) -> dict[str, Any]:
+    """Return smaller numbers, except for the last one, that add up to a total."""
+    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
+    *names, last = numbers
+    rest = total
+    for name in names:
+        numbers[name] = min(numbers[name], rest)
+        rest -= numbers[name]
+    return numbers | {last: rest}
 
 
 def _given(schema: Schema, keys: Sequence[str]) -> Iterator[float]:

@@ -72,8 +72,9 @@ def mock_server(
     seed: int = 0,
     delay: float = 0.0,
     error_rate: float = 0.0,
+    port: int = 0,
 ) -> Iterator[str]:
-    """Run a mock model server in a thread, on a free port that only this machine can reach.
+    """Run a mock model server in a thread, on a port that only this machine can reach.
 
     >>> with ct.mock_server() as url:
     ...     players = {"model": {"model": f"vllm/tiny@{url}"}}
@@ -87,20 +88,22 @@ def mock_server(
         seed: random seed of the default answers.
         delay: seconds before each response, except in batches.
         error_rate: share of calls that fail with HTTP status 503.
+        port: the port; by default, a free one. A player's model string contains the port, so use
+            the same port to resume a study.
 
     Yields:
         The server's base URL for model strings, such as ``http://127.0.0.1:8123/v1``.
     """
     chosen = answerer or partial(answer, seed=seed)
-    with serving(_default_server(chosen, delay, error_rate)) as url:
+    with serving(_default_server(chosen, delay, error_rate), port) as url:
         yield f"{url}/v1"
 
 
 @contextmanager
-def serving(app: web.Application) -> Iterator[str]:
+def serving(app: web.Application, port: int = 0) -> Iterator[str]:
     """Serve an application in a thread until the context ends, and yield its URL."""
     loop = asyncio.new_event_loop()
-    with listening(0) as sock:
+    with listening(port) as sock:
         thread = Thread(target=_run, args=(app, sock, loop))
         thread.start()
         try:

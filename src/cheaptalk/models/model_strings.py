@@ -22,7 +22,7 @@ from cheaptalk.models.providers import (
     url_problem,
 )
 from cheaptalk.renamed import RENAMED_PROVIDERS
-from cheaptalk.rules import UnknownName, unknown
+from cheaptalk.rules import UnknownName, WrongValue, unknown
 
 OWN_KEY = "set a server's key in the environment variable of its entry in providers.yaml"
 VERSION = re.compile(r"v?\d[\w-]*|[\da-f]{7,40}|default|latest|stable|preview")
@@ -49,7 +49,7 @@ class ModelName(NamedTuple):
         """Parse a model string.
 
         Raises:
-            ValueError: the text lacks a provider, a model or a required URL.
+            WrongValue: the text lacks a provider, a model or a required URL.
             UnknownName: the provider is unknown.
         """
         text = canonical(text)
@@ -112,13 +112,13 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
         cure = hint(text) or (
             f"write provider/NAME or provider/NAME@URL, with a provider of {', '.join(PROVIDERS)}"
         )
-        raise ValueError(f'"{text}" is not a model string: {cure}')
+        raise WrongValue(f'"{text}" is not a model string: {cure}')
     if rest != rest.strip():
-        raise ValueError(f'"{text}" has a space at the start or end of the name: remove it')
+        raise WrongValue(f'"{text}" has a space at the start or end of the name: remove it')
     if protocol is None:
         raise _no_provider(provider, rest)
     if protocol == "remote" and not AGENT.fullmatch(rest):
-        raise ValueError(
+        raise WrongValue(
             f'"{text}": a remote agent has no URL, and its name can contain letters, digits, dots, '
             "dashes and underscores: write remote/NAME"
         )
@@ -133,11 +133,11 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
     if protocol == "script" and (match or name not in SCRIPTS):
         raise unknown("scripted model", rest, list(SCRIPTS))
     if protocol != "script" and not url:
-        raise ValueError(
+        raise WrongValue(
             f'"{text}": add the URL of the server: {provider}/{name}@http://HOST:PORT/PATH'
         )
     if match and (problem := url_problem(url)):
-        raise ValueError(f"{provider}/{name}: {problem}")
+        raise WrongValue(f"{provider}/{name}: {problem}")
     return ModelName(provider, name, url.rstrip("/"))
 
 
@@ -153,7 +153,7 @@ def _check_at_sign(provider: str, name: str, usual: str) -> None:
     begun, colon, _ = model.partition(":")
     prefix = f"{begun}{colon and ':...'}"  # a password may follow
     example = f"{provider}/{prefix}@{tail}@{usual or 'http://HOST:PORT/PATH'}"
-    raise ValueError(
+    raise WrongValue(
         f"{provider}/{prefix}: a URL starts with http:// or https://: write {provider}/{prefix}@http://"
         f'{host or "HOST:PORT/PATH"}, or {example} if "@{tail}" is part of the name'
     )
@@ -273,7 +273,7 @@ def missing_requirement(model: str) -> str | None:
     """Return what a model requires before it can be called; None if nothing is missing.
 
     Raises:
-        ValueError: the text is not a model string.
+        WrongValue: the text is not a model string.
         UnknownName: the provider is unknown.
     """
     name = ModelName.parse(model)

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from cheaptalk.models.calls import Reply, Usage
 from cheaptalk.models.providers import SCHEME
 from cheaptalk.rules import CheaptalkError, Value
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.yaml_files import read_yaml
 
@@ -78,6 +79,10 @@ class Prices:
     def __init__(self, lists: dict[str, tuple[Price, ...]]) -> None:
         self.lists = lists
         self._found: dict[str, Price | None] = {}
+
+    def __repr__(self) -> str:
+        sizes = (f"{name} ({len(prices)} prices)" for name, prices in self.lists.items())
+        return brief(self, ", ".join(sizes))
 
     def listed(self) -> list[tuple[Price, str]]:
         """Return all prices in lookup order, each with its file name."""

@@ -1,19 +1,21 @@
 """Structured output: JSON schemas and the answer formats that servers support."""
 
+import json
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
-from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
+from cheaptalk.models.calls import AnswerForm, Failure, ModelCall, Reply, Route
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import routes
 
 KEPT = re.compile(
     "type|description|properties|required|additionalProperties|items|prefixItems|anyOf|enum|const|"
-    r"minimum|maximum|\$ref|\$defs"
+    r"minimum|maximum|minItems|maxItems|\$ref|\$defs"
 )
 """Keywords that all providers of strict schemas support.
 
@@ -33,11 +35,18 @@ class Sendable(NamedTuple):
     strict: bool
 
 
+WRAPPED = "answer"
+"""Field that contains an answer with several forms, because providers accept no choice between
+objects at the top of a schema."""
+
+
 def sendable(schema: dict[str, Any]) -> Sendable:
-    """Remove unsupported keywords from a schema and make it strict if possible.
+    """Convert a schema to the subset that providers support, and make it strict if possible.
 
     A strict schema requires all fields, including those with defaults. Mappings with arbitrary keys
-    and tuples cannot be strict.
+    cannot be strict. Lists of integers with different ranges become lists with a common range.
+    Providers reject a choice between objects at the top, and between objects that begin with the
+    same field, unless its values differ.
     """
     return _sendable(msgspec.json.encode(schema))
 
@@ -45,17 +54,56 @@ def sendable(schema: dict[str, Any]) -> Sendable:
 @lru_cache(maxsize=256)
 def _sendable(encoded: bytes) -> Sendable:
     schema = msgspec.json.decode(encoded)
+    if forms := schema.get("anyOf"):
+        schema = _wrapped(forms) if _distinguished(forms) else _flattened(forms)
     try:
         return Sendable(_walked(schema, strict=True), True)
     except _Loose:
         return Sendable(_walked(schema, strict=False), False)
 
 
+def _distinguished(forms: Sequence[dict[str, Any]]) -> bool:
+    """Return whether the first fields of objects differ in their names or their values."""
+    heads = [next(iter(form["properties"].items())) for form in forms]
+    keys = [f"{name} {value}" for name, spec in heads for value in spec.get("enum", [""])]
+    return len(set(keys)) == len(keys)
+
+
+def _wrapped(forms: list[dict[str, Any]]) -> dict[str, Any]:
+    field = {"anyOf": forms}
+    return {"type": "object", "properties": {WRAPPED: field}, "required": [WRAPPED]}
+
+
+def _flattened(forms: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return an object with the fields of all objects; fields of some of them may be null."""
+    names = dict.fromkeys(name for form in forms for name in form["properties"])
+    properties = {}
+    for name in names:
+        specs = [form["properties"].get(name, {"type": "null"}) for form in forms]
+        options = [spec for index, spec in enumerate(specs) if spec not in specs[:index]]
+        properties[name] = options[0] if len(options) == 1 else {"anyOf": options}
+    return {**forms[0], "properties": properties, "required": list(names)}
+
+
+def unwrapped(reply: Reply, form: AnswerForm | None) -> str:
+    """Return a reply's text; if its schema was wrapped, only the value of the field ``answer``."""
+    text = reply.text or ""
+    if form is None or "anyOf" not in form.json_schema or reply.route in ("text", None):
+        return text
+    with suppress(ValueError):
+        match json.loads(text):
+            case {"answer": dict() as answer, **rest} if not rest:
+                return json.dumps(answer, ensure_ascii=False)
+    return text
+
+
 def _walked(spec: Any, *, strict: bool) -> Any:
     if not isinstance(spec, dict):
         return spec
-    if strict and ("prefixItems" in spec or isinstance(spec.get("additionalProperties"), dict)):
+    if strict and isinstance(spec.get("additionalProperties"), dict):
         raise _Loose
+    if strict and "prefixItems" in spec:
+        spec = _homogeneous(spec)
     result = {}
     for name, value in spec.items():
         key = RENAMED.get(name) or str(name)
@@ -71,6 +119,16 @@ def _walked(spec: Any, *, strict: bool) -> Any:
         result.setdefault("properties", {})
         result |= {"required": list(result["properties"]), "additionalProperties": False}
     return result
+
+
+def _homogeneous(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list with one range for all its numbers."""
+    parts = spec["prefixItems"]
+    if any(part.keys() != {"type", "minimum", "maximum"} for part in parts):
+        raise _Loose
+    low, high = min(part["minimum"] for part in parts), max(part["maximum"] for part in parts)
+    items = parts[0] | {"minimum": low, "maximum": high}
+    return {key: value for key, value in spec.items() if key != "prefixItems"} | {"items": items}
 
 
 COMPLAINTS: dict[Route | None, str] = {

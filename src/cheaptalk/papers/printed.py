@@ -140,7 +140,7 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         {name: _printed_key(name, table) for name in numbers}
     )
     in_table = pl.col(stub[0]).is_not_null()
-    both = table.frame.with_columns(_compared(stub)).join(
+    both = table.numbers.with_columns(_compared(stub)).join(
         printed,
         on=names,
         how="full",
@@ -157,7 +157,7 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         .with_columns(pl.coalesce(key, f"{key}.paper").alias(key) for key in stub)
         .drop(*names, *(f"{key}.paper" for key in stub))
     )
-    return replace(table, frame=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE))
+    return replace(table, numbers=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE))
 
 
 def _compared(keys: Sequence[str]) -> pl.Expr:

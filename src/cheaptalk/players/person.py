@@ -135,4 +135,4 @@ class PersonSeat(SeatSpec):
         return None if self.away is None else self.stands_in(game).missing(game, sources)
 
     def unbatchable(self) -> str:
-        return "people cannot wait for a provider's batch; run without --batch"
+        return "people cannot wait for a provider's batch; run without batches"

@@ -27,7 +27,7 @@ class Kind(StrEnum):
     UNPARSABLE = "unparsable"
     """The last attempt was unreadable or ambiguous."""
     TRUNCATED = "truncated"
-    """The last attempt was cut off before its answer."""
+    """The last attempt was cut off within its answer or reasoning."""
     REFUSED = "refused"
     """The model declined to answer at the last attempt."""
     FILTERED = "filtered"

@@ -14,7 +14,7 @@ from cheaptalk.names import RosterName
 from cheaptalk.players.seats import RosterEntry, labelled
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import first_problem
+from cheaptalk.rules.errors import WrongValue, first_problem
 from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.yaml_files import read_yaml
 
@@ -73,23 +73,23 @@ def roster(name: RosterName) -> Roster:
 
     Raises:
         UnknownName: no roster has this name.
-        ValueError: the file cannot be read or is not a roster.
+        WrongValue: the file cannot be read or is not a roster.
     """
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = ROSTERS.find(name)
     data = read_yaml(path)
     if not isinstance(data, Mapping) or not isinstance(data.get("players"), Mapping):
-        raise ValueError(f"{name}: expected a mapping with players: LABEL: {{model: NAME}}")
+        raise WrongValue(f"{name}: expected a mapping with players: LABEL: {{model: NAME}}")
     try:
         loaded = Roster.model_validate(dict(data))
     except ValidationError as error:
-        raise ValueError(f"{name}: {first_problem(error)}") from None
+        raise WrongValue(f"{name}: {first_problem(error)}") from None
     for label, entry in loaded.entries().items():
         try:
             RosterEntry.model_validate(entry)
         except ValidationError as error:
-            raise ValueError(f"{name}: players.{label}: {first_problem(error)}") from None
+            raise WrongValue(f"{name}: players.{label}: {first_problem(error)}") from None
     return loaded
 
 
@@ -106,5 +106,5 @@ def chosen(selection: str) -> dict[str, dict[str, Any]]:
     selected = [label.strip() for label in labels.split(",")] if colon else list(entries)
     for label in selected:
         if label not in entries:
-            raise ValueError(f"{name}: unknown player {suggest(label, list(entries))}")
+            raise WrongValue(f"{name}: unknown player {suggest(label, list(entries))}")
     return {label: entries[label] for label in selected}

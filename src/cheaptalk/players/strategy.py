@@ -47,6 +47,7 @@ from cheaptalk.rules.deciders import (
     player_name,
 )
 from cheaptalk.rules.errors import first_line, shown
+from cheaptalk.rules.play import read_fields
 from cheaptalk.rules.registry import GAMES, STRATEGIES
 
 
@@ -84,6 +85,8 @@ class Awaited:
             action = await self.function(request)
         except Exception as error:
             raise StrategyError.failed(request, self.function, error) from error
+        if isinstance(action, dict):
+            action = read_fields(request, self.function, action)
         reason = request.ask.refuse(action)
         if reason is not None:
             raise StrategyError.illegal(request, self.function, reason)

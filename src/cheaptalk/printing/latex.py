@@ -25,6 +25,8 @@ SPECIAL = {
     "\u202f": r"\,",
     "…": r"\dots{}",
     "†": r"$^\dagger$",
+    "|": r"\textbar{}",
+    "\n": " ",
     "*": r"$^*$",
 }
 """Characters with a special meaning in LaTeX, and their escapes."""
@@ -61,6 +63,8 @@ GAP = 0.8
 """Space between columns, in em: twice the tables' four points."""
 LONG_TEXT, NARROW_TEXT = 16.0, 8.0
 """Widths, in em, from which texts are wrapped; the second as a last resort."""
+BROKEN = 8.0
+"""Width of a word, in em, from which it can be broken."""
 LINES = r">{\raggedright\arraybackslash}p{%.1fem}"
 """A column of wrapped text of a given width in em."""
 LONG_TABLE = 40
@@ -91,6 +95,7 @@ def latex_table(
     columns, long ones continue over pages.
 
     Args:
+        label: without ``tab:``; characters that LaTeX does not allow in labels become ``-``.
         cells: the cells of each column, by its key; see :func:`cell`.
 
     >>> columns = Column("model", "Model"), Column("gain", "%", numeric=True)
@@ -110,6 +115,7 @@ def latex_table(
     \end{table}
     """
     layout = _Layout.of(columns, cells)
+    label = re.sub(r"[\\{}%#~]", "-", label)
     head = [rf"\caption{{{escaped(' '.join(caption.split()))}}}", rf"\label{{tab:{label}}}"]
     if max(map(len, cells.values()), default=0) >= LONG_TABLE:
         return "\n".join(layout.over_pages(head))
@@ -130,7 +136,8 @@ def cell(text: str, *, numeric: bool = False, bold: bool = False, spread: str = 
     if not text:
         return "", 0.0
     if not numeric:
-        code = rf"\textbf{{{escaped(text)}}}" if bold else escaped(text)
+        code = " ".join(map(_breakable, text.split(" ")))
+        code = rf"\textbf{{{code}}}" if bold else code
         return code, _width(text) * (1.15 if bold else 1)
     digits = text.rstrip("*")
     stars = text[len(digits) :]
@@ -140,9 +147,15 @@ def cell(text: str, *, numeric: bool = False, bold: bool = False, spread: str = 
     return code + spread, _formula_width(text) + _formula_width(plain_spread)
 
 
+def _breakable(word: str) -> str:
+    """Return an escaped word, which can be broken after punctuation if it is long, as in JSON."""
+    code = escaped(word)
+    return re.sub(r"(?<=[,:/])(?=.)", r"\\allowbreak{}", code) if _width(word) > BROKEN else code
+
+
 def escaped(text: str) -> str:
     """Return a text escaped for LaTeX."""
-    return re.sub(".", lambda match: LATEX.get(match[0], match[0]), text)
+    return "".join(LATEX.get(letter, letter) for letter in text)
 
 
 @dataclass(frozen=True)
@@ -223,11 +236,21 @@ def _together(column: Column) -> str:
 def _panels(
     columns: Sequence[Column], widths: Mapping[str, float], room: float
 ) -> list[list[Column]]:
+    """Distribute columns over as few panels as possible, of similar widths."""
+    narrower = (_filled(columns, widths, room, room * part / 20) for part in range(8, 20))
+    fewest = _filled(columns, widths, room, room)
+    return next((panels for panels in narrower if len(panels) == len(fewest)), fewest)
+
+
+def _filled(
+    columns: Sequence[Column], widths: Mapping[str, float], page: float, room: float
+) -> list[list[Column]]:
+    """Fill panels with columns up to a width, keeping groups together that fit on a page."""
     stub = _stub(columns)
     panels = [list(stub)]
     for _, run in groupby(columns[len(stub) :], key=_together):
         together = list(run)
-        fits = _across([*stub, *together], widths) <= room
+        fits = _across([*stub, *together], widths) <= page
         for part in [together] if fits else [[column] for column in together]:
             if len(panels[-1]) > len(stub) and _across([*panels[-1], *part], widths) > room:
                 panels.append(list(stub))
@@ -290,7 +313,8 @@ def _formula_width(text: str) -> float:
 def formula(number: str) -> str:
     r"""Return the code of a formatted number in LaTeX's mathematics mode.
 
-    >>> print(formula("1,200"), formula("2.5e-12"))
-    1{,}200 2.5 \times 10^{-12}
+    >>> print(formula("1,200"), formula("2.5e-12"), formula("-inf"))
+    1{,}200 2.5 \times 10^{-12} -\infty
     """
-    return EXPONENT.sub(r" \\times 10^{\1\2}", number).replace(",", "{,}")
+    code = EXPONENT.sub(r" \\times 10^{\1\2}", number).replace(",", "{,}")
+    return code.replace("inf", r"\infty")

@@ -14,6 +14,7 @@ from cheaptalk.rules.display import (
     brief,
     cell_text,
     html_table,
+    is_missing,
     is_number,
     spreadsheet_text,
 )
@@ -97,11 +98,17 @@ class Printout(NamedTuple):
         return file.getvalue()
 
     def latex(self, label: str) -> str:
-        """Return the table in LaTeX with four significant digits; see :func:`.latex_table`."""
+        """Return the table in LaTeX with four significant digits; see :func:`.latex_table`.
+
+        Columns without a value are omitted.
+        """
         columns, cells = [], {}
         for index, title in enumerate(self.columns):
             values = [row[index] for row in self.rows]
-            numeric = not any(isinstance(value, str | bool) for value in values)
+            present = [value for value in values if not is_missing(value)]
+            if not present and any(not is_missing(value) for row in self.rows for value in row):
+                continue
+            numeric = all(is_number(value) and not isinstance(value, str) for value in present)
             columns.append(Column(str(index), title, numeric=numeric))
             cells[str(index)] = [_latex_cell(title, value) for value in values]
         sentences = (text.rstrip(".") + "." for text in (*self.title.splitlines(), *self.notes))
@@ -172,7 +179,7 @@ def frames_html(frames: Mapping[str, Framed]) -> str:
 
 def _latex_cell(title: str, value: object) -> Cell:
     """Return a cell in LaTeX; small p-values are a bound, because their digits are meaningless."""
-    if value is None:
+    if is_missing(value):
         return cell("")
     is_p = title.partition("_")[0] == "p"
     if is_p and isinstance(value, float) and value < SMALLEST_P:
@@ -181,9 +188,11 @@ def _latex_cell(title: str, value: object) -> Cell:
 
 
 def _csv_cell(value: object) -> str:
+    if is_missing(value):
+        return ""
     if isinstance(value, float):
         return repr(float(f"{value:.12g}"))
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _summary(value: object) -> object:

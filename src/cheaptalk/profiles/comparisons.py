@@ -152,7 +152,9 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
             f"{battery.name}; compare profiles by the same battery"
         )
     if profile is None or profile.format != FORMAT or profile.values is None:
-        raise CheaptalkError("the file is not a profile; use a file written with --json-file")
+        raise CheaptalkError(
+            "the file is not a profile in JSON; write one with: cheaptalk profile --json-file"
+        )
     if profile.size != size:  # comparisons with baselines cover other instances
         raise CheaptalkError(
             f"the earlier profile of {profile.player} has the size {profile.size} instead of "

@@ -131,7 +131,7 @@ class Cache:
         self.path = path
         self.damaged = 0
         if not create and not path.is_file():
-            raise CacheError(f"no cache at {path}; name an existing one with --cache-file")
+            raise CacheError(f"no cache at {path}; name an existing file")
         if has_second_name(path):
             raise CacheError(f"the cache {path} {SECOND_NAME}")
         with self._clear_errors():
@@ -288,7 +288,7 @@ class Cache:
         except (sqlite3.Error, OSError, Timeout) as error:
             raise CacheError(
                 f"the cache {self.path} cannot be used: {error}; repair or remove the file, or "
-                "name another one with --cache-file"
+                "name another one"
             ) from error
 
 

@@ -5,6 +5,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -54,6 +55,20 @@ def _encoder(**layout: Any) -> json.JSONEncoder:
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def moment(seconds: float) -> str:
+    """Return a time, given in seconds since 1970, in UTC in ISO 8601 format.
+
+    It is rounded in the same way as in data frames and SQL views.
+
+    >>> moment(1.5)
+    '1970-01-01T00:00:01.500000Z'
+    """
+    second = math.floor(seconds)
+    rounded = timedelta(microseconds=math.floor((seconds - second) * 1e6 + 0.5))
+    utc = datetime.fromtimestamp(second, UTC).replace(tzinfo=None) + rounded
+    return utc.isoformat(timespec="microseconds") + "Z"
 
 
 def pack(data: Mapping[str, Any]) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk import __version__
 from cheaptalk.records.identity import digest
-from cheaptalk.rules import Game, Metric, Result, get_game
+from cheaptalk.rules import Game, Metric, Quantity, Result, Strategy, get_game
 from cheaptalk.rules.bounds import within
 
 
@@ -102,6 +102,9 @@ def _described(value: Any, modules: list[str]) -> Iterator[str]:
         yield f"{value.__qualname__} in line {value.__code__.co_firstlineno}"
         for cell in value.__closure__ or ():
             yield from _described(cell.cell_contents, modules)
+    elif isinstance(value, Quantity | Strategy):  # their text does not identify their functions
+        for item in vars(value).values():
+            yield from _described(item, modules)
     else:
         if callable(value):
             modules.append(value.__module__)

@@ -17,7 +17,7 @@ from cheaptalk.players import Kind
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import Forfeit, blamed, invalid
-from cheaptalk.records.encoding import pack, text_of, unpack
+from cheaptalk.records.encoding import moment, pack, text_of, unpack
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.metrics import Measured, measure
 from cheaptalk.records.store.backend import DamagedStore
@@ -312,6 +312,17 @@ class MatchRecord(Printed):
         return any("imported" in seat["spec"] for seat in self.seats.values())
 
     @property
+    def times(self) -> dict[str, float | None]:
+        """Times in seconds since 1970 by exported name: start, and either end or import."""
+        ended, imported = (None, self.finished) if self.imported else (self.finished, None)
+        return {"started_at": self.begun, "ended_at": ended, "imported_at": imported}
+
+    @property
+    def written_times(self) -> dict[str, str | None]:
+        """The times as ISO 8601 text in UTC."""
+        return {key: None if time is None else moment(time) for key, time in self.times.items()}
+
+    @property
     def played(self) -> str | None:
         """Time at which another system played the match, in that system's format, or None."""
         date = (self.body.get("source") or {}).get("date") if self.imported else None
@@ -486,7 +497,7 @@ class MatchRecord(Printed):
         names = [attribute.name for attribute in fields(self) if attribute.name not in UNWRITTEN]
         data = {"match_id": self.id, "game": self.game, "rules_version": self.version}
         data |= {"parameters": self.parameters} | {name: getattr(self, name) for name in names}
-        return data | {"status": self.status.value} | self.body
+        return data | {"status": self.status.value} | self.written_times | self.body
 
 
 def failed(reason: str, seed: str) -> MatchEnd:
@@ -496,7 +507,7 @@ def failed(reason: str, seed: str) -> MatchEnd:
     )
 
 
-UNWRITTEN = ("id", "configuration", "packed", "unread")
+UNWRITTEN = ("id", "configuration", "packed", "unread", "begun", "finished")
 """Attributes that a record's JSON contains in another form."""
 
 SETTLED = (Status.FINISHED, Status.FORFEITED)

@@ -5,7 +5,17 @@
 """
 
 from cheaptalk.field_docs import field_meanings, field_ranges
-from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
+from cheaptalk.rules.actions import (
+    MESSAGE_LIMIT,
+    Action,
+    Message,
+    Money,
+    Schema,
+    Whole,
+    alternative,
+    between,
+    explain,
+)
 from cheaptalk.rules.arguments import WrongArgument, check_functions
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
@@ -18,18 +28,26 @@ from cheaptalk.rules.empirical_view import (
     Radar,
     ScaledMetric,
 )
-from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
+from cheaptalk.rules.errors import (
+    CheaptalkError,
+    RulesError,
+    UnknownName,
+    WrongValue,
+    counted,
+    suggest,
+    unknown,
+)
 from cheaptalk.rules.game import (
     Actor,
     Game,
     Horizon,
     HorizonLike,
     Instance,
+    OptionalHorizon,
     Outcome,
     Secret,
     Value,
     numbered_seats,
-    suggest,
 )
 from cheaptalk.rules.game_spec import (
     GameSpec,
@@ -56,14 +74,12 @@ from cheaptalk.rules.registry import (
     PluginWarning,
     Registry,
     SpecLike,
-    UnknownName,
     game_title,
     games,
     get_game,
     register,
     strategies,
     strategy_named,
-    unknown,
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.table import (
@@ -79,16 +95,15 @@ from cheaptalk.rules.table import (
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
 __all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
 __all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
-__all__ += ["HorizonLike"]
-__all__ += ["IllegalAction", "Instance", "Message", "Metric", "MetricTable", "Missed", "Mistakes"]
-__all__ += ["Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar"]
-__all__ += ["Registry", "ReplayMismatch", "Result", "RulesError", "ScaledMetric", "Secret"]
-__all__ += ["SpecLike"]
-__all__ += ["Series", "Statement", "Step", "Strategy", "StrategyError", "Stream", "StyleFile"]
-__all__ += ["Table", "Tell", "UnknownName", "Value", "Whole", "WrongArgument"]
-__all__ += ["ask_strategy", "by_name", "counted"]
-__all__ += ["decider", "explain", "field_meanings", "field_ranges", "game_title", "games"]
-__all__ += ["get_game", "numbered_seats", "play", "play_async", "register", "replay"]
-__all__ += ["replay_answer", "strategies", "strategy", "strategy_named", "suggest", "unknown"]
+__all__ += ["HorizonLike", "IllegalAction", "Instance", "Message", "Metric", "MetricTable"]
+__all__ += ["Missed", "Mistakes", "Moment", "Money", "OptionalHorizon", "Outcome", "Play"]
+__all__ += ["PluginWarning", "Point", "Quantity", "Radar", "Registry", "ReplayMismatch", "Result"]
+__all__ += ["RulesError", "ScaledMetric", "Schema", "Secret", "Series", "SpecLike", "Statement"]
+__all__ += ["Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell"]
+__all__ += ["UnknownName", "Value", "Whole", "WrongArgument", "WrongValue", "alternative"]
+__all__ += ["ask_strategy", "between", "by_name", "counted", "decider", "explain"]
+__all__ += ["field_meanings", "field_ranges", "game_title", "games", "get_game", "numbered_seats"]
+__all__ += ["play", "play_async", "register", "replay", "replay_answer", "strategies", "strategy"]
+__all__ += ["strategy_named", "suggest", "unknown"]
 
 check_functions(globals())

@@ -7,6 +7,7 @@ of a function from its own module are not checked.
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from functools import reduce, wraps
+from math import inf
 from numbers import Integral, Number, Real
 from operator import or_
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import (
 )
 from typing import is_typeddict as is_typed_dict
 
-from cheaptalk.rules.errors import CheaptalkError, shown, with_article
+from cheaptalk.rules.errors import CheaptalkError, WrongValue, counted, shown, suggest, with_article
 
 Accepts: TypeAlias = Callable[[Any], bool]
 """Returns whether a value is accepted."""
@@ -46,6 +47,15 @@ NOUNS: dict[Any, str] = {
 }
 """Descriptions of types in messages; see :func:`describe_type`."""
 BUILT_IN = ("builtins", "collections.abc")
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+BOUND = ("cls", "self")
+RANGES: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("at_once", "concurrency", "draws", "evaluations", "iterations"), (1, inf)),
+    **dict.fromkeys(("matches", "players", "processes", "sessions", "workers"), (1, inf)),
+    **dict.fromkeys(("count", "decimals", "patience", "sample", "seed"), (0, inf)),
+    "port": (0, 65_535),
+}
+"""Minima and maxima of arguments of these names in all public functions, if they are numbers."""
 FEW = 20
 """Number of elements of a list or mapping that are checked."""
 
@@ -55,11 +65,18 @@ class _NoMembers(Protocol):
 
 
 class WrongArgument(CheaptalkError, TypeError):
-    """An argument of a wrong type; the message names it, the accepted types and its type."""
+    """An argument that is missing, unknown or of a wrong type; the message names the accepted ones.
+
+    >>> ct.run("quickstart", stor="study.sqlite")
+    Traceback (most recent call last):
+    cheaptalk.rules.arguments.WrongArgument: run has no argument "stor" (did you mean "store"?)
+    """
 
 
 def checked(function: F, module: str | None = None) -> F:
-    """Return a function that raises :class:`WrongArgument` for arguments of a wrong type.
+    """Return a function that raises an error for wrong arguments.
+
+    The error is a :class:`WrongArgument`, or a :class:`.WrongValue` for a number out of range.
 
     Args:
         module: the module that the function is said to belong to; by default its own.
@@ -83,14 +100,22 @@ def checked(function: F, module: str | None = None) -> F:
         @wraps(function)
         async def called(*args: Any, **kwargs: Any) -> Any:
             checks(args, kwargs)
-            return await function(*args, **kwargs)
+            try:
+                return await function(*args, **kwargs)
+            except TypeError:
+                checks.bind(args, kwargs)
+                raise
 
     else:
 
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             checks(args, kwargs)
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                checks.bind(args, kwargs)
+                raise
 
     setattr(called, MARK, True)
     called.__module__ = module or function.__module__
@@ -102,9 +127,10 @@ class _Checks:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self.name = function.__qualname__.removesuffix(".__init__")
         self.positional: list[tuple[str, Accepts]] | None = None
         self.by_name: dict[str, Accepts] = {}
-        self.others: Accepts = anything
+        self.others: Accepts = nothing
         """The check of keyword arguments without a parameter of their own."""
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -120,6 +146,25 @@ class _Checks:
             if not self.by_name.get(name, self.others)(value):
                 self._fail(name, value)
 
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise :class:`WrongArgument` if arguments are missing, too many or given twice."""
+        signature = inspect.signature(self.function)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            named = [p for p in signature.parameters.values() if p.kind in NAMED]
+            required = [p.name for p in named if p.default is p.empty]
+            names = [name for name, _ in self.positional or ()]
+            missing = [name for name in required if name not in {*names[: len(args)], *kwargs}]
+            if missing:
+                problem = f"requires the argument{'s' * (len(missing) > 1)} {' and '.join(missing)}"
+            elif len(args) > len(names):
+                accepted = counted(len({*names}.difference(BOUND)), "positional argument")
+                problem = f"accepts {accepted}; pass the others by name"
+            else:
+                problem = f"got an argument twice: {error}"
+            raise WrongArgument(f"{self.name} {problem}") from None
+
     def _read(self) -> list[tuple[str, Accepts]]:
         positional = []
         for name, parameter in inspect.signature(self.function).parameters.items():
@@ -129,15 +174,20 @@ class _Checks:
             elif parameter.kind is parameter.VAR_KEYWORD:
                 options = _options(hint_of(self.function, parameter))
                 self.by_name |= {key: _test(hint) for key, hint in options.items()}
-                self.others = anything if options else accepts
+                self.others = nothing if options else accepts
             else:
                 accepts = _or_default(accepts, parameter.default)
+                if name in RANGES and not accepts(""):  # seeds may be texts
+                    accepts = _within(name, accepts)
                 self.by_name[name] = accepts
                 if parameter.kind is not parameter.KEYWORD_ONLY:
                     positional.append((name, accepts))
         return positional
 
     def _fail(self, name: str, value: object) -> None:
+        if name not in self.by_name and self.others is nothing:
+            known = [key for key in self.by_name if key not in ("*", *BOUND)]
+            raise WrongArgument(f"{self.name} has no argument {suggest(name, known)}")
         parameters = inspect.signature(self.function).parameters
         starred = {parameter.kind: parameter for parameter in parameters.values()}
         kind = inspect.Parameter.VAR_POSITIONAL if name == "*" else inspect.Parameter.VAR_KEYWORD
@@ -147,9 +197,11 @@ class _Checks:
         label = parameter.name if name == "*" else name
         if isinstance(value, str) and accepted.startswith("a sequence of strings"):
             accepted += f", such as [{shown(value)}]"
-        raise WrongArgument(
-            f"{label} of {self.function.__name__} must be {accepted}, not {_kind(value)}"
-        )
+        if isinstance(value, Real) and not _in_range(name, value):
+            low, high = RANGES[name]
+            accepted = f"at least {low}" if high == inf else f"from {low} to {high:,}"
+            raise WrongValue(f"{label} of {self.name} must be {accepted}, not {value}")
+        raise WrongArgument(f"{label} of {self.name} must be {accepted}, not {_kind(value)}")
 
 
 def check_functions(namespace: dict[str, Any]) -> None:
@@ -185,6 +237,20 @@ def _options(hint: Any) -> Mapping[str, Any]:
 def anything(value: Any) -> bool:  # noqa: ARG001 - a check that accepts all values
     """Accept any value."""
     return True
+
+
+def nothing(value: Any) -> bool:  # noqa: ARG001 - a check that accepts no value
+    """Reject any value."""
+    return False
+
+
+def _within(name: str, accepts: Accepts) -> Accepts:
+    return lambda value: accepts(value) and (not isinstance(value, Real) or _in_range(name, value))
+
+
+def _in_range(name: str, number: Any) -> bool:
+    low, high = RANGES.get(name, (-inf, inf))
+    return bool(low <= number <= high)
 
 
 def _or_default(accepts: Accepts, default: object) -> Accepts:
@@ -342,6 +408,8 @@ def _plural(hint: Any) -> str:
     if hint in (Any, object):
         return "values"
     article, _, noun = described(hint).partition(" ")
+    if isinstance(hint, type) and hint not in NOUNS:
+        return f"{noun} objects"
     return f"{noun}s" if article in ("a", "an") and " " not in noun else f"{article} {noun}"
 
 

@@ -15,6 +15,7 @@ from struct import Struct
 from typing import TypeVar
 
 from cheaptalk.rules.display import brief
+from cheaptalk.rules.errors import WrongValue
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class Stream:
     def integer(self, low: int, high: int) -> int:
         """Return an integer from low to high, both included, with equal probabilities."""
         if high < low:
-            raise ValueError(f"no integer lies between {low} and {high}")
+            raise WrongValue(f"no integer lies between {low} and {high}")
         return low + int(self._next() * (high - low + 1))
 
     def happens(self, probability: float) -> bool:

@@ -67,13 +67,18 @@ def _html(text: object) -> str:
     return escape(str(text)).replace("\n", "<br>")
 
 
+def is_missing(value: object) -> bool:
+    """Return whether a cell has no value: None or NaN."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
 def cell_text(value: object) -> str:
     """Return the value of a table's cell as text, with four significant digits.
 
     >>> cell_text(0.123456), cell_text(12345), cell_text(None), cell_text("a")
     ('0.1235', '12,345', '-', 'a')
     """
-    if value is None:
+    if is_missing(value):
         return EMPTY
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -4,16 +4,33 @@ import json
 import re
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from sys import stdlib_module_names
 from types import FrameType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
-from cheaptalk.rules.actions import SHAPES
+from cheaptalk.renamed import RENAMED_COLUMNS, RENAMED_METRICS
 
+SHAPES = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+}
+"""The expected type in words, by the type of the pydantic error."""
+T = TypeVar("T")
 LONGEST = 100
 """Maximum characters of user-written text that an error repeats."""
 
@@ -75,8 +92,63 @@ def _same_error(
     return error
 
 
+class WrongValue(CheaptalkError, ValueError):
+    """An invalid value of an argument or field; the message names both."""
+
+    @classmethod
+    def of_field(cls, kind: type[BaseModel], error: ValidationError) -> "WrongValue":
+        """Return an error about the first invalid field in a call of a class.
+
+        >>> ct.studies.Cap(dollars=-1)
+        Traceback (most recent call last):
+        cheaptalk.rules.errors.WrongValue: dollars of Cap must be greater than 0, not -1
+        """
+        name = kind.__name__.removesuffix("_settings")  # of a strategy
+        problems = problems_in(error)
+        problem = next((p for p in problems if p.code == "extra_forbidden"), problems[0])
+        path, message = ".".join(map(str, problem.location)), problem.message
+        if problem.code == "extra_forbidden" and len(problem.location) == 1:
+            return cls(f"{name}: unknown key {suggest(path, list(kind.model_fields))}")
+        if path and message.startswith(("is missing", "should ")):
+            return cls(f"{path} of {name} {message.replace('should ', 'must ', 1)}")
+        return cls(f"{name}: {problem}")
+
+
+class UnknownName(CheaptalkError, KeyError):
+    """A name that does not exist; the message suggests the nearest existing name."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> UnknownName:
+    """Return an error for an unknown name that suggests the nearest, or lists all known names."""
+    return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
+
+
+class Named(dict[str, T]):
+    """Objects by name, as a dictionary whose error for an unknown name suggests the nearest.
+
+    >>> ct.get_game("bargaining").strategies["liner"]
+    Traceback (most recent call last):
+    cheaptalk.rules.errors.UnknownName: unknown strategy "liner" (did you mean "linear"?)
+    """
+
+    what = "name"
+
+    @classmethod
+    def of(cls, what: str, objects: Mapping[str, T]) -> Self:
+        """Return named objects of the kind that ``what`` describes, such as "strategy"."""
+        named = cls(objects)
+        named.what = what
+        return named
+
+    def __missing__(self, name: str) -> T:
+        raise unknown(self.what, str(name), self)
+
+
 class RulesError(CheaptalkError):
     """An error in the code of a game; the message names the game, the cause and the fix."""
+
+
+Expected = TypeVar("Expected")
 
 
 def shown(value: object) -> str:
@@ -89,10 +161,40 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def expect(value: object, kind: type, expected: str) -> None:
-    """Raise a :class:`CheaptalkError` if an object is not of the expected type."""
+def suggest(name: str, known: Sequence[str]) -> str:
+    """Return an unknown name with a hint: its new or the nearest known name, or else all names.
+
+    >>> suggest("horizn", ["money", "horizon"])
+    '"horizn" (did you mean "horizon"?)'
+    >>> suggest("charlie", ["alice", "bob"])
+    '"charlie" (known: alice, bob)'
+    >>> suggest("alice_gain", ["agreement", "self_gain_alice"])
+    '"alice_gain" (renamed to "self_gain_alice")'
+    >>> suggest("finished", ["started_at", "ended_at"]), suggest("rank.low", ["rank_low"])
+    ('"finished" (renamed to "ended_at")', '"rank.low" (renamed to "rank_low")')
+    """
+    renamed = [new for old, new, _ in RENAMED_METRICS if old == name]
+    for new in (*renamed, RENAMED_COLUMNS.get(name), name.replace(".", "_")):
+        if new in known and new != name:
+            return f'"{name}" (renamed to "{new}")'
+    attempts = (_nearest(spelling, known) for spelling in (name, name.casefold()))
+    nearest = next(filter(None, attempts), None)
+    hint = f'did you mean "{nearest[0]}"?' if nearest else f"known: {', '.join(known) or 'none'}"
+    return f'"{name}" ({hint})'
+
+
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    """Return the most similar known name, with a lower threshold for names with equal initials."""
+    same_initial = [candidate for candidate in known if candidate[:1] == name[:1]]
+    similar = get_close_matches(name, known, n=1, cutoff=0.7)
+    return similar or get_close_matches(name, same_initial, n=1)
+
+
+def expect(value: object, kind: type[Expected], expected: str) -> Expected:
+    """Return an object; raise a :class:`CheaptalkError` if it is not of the expected type."""
     if not isinstance(value, kind):
         raise CheaptalkError(f"expected {expected}, not {shown(value)}")
+    return value
 
 
 def counted(number: int, noun: str) -> str:
@@ -229,7 +331,7 @@ def describe(error: BaseException) -> str:
 
     Its location is the innermost frame outside of libraries.
     """
-    if isinstance(error, CheaptalkError):
+    if isinstance(error, CheaptalkError) and not isinstance(error, WrongValue):
         return str(error)
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__} in {Path(error.filename).name}:{error.lineno}: {error.msg}"

@@ -4,48 +4,36 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from itertools import product
 from math import isfinite
 from numbers import Real
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import BaseModel, Field, model_validator
 
-from cheaptalk.renamed import RENAMED_KEYS, RENAMED_METRICS
+from cheaptalk.renamed import RENAMED_KEYS
 from cheaptalk.rules.actions import Action, Data
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
-from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown
+from cheaptalk.rules.errors import LocatedError, RulesError, describe, shown, suggest
 from cheaptalk.rules.steps import Event, Play
 
-
-def suggest(name: str, known: Sequence[str]) -> str:
-    """Return an unknown name with a hint: its new or the nearest known name, or else all names.
-
-    >>> suggest("horizn", ["money", "horizon"])
-    '"horizn" (did you mean "horizon"?)'
-    >>> suggest("charlie", ["alice", "bob"])
-    '"charlie" (known: alice, bob)'
-    >>> suggest("alice_gain", ["agreement", "self_gain_alice"])
-    '"alice_gain" (renamed to "self_gain_alice")'
-    """
-    for old, new, _ in RENAMED_METRICS:
-        if name == old and new in known:
-            return f'"{name}" (renamed to "{new}")'
-    attempts = (_nearest(spelling, known) for spelling in (name, name.casefold()))
-    nearest = next(filter(None, attempts), None)
-    hint = f'did you mean "{nearest[0]}"?' if nearest else f"known: {', '.join(known) or 'none'}"
-    return f'"{name}" ({hint})'
-
-
-def _nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the most similar known name, with a lower threshold for names with equal initials."""
-    same_initial = [candidate for candidate in known if candidate[:1] == name[:1]]
-    similar = get_close_matches(name, known, n=1, cutoff=0.7)
-    return similar or get_close_matches(name, same_initial, n=1)
+Held = TypeVar("Held")
+Accepted = TypeVar("Accepted")
 
 
 def _is_boolean_for_number(value: Any, annotation: Any) -> bool:
@@ -170,9 +158,9 @@ class Horizon(Value):
         return {"rounds": value} if is_number else value
 
     @classmethod
-    def of(cls, rounds: int) -> Any:
-        """Return the default of a field annotated with :data:`HorizonLike`."""
-        return cls(rounds=rounds)
+    def of(cls, rounds: int | None) -> Any:
+        """Return the default of a field of type :data:`HorizonLike` or :data:`OptionalHorizon`."""
+        return None if rounds is None else cls(rounds=rounds)
 
     @property
     def told(self) -> int | None:
@@ -182,15 +170,17 @@ class Horizon(Value):
 
 if TYPE_CHECKING:
 
-    class HorizonLike:
-        """A field of a game that holds a :class:`Horizon`, set by a horizon or its rounds."""
+    class Settable(Generic[Held, Accepted]):
+        """A field that holds values of one type, and is set by values of other types, too."""
 
-        def __get__(self, instance: object, owner: Any) -> Horizon: ...
+        def __get__(self, instance: object, owner: Any) -> Held: ...
 
-        def __set__(self, instance: object, value: Horizon | int | Mapping[str, Any]) -> None: ...
+        def __set__(self, instance: object, value: Accepted) -> None: ...
 
+    HorizonLike: TypeAlias = Settable[Horizon, Horizon | int | Mapping[str, Any]]
+    OptionalHorizon: TypeAlias = Settable[Horizon | None, Horizon | int | Mapping[str, Any] | None]
 else:
-    HorizonLike = Horizon
+    HorizonLike, OptionalHorizon = Horizon, Horizon | None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.deciders import is_class, makes_calls, player_name
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
-from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
+from cheaptalk.rules.errors import CheaptalkError, Named, RulesError, counted
 from cheaptalk.rules.game import Game, Value
 from cheaptalk.rules.table import Decide, DecisionRequest, Result
 
@@ -44,7 +44,7 @@ class Point(NamedTuple):
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Quantity(Generic[T]):
     """A quantity computed from a finished match.
 
@@ -66,6 +66,9 @@ class Quantity(Generic[T]):
     published_unit: str = ""
     limits: Callable[[Any], Bounds] | None = None
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.meaning}")
+
     def bounds_in(self, game: Game) -> Bounds:
         """Return the quantity's minimum and maximum for a game with specific parameters."""
         return self.bounds if self.limits is None else self.limits(game)
@@ -80,7 +83,7 @@ class Quantity(Generic[T]):
         return self.published if as_published and self.published else self.of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Metric(Quantity[float | None]):
     """A number computed from a finished match, or None if it is undefined.
 
@@ -97,7 +100,7 @@ class Metric(Quantity[float | None]):
     role: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Series(Quantity[Iterable[Point]]):
     """A per-round metric of a finished match: at most one number for each round and seat."""
 
@@ -107,7 +110,7 @@ Check = Callable[[Result], Mapping[tuple[int, str], str]]
 Judges are validated against these categories."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Strategy:
     """A scripted strategy for some roles of one game.
 
@@ -125,6 +128,9 @@ class Strategy:
     function: Callable[..., Action]
     settings: type[BaseModel]
     searches: bool = False
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.meaning}")
 
     @property
     def meaning(self) -> str:
@@ -338,11 +344,11 @@ class GameSpec:
         )
 
 
-def by_name(items: Sequence[Any]) -> dict[str, Any]:
+def by_name(items: Sequence[Any]) -> Named[Any]:
     """Return objects by name; raise a :class:`RulesError` if two have the same name."""
-    named: dict[str, Any] = {}
+    kind = type(items[0]).__name__.lower() if items else "name"
+    named = Named[Any].of(kind, {})
     for item in items:
         if named.setdefault(item.name, item) is not item:
-            kind = type(item).__name__.lower()
             raise RulesError(f'two {kind} entries are named "{item.name}"; rename one')
     return named

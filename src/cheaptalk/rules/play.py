@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
 from cheaptalk.rules.deciders import decider, is_player, player_name
-from cheaptalk.rules.errors import CheaptalkError, describe, shown
-from cheaptalk.rules.game import Game, Instance, suggest
-from cheaptalk.rules.registry import GameLike, game_from
+from cheaptalk.rules.errors import CheaptalkError, describe, shown, suggest
+from cheaptalk.rules.game import Game, Instance
+from cheaptalk.rules.registry import GameLike, game_from, strategies, strategy_named
 from cheaptalk.rules.steps import Ask
 from cheaptalk.rules.table import Decide, DecisionRequest, IllegalAction, Table
 
@@ -36,15 +36,15 @@ class ReplayMismatch(CheaptalkError):
 def play(game: GameLike, instance: Instance, seed: str, players: Mapping[str, Any]) -> Table:
     """Play a match between scripted players to its end.
 
-    >>> game, strategies = ct.games.Bargaining(money=100), ct.get_game("bargaining").strategies
-    >>> players = {"alice": strategies["boulware"], "bob": strategies["conceder"]}
+    >>> game = ct.games.Bargaining(money=100)
+    >>> players = {"alice": "boulware", "bob": "conceder"}
     >>> table = ct.play(game, game.draw_instance(ct.Chance("1")), "1", players)
     >>> table.outcome
     Division(stage=12, alice_gain=50.0, bob_gain=50.0)
 
     Args:
-        players: the players by seat or by role: strategies, functions, objects or classes; see
-            :func:`.decider`.
+        players: the players by seat or by role: strategies, their names, entries of strategies such
+            as in a study, functions, objects or classes; see :func:`.decider`.
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
@@ -55,7 +55,7 @@ def play(game: GameLike, instance: Instance, seed: str, players: Mapping[str, An
     game = game_from(game)
     table = Table(game, instance, seed)
     check_seats(game, players)
-    by_seat = {seat: _player(players, seat, role) for seat, role in game.seats.items()}
+    by_seat = {seat: _player(game, players, seat) for seat in game.seats}
     deciders = {actor.name: by_seat[actor.seat] for actor in table.seats}
     while table.pending:
         for actor in table.pending:
@@ -82,17 +82,26 @@ def check_seats(game: Game, players: Iterable[str]) -> None:
             raise CheaptalkError(f"{game.name} has no seat or role {suggest(str(name), known)}")
 
 
-def _player(players: Mapping[str, Any], seat: str, role: str) -> Decide:
+def _player(game: Game, players: Mapping[str, Any], seat: str) -> Decide:
+    role = game.seats[seat]
     player = players.get(seat, players.get(role))
+    if isinstance(player, str):
+        player = {"strategy": player}
+    if isinstance(player, Mapping) and isinstance(player.get("strategy"), str):
+        strategy = strategy_named(game, player["strategy"])
+        if role not in strategy.roles:
+            able = [name for name, other in strategies(game).items() if role in other.roles]
+            raise CheaptalkError(f"{strategy.name} can't play {role}; use one of {', '.join(able)}")
+        settings = {key: value for key, value in player.items() if key != "strategy"}
+        return decider(strategy.with_settings(**settings))
     if player is None:
         raise CheaptalkError(
-            f'"{seat}" has no player; pass a function for it, such as one of '
-            f"ct.get_game(NAME).strategies, as in players={{{shown(seat)}: ...}}"
+            f'"{seat}" has no player; pass a strategy\'s name or a function, as in '
+            f"players={{{shown(seat)}: ...}}"
         )
     if not is_player(player):
         raise CheaptalkError(
-            f'the player of "{seat}" must be a function, such as one of '
-            f"ct.get_game(NAME).strategies, not {shown(player)}"
+            f'the player of "{seat}" must be a strategy\'s name or a function, not {shown(player)}'
         )
     return decider(player)
 
@@ -100,9 +109,18 @@ def _player(players: Mapping[str, Any], seat: str, role: str) -> Decide:
 def ask_strategy(request: DecisionRequest, decide: Decide) -> Action:
     """Return a strategy's action, legal or not; raise a :class:`StrategyError` if it fails."""
     try:
-        return decide(request)
+        action: Any = decide(request)
     except Exception as error:
         raise StrategyError.failed(request, decide, error) from error
+    return read_fields(request, decide, action) if isinstance(action, dict) else action
+
+
+def read_fields(request: DecisionRequest, player: Any, fields: dict[str, Any]) -> Action:
+    """Return the action that a player gave by its fields; raise StrategyError if it is invalid."""
+    try:
+        return request.ask.action.model_validate(fields)
+    except ValidationError as error:
+        raise StrategyError.illegal(request, player, explain(error)) from None
 
 
 async def play_async(

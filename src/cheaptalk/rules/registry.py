@@ -15,17 +15,26 @@ from importlib.metadata import Distribution, EntryPoint, entry_points
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar, overload
 
 from cheaptalk.names import GameName, StrategyName
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import CheaptalkError, counted, describe, legal
-from cheaptalk.rules.game import Game, suggest
+from cheaptalk.rules.errors import (
+    CheaptalkError,
+    Named,
+    counted,
+    describe,
+    legal,
+    suggest,
+    unknown,
+)
+from cheaptalk.rules.game import Game
 from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy, StyleFile
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+D = TypeVar("D")
 GameLike: TypeAlias = Game | GameName
 """A game, or the name of a game with default parameters."""
 SpecLike: TypeAlias = GameSpec | Game | GameName
@@ -37,17 +46,8 @@ LOADING: ContextVar[frozenset[EntryPoint]] = ContextVar("LOADING", default=froze
 """The entry points that are being loaded; they are skipped if their modules look up a game."""
 
 
-class UnknownName(CheaptalkError, LookupError):
-    """A name that is not registered; the message suggests the nearest registered name."""
-
-
 class PluginWarning(UserWarning):
     """A warning that an object registered by an installed package cannot be used."""
-
-
-def unknown(what: str, name: str, known: list[str]) -> UnknownName:
-    """Return an error for an unknown name that suggests the nearest, or lists all known names."""
-    return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
 
 
 def several(_name: str, objects: Any) -> Mapping[str, Any]:
@@ -101,6 +101,26 @@ class Registry(Mapping[str, T]):
         Registry.known.append(self)
 
     def __getitem__(self, name: str) -> T:
+        thing = self._lookup(name)
+        if thing is None:
+            raise unknown(self.what, str(name), self)
+        return thing
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._lookup(name) is not None
+
+    @overload
+    def get(self, name: str, /) -> T | None: ...
+
+    @overload
+    def get(self, name: str, /, default: T | D) -> T | D: ...
+
+    def get(self, name: str, /, default: Any = None) -> Any:
+        """Return an object by its name, or a default."""
+        thing = self._lookup(name)
+        return default if thing is None else thing
+
+    def _lookup(self, name: str) -> T | None:
         if name in self._here:
             return self._here[name]
         if self._packaged is None:
@@ -108,10 +128,10 @@ class Registry(Mapping[str, T]):
                 return self._built_in[name]
             points = _entry_points().select(group=self.group, name=name)
             if self._read is single and not points:
-                raise KeyError(name)
+                return None
             if len(points) == 1 and (loaded := self._load_built_in(*points)) is not None:
                 return loaded
-        return self._all()[name]
+        return self._all().get(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -136,10 +156,7 @@ class Registry(Mapping[str, T]):
 
     def find(self, name: str) -> T:
         """Return an object by its name; raise :class:`UnknownName` if it is not registered."""
-        thing = self.get(name)
-        if thing is None:
-            raise unknown(self.what, name, list(self))
-        return thing
+        return self[name]
 
     def add(self, name: str, thing: T) -> None:
         """Register an object in this process, replacing this process's object of the same name.
@@ -411,7 +428,7 @@ def _extended(name: str) -> GameSpec:
                 owners = GAMES.origin(game), registry.origin(f"{prefix}{key}")
                 _warn_duplicate(*owners, f'{registry.what} named "{key}" for {game}')
         if additions:
-            extended[field] = {**own, **{k: v for k, v in additions.items() if k not in own}}
+            extended[field] = Named.of(registry.what, {**own, **additions, **own})
     return replace(game_spec, **extended) if extended else game_spec
 
 

@@ -4,12 +4,12 @@ Rules are a generator that yields :class:`Ask` (one request), a tuple of asks (s
 whose answers stay hidden until all have arrived) or :class:`Tell` (an event without an answer).
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
 from msgspec import Struct
 
-from cheaptalk.rules.actions import Action
+from cheaptalk.rules.actions import Action, Schema, schema_of
 from cheaptalk.rules.errors import RulesError, describe, with_article
 
 
@@ -32,6 +32,11 @@ def no_objection(_action: Any) -> str | None:
     return None
 
 
+def any_value() -> Sequence[Schema]:
+    """Return no alternatives: the default of a request that allows all values of the action."""
+    return ()
+
+
 class Ask(NamedTuple):
     """A decision request to one actor.
 
@@ -46,12 +51,20 @@ class Ask(NamedTuple):
         action: the type of a legal answer.
         event: the event that the actor observes with the request.
         objection: returns why the rules refuse an action that fits the schema, or None.
+        alternatives: returns the legal values of this request, see :func:`.alternative`. They
+            define the schema that language models receive, and must allow every legal action.
     """
 
     actor: str
     action: type[Action]
     event: Event
     objection: Callable[[Any], str | None] = no_objection
+    alternatives: Callable[[], Sequence[Schema]] = any_value
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of the legal answers to this request."""
+        return schema_of(self.action, self.alternatives())
 
     def refuse(self, action: object) -> str | None:
         """Return why an action is not a legal answer, or None if it is legal."""

@@ -7,7 +7,15 @@ from typing import Any, NamedTuple, TypeVar
 from cheaptalk.rules.actions import Action, listed
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.display import brief, html_table
-from cheaptalk.rules.errors import CheaptalkError, RulesError, counted, describe, expect, shown
+from cheaptalk.rules.errors import (
+    CheaptalkError,
+    RulesError,
+    WrongValue,
+    counted,
+    describe,
+    expect,
+    shown,
+)
 from cheaptalk.rules.game import Game, Instance, Outcome
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
@@ -134,7 +142,7 @@ class Table:
     """
 
     def __init__(self, game: Game, instance: Instance, seed: str) -> None:
-        expect(game, Game, "a game, such as ct.get_game(NAME).rules()")
+        expect(game, Game, "a game, such as ct.get_game(NAME).rules()")  # type: ignore[type-abstract]
         expect(instance, Instance, "an instance, such as game.draw_instance(ct.Chance(SEED))")
         self.game = game
         self.instance = instance
@@ -187,7 +195,7 @@ class Table:
         """Return the actor's open decision request, with all information the actor may have.
 
         Raises:
-            ValueError: the actor has no open request.
+            WrongValue: the actor has no open request.
         """
         fields = self.requests, self._open(actor), self.heard[actor], self._streams[actor]
         return made(DecisionRequest, fields)
@@ -201,10 +209,10 @@ class Table:
             ``pending[actor].refuse`` returns why an answer is illegal.
 
         Raises:
-            ValueError: the actor has no open request.
+            WrongValue: the actor has no open request.
         """
         ask = self._open(actor)
-        actions = listed(ask.action)
+        actions = listed(ask.action, ask.alternatives())
         return None if actions is None else [action for action in actions if not ask.refuse(action)]
 
     def clone(self) -> "Table":
@@ -240,17 +248,17 @@ class Table:
         """Return the finished match, the input of metrics.
 
         Raises:
-            ValueError: the match has no outcome, because it is not over or was forfeited.
+            WrongValue: the match has no outcome, because it is not over or was forfeited.
         """
         if self.outcome is None:
-            raise ValueError(f"the match has no outcome: {self.standing}")
+            raise WrongValue(f"the match has no outcome: {self.standing}")
         given = tuple(self.given)
         return Result(self.game, self.instance, self.outcome, lambda: given)
 
     def _open(self, actor: str) -> Ask:
         ask = self.pending.get(actor)
         if ask is None:
-            raise ValueError(f'"{actor}" has no open request')
+            raise WrongValue(f'"{actor}" has no open request')
         return ask
 
     def _close(self, ask: Ask, action: Action | None) -> None:

@@ -118,7 +118,7 @@ def _write(kind: str, name: str, out: Path | None, values: dict[str, object]) ->
     project = name.replace("_", "-")
     folder = Path(project) if out is None else out
     if folder.exists() or folder.is_symlink():
-        raise CheaptalkError(f"{folder} already exists; set another folder with --out")
+        raise CheaptalkError(f"{folder} already exists; choose another folder")
     values |= {"name": name, "project": project}
     templates = sorted(path for path in (TEMPLATES / kind).rglob("*.in") if path.is_file())
     with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as half:

@@ -28,6 +28,7 @@ from cheaptalk.rules import (
     explain,
     get_game,
 )
+from cheaptalk.rules.arguments import checked
 from cheaptalk.rules.deciders import copied, decider, is_player
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import expect, problem_of
@@ -75,6 +76,7 @@ class Match:
     (<Status.LIVE: 'live'>, False)
     """
 
+    @checked
     def __init__(
         self,
         game: Game | str,
@@ -84,7 +86,7 @@ class Match:
         instance: Instance | None = None,
     ) -> None:
         game = get_game(game).rules() if isinstance(game, str) else game
-        expect(game, Game, "a game or its name, such as ct.Match(NAME)")
+        expect(game, Game, "a game or its name, such as ct.Match(NAME)")  # type: ignore[type-abstract]
         seats = seats or {}
         check_seats(game, seats)
         self.game, self.seed = game, str(seed)

@@ -33,15 +33,13 @@ def preset_names() -> list[str]:
     return sorted(PRESETS)
 
 
-def preset(name: PresetName) -> Study | None:
-    """Return a preset by name; None if no preset has this name.
+def preset(name: PresetName) -> Study:
+    """Return a preset by name; raise :class:`UnknownName` if no preset has this name.
 
     >>> ct.preset("glee-small")
     <Study: glee-small, 3 games, 9 players>
     """
-    entry = PRESETS.get(name)
-    if entry is None:
-        return None
+    entry = PRESETS.find(name)
     return load_study(entry) if isinstance(entry, Path) else entry()
 
 
@@ -55,7 +53,7 @@ def study_of(named: StudySource) -> Study:
         case Study():
             return named
         case str() if not named.endswith(FILES) and named in PRESETS:
-            return preset(named) or load_study(named)
+            return preset(named)
         case str() if not named.endswith(FILES) and not Path(named).is_file():
             raise StudyError(f"no study file or preset {suggest(named, preset_names())}")
         case str() | Path():

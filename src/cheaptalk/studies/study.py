@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
@@ -266,7 +266,7 @@ class GameGrid(Value):
     @classmethod
     def _is_written(cls, data: Any) -> Any:
         if isinstance(data, str):
-            raise ValueError(f"write {{game: {data}}}, not {shown(data)}")
+            return {"game": data}
         if isinstance(data, Game):
             return {"game": data.name, "fixed": data.model_dump(mode="json", exclude_unset=True)}
         return data
@@ -329,7 +329,7 @@ class Study(Printed, Value):
         name: name of the study in the store, of letters, digits, dots, dashes and underscores.
         description: a description for readers.
         seed: random seed of the instances and the scripted players.
-        games: the games, each with a parameter grid.
+        games: the games, each with a parameter grid, or the names of games.
         instances_from: name of an earlier study whose configurations and instances are used instead
             of ``games``.
         players: the players by label.
@@ -375,7 +375,7 @@ class Study(Printed, Value):
             name: str,
             description: str = "",
             seed: int = 0,
-            games: Sequence[GameGrid | Game | Mapping[str, Any]] = (),
+            games: Sequence[GameGrid | Game | str | Mapping[str, Any]] = (),
             instances_from: str | None = None,
             players: Mapping[str, PlayerLike] = ...,
             roster: Sequence[str] = (),
@@ -450,6 +450,12 @@ class Study(Printed, Value):
         for label, entry in self.players.items():
             if names and not entry.form.is_known(names):
                 raise LocatedError(entry.form.why_idle(names), "players", label)
+        grids = [(("games", number), grid.pairing) for number, grid in enumerate(self.games)]
+        for location, pairing in [((), self.pairing), *grids]:
+            for label in chain.from_iterable(pairing if isinstance(pairing, list) else ()):
+                if label not in self.players:
+                    problem = f"unknown player {suggest(label, list(self.players))}"
+                    raise LocatedError(problem, *location, "pairing")
         return self
 
     @model_validator(mode="after")

@@ -17,6 +17,7 @@ from cheaptalk.styles.json_objects import (
     MARKS,
     NOT_JSON,
     Braced,
+    NoAnswer,
     Unparsable,
     after_thinking,
     objects,
@@ -87,8 +88,7 @@ class JsonCodec:
         if answer is None and not candidates and not cut_off:
             answer = _bare_value(text, ask.action)
         if answer is None:
-            problem_text = problem or (NOT_JSON if "{" in after_thinking(reply) else NO_OBJECT)
-            raise Unparsable(f"no answer could be read from the reply: {problem_text}")
+            raise _unanswered(reply, problem)
         if occurrences:
             rest = text[occurrences[-1].end :]
             if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
@@ -104,6 +104,14 @@ class JsonCodec:
         if reason is not None:
             raise IllegalMove(reason)
         return answer
+
+
+def _unanswered(reply: str, problem: str) -> Unparsable:
+    """Return the error about a response without an answer; ``problem`` is that of its objects."""
+    missing = not problem and "{" not in after_thinking(reply)
+    kind = NoAnswer if missing else Unparsable
+    reason = problem or (NO_OBJECT if missing else NOT_JSON)
+    return kind(f"no answer could be read from the reply: {reason}")
 
 
 def _vocabulary(answer: Action) -> Vocabulary:

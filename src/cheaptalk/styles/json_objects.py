@@ -13,6 +13,10 @@ class Unparsable(ValueError):
     """An error about a response without a readable answer; the message states the reason."""
 
 
+class NoAnswer(Unparsable):
+    """An error about a response that does not even begin an answer."""
+
+
 BREAKS_OFF = "the reply breaks off within a JSON object"
 NO_END_OF_THOUGHT = "the reply's thinking is begun and not ended, so no answer stands behind it"
 NOT_JSON = (

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cheaptalk.rules import Action, Ask, explain
 from cheaptalk.styles.codec import CUT_OFF, EMPTY, IllegalMove
-from cheaptalk.styles.json_objects import Unparsable, after_thinking
+from cheaptalk.styles.json_objects import NoAnswer, Unparsable, after_thinking
 
 LETTER = r"[^\W\d_]"
 NUMBER = (
@@ -51,10 +51,10 @@ class TaggedCodec:
         return f"{self.numbers} ({counts})"
 
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
+        fields = _fields(ask.action)
+        tag, body = self._split(reply, cut_off)
         if cut_off:
             raise Unparsable(CUT_OFF)
-        fields = _fields(ask.action)
-        tag, body = self._split(reply)
         if tag == self.numbers and fields.numbers:
             values: dict[str, Any] = _counts(body, fields.numbers)
         elif tag == self.text and fields.text is not None:
@@ -71,7 +71,7 @@ class TaggedCodec:
             raise IllegalMove(reason)
         return action
 
-    def _split(self, reply: str) -> tuple[str, str]:
+    def _split(self, reply: str, cut_off: bool) -> tuple[str, str]:
         """Return the tag at the beginning of a response, and the text after the tag."""
         text = reply.lstrip()
         tag = self._tag.match(text)
@@ -79,8 +79,9 @@ class TaggedCodec:
             text = after_thinking(text).lstrip()
             tag = self._tag.match(text)
         if tag is None:
-            problem = f"a reply must begin with {self.text} or {self.numbers}"
-            raise Unparsable(problem if text else EMPTY)
+            if not text or (cut_off and text[0] == "["):
+                raise Unparsable(CUT_OFF if cut_off else EMPTY)
+            raise NoAnswer(f"a reply must begin with {self.text} or {self.numbers}")
         body = text[tag.end() :]
         if self._tag.search(body):
             raise Unparsable(

@@ -106,8 +106,8 @@ def row_of(frame: pl.DataFrame, who: str, score: str = "Self gain Alice") -> dic
 def test_pairs_need_the_same_instances(store: Path, differences: pl.DataFrame) -> None:
     row = row_of(differences, "fair")
     before, after = gains(store, "first", "fair"), gains(store, "second", "fair")
-    assert row["difference.n"] == len(before) == 24
-    assert row["difference.clusters"] == 12
+    assert row["difference_n"] == len(before) == 24
+    assert row["difference_clusters"] == 12
     changes = {key: after[key] - before[key] for key in before}
     assert row["difference"] == pytest.approx(np.mean(list(changes.values())))
     by_instance: dict[str, list[float]] = {}
@@ -115,7 +115,7 @@ def test_pairs_need_the_same_instances(store: Path, differences: pl.DataFrame) -
         by_instance.setdefault(instance, []).append(value - row["difference"])
     off = np.array([sum(values) / 24 for values in by_instance.values()])
     limits = wider_interval(off, row["difference"], 11)
-    assert (row["difference.low"], row["difference.high"]) == pytest.approx(limits)
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx(limits)
     low, high = wider_interval(off, row["difference"], 11, 1 - row["p"])
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
@@ -127,11 +127,11 @@ def test_pairs_need_the_same_instances(store: Path, differences: pl.DataFrame) -
         by_study.append(
             [(payoffs["fair", instance] + payoffs["luck", instance]) / 2 for instance in instances]
         )
-    assert row["difference.n"] == 2
+    assert row["difference_n"] == 2
     assert row["difference"] == pytest.approx(np.mean(by_study[1]) - np.mean(by_study[0]))
     welch = stats.ttest_ind(by_study[1], by_study[0], equal_var=False)
-    assert row["difference.low"] <= welch.confidence_interval().low + 1e-12
-    assert row["difference.high"] >= welch.confidence_interval().high - 1e-12
+    assert row["difference_low"] <= welch.confidence_interval().low + 1e-12
+    assert row["difference_high"] >= welch.confidence_interval().high - 1e-12
     assert row["p"] >= welch.pvalue - 1e-12
 
 
@@ -255,7 +255,7 @@ def test_aliases_match_players_with_different_labels(
     assert compared(store, "first", "named", renamed={"new": "fair"}).equals(differences)
     swapped = compared(store, "first", "second", renamed={"luck": "fair"})
     assert set(swapped["who"]) == {"fair"}
-    assert row_of(swapped, "fair")["difference.n"] == 12  # only against itself
+    assert row_of(swapped, "fair")["difference_n"] == 12  # only against itself
 
     with pytest.raises(ct.CheaptalkError, match="fair and luck can't both replace fair"):
         compared(store, "first", "second", renamed={"luck": "fair", "fair": "fair"})
@@ -266,7 +266,7 @@ def test_matches_in_both_studies_are_excluded(
 ) -> None:
     """Regression: they were paired with themselves, which pulled differences to 0."""
     frame = findings.tables["compare-bargaining"].frame
-    assert row_of(frame, "luck")["difference.n"] == 12  # only against fair, not itself
+    assert row_of(frame, "luck")["difference_n"] == 12  # only against fair, not itself
     copy = tmp_path / "copy.sqlite"
     shutil.copy(store, copy)
     with ct.Store.open(store) as opened:
@@ -316,9 +316,9 @@ def test_p_values_are_corrected_for_comparisons_in_all_games(store: Path) -> Non
         findings = ct.reports.compare(opened, "two-games", "two-games-changed")
     frames = [table.frame for name, table in findings.tables.items() if name.startswith("compare")]
     assert len(frames) == 2
-    every = pl.concat(frame.select("p", "p.corrected") for frame in frames)
+    every = pl.concat(frame.select("p", "p_corrected") for frame in frames)
     smallest = every.sort("p", nulls_last=True).row(0, named=True)
-    assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * len(every)))
+    assert smallest["p_corrected"] == pytest.approx(min(1, smallest["p"] * len(every)))
     for frame, answer in zip(frames, findings.answers.values(), strict=False):
         assert len(frame) < len(every)
         assert f"{len(every)} differences" in answer

@@ -150,7 +150,7 @@ def test_inconclusive_difference_is_not_constant(tmp_path: Path) -> None:
     random, card = ({"players": {"a": {"strategy": way}}} for way in ("random", "own_card"))
     findings = compared(tmp_path, changes | random, changes | card)
     table = findings.tables["compare-guessing"]
-    rows = table.frame.filter(pl.col("difference.low").is_null(), pl.col("difference") != 0)
+    rows = table.frame.filter(pl.col("difference_low").is_null(), pl.col("difference") != 0)
     assert rows.height
     spreads = [estimate(row, "difference").spread(2) for row in rows.iter_rows(named=True)]
     assert "constant" not in spreads

@@ -109,12 +109,12 @@ def test_standings_pool_studies_and_games(store: Path) -> None:
     both, alone = (
         board(store, *names).tables["leaderboard"].frame for names in (("old", "new"), ("new",))
     )
-    assert both["overall.n"].to_list() == alone["overall.n"].to_list()
+    assert both["overall_n"].to_list() == alone["overall_n"].to_list()
 
     leaderboard = board(store, "new", games=["bargaining"]).tables["leaderboard"]
-    wanted = leaderboard.frame.select("overall.wanted", "bargaining.wanted")
-    assert wanted["overall.wanted"].equals(wanted["bargaining.wanted"])
-    assert wanted["overall.wanted"].drop_nulls().min() >= 25
+    wanted = leaderboard.frame.select("overall_wanted", "bargaining_wanted")
+    assert wanted["overall_wanted"].equals(wanted["bargaining_wanted"])
+    assert wanted["overall_wanted"].drop_nulls().min() >= 25
 
     shown = board(store, "tables").tables["leaderboard"].frame
     assert shown["player"].to_list() == ["zero", "high"]  # all 0 scores 100, all 90 scores 10
@@ -269,7 +269,7 @@ def test_verdict_states_ties_and_uncertainty(monkeypatch: pytest.MonkeyPatch) ->
     ahead, behind, last = (shared + noise[at] + gain for at, gain in enumerate((0.5, 0.0, -0.5)))
     text, frame = standing_of({"a": ahead, "b": behind, "c": last}, monkeypatch)
     assert frame["sure"].to_list() == ["1 to 1", "2 to 2", "3 to 3"]
-    assert frame["overall.low"][0] < frame["overall"][0]
+    assert frame["overall_low"][0] < frame["overall"][0]
     lead = frame["overall"][0] - frame["overall"][1]
     assert f" is first, {lead:.2f} ahead of b (simultaneous 95 % interval " in text
     low = float(text.split("interval ")[1].split(" to ")[0])

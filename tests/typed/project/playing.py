@@ -28,9 +28,13 @@ def match() -> dict[str, float]:
 def every_game() -> list[ct.Game]:
     glee = [ct.games.Bargaining(), ct.games.Negotiation(), ct.games.Persuasion()]
     others = [ct.games.DealOrNoDeal(), ct.games.ItemBargaining(), ct.games.ChipTrading()]
-    choices = [ct.games.GuessTheAverage(), ct.games.ElFarolBar(), ct.games.DivideTheDollar()]
+    choices = [
+        ct.games.GuessTheAverage(ratio=0.5),
+        ct.games.ElFarolBar(),
+        ct.games.DivideTheDollar(),
+    ]
     groups = [ct.games.PublicGoods(), ct.games.DinersDilemma(), ct.games.SealedBidAuction()]
-    rounds = [ct.games.BattleRoyale(), ct.games.PirateGame(players=3)]
+    rounds = [ct.games.BattleRoyale(horizon=12), ct.games.PirateGame(players=3)]
     return [*glee, *others, *choices, *groups, *rounds]
 
 

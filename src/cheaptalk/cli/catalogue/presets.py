@@ -24,16 +24,13 @@ def presets(
         name: Print this preset in full.
     """
     if name is not None:
-        preset = ct.preset(name)
-        if preset is None:
-            raise ct.rules.unknown("preset", name, ct.studies.preset_names())
         if json:
-            print_json(preset.written())
+            print_json(ct.preset(name).written())
         else:
             typer.echo(ct.studies.preset_text(name), nl=False)
         return
     studies = {name: ct.preset(name) for name in ct.studies.preset_names()}
-    descriptions = {name: study.description for name, study in studies.items() if study}
+    descriptions = {name: study.description for name, study in studies.items()}
     if json:
         print_json(descriptions)
         return

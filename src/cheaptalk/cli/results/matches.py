@@ -123,9 +123,7 @@ def _as_json(record: ct.MatchRecord) -> dict[str, Any]:
         "calls": record.calls,
         "tokens": record.input_tokens + record.output_tokens,
         "dollars": record.dollars,
-        "begun": record.begun,
-        "finished": record.finished,
-    }
+    } | record.written_times
 
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")

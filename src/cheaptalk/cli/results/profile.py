@@ -24,6 +24,8 @@ from cheaptalk.text import FEW_MARK
 
 EXIT_UNPLAYED = 4
 """Exit status if matches remain to be played, so all gates are undecided."""
+EXIT_OPEN = 3
+"""Exit status if the data are inconclusive."""
 AGENT_DEADLINE = 60
 """Default response timeout of an agent, in seconds; a request that times out is sent twice."""
 PANEL = "panel/"
@@ -66,9 +68,10 @@ def profile(
     writes a page that starts with the weaknesses found. Run the command again to continue; matches
     in the store are not played again.
 
-    Exit statuses: 0 if all gates of --require pass, 1 if a gate fails, 3 if a gate is undecided
-    because its confidence interval contains the limit, 4 if matches remain to be played or failed
-    with errors. With --allow-failures, failed matches do not change the status.
+    Exit statuses: 0 if all gates of --require pass, 1 if a gate fails, 3 if a gate is open because
+    its confidence interval contains the limit, or if the player forfeited most of its matches, 4 if
+    matches remain to be played or failed with errors. With --allow-failures, failed matches do not
+    change the status.
 
     Args:
         player: Player to test: a model, agent/NAME@URL, a strategy, ROSTER:LABEL, a roster
@@ -168,7 +171,9 @@ def _exit_status(
     """
     if profile.unplayed:
         return EXIT_UNPLAYED
-    status = 1 if profile.mostly_forfeited else ct.profiles.exit_status(decisions)
+    status = ct.profiles.exit_status(decisions)
+    if profile.mostly_forfeited and status == 0:
+        status = EXIT_OPEN
     if profile.failures and not options.allow_failures and status != 1:
         return EXIT_UNPLAYED
     return status

@@ -106,9 +106,8 @@ def _study_named(name: str, store: str) -> ct.Study:
     path = Path(name)
     if name.endswith(ct.studies.FILES) or path.is_file():
         return ct.load_study(path)
-    preset = ct.preset(name)
-    if preset is not None:
-        return preset
+    if name in ct.studies.preset_names():
+        return ct.preset(name)
     with opened(store) as existing:
         stored = {study.name for study in existing.studies(counted=False)} if existing else set()
         if existing is not None and name in stored:

@@ -27,7 +27,6 @@ from cheaptalk.cli.shared.printing import (
 )
 from cheaptalk.cli.shared.sentences import Field, at_store, counted
 from cheaptalk.extras import needing
-from cheaptalk.text import duration, steady
 
 AGENT_SERVER = "127.0.0.1:8140"
 """Default address at which remote agents connect."""
@@ -289,12 +288,7 @@ def _without_result(progress: ct.Progress) -> list[str]:
 
 def _forecast(progress: ct.Progress) -> list[str]:
     """Return short texts on a run's remaining time and cost, its spending and its notices."""
-    parts = []
-    if progress.seconds_left is not None and progress.left:
-        parts.append(f"about {duration(steady(progress.seconds_left))} left")
-    if progress.dollars_left and progress.left:
-        parts.append(f"about {ct.studies.money(progress.dollars_left)} more")
-    parts += sentences.state_notes(progress.state)
+    parts = [*progress.forecast, *sentences.state_notes(progress.state)]
     return [*parts, progress.batches] if progress.batches else parts
 
 

@@ -60,7 +60,7 @@ def plan(
         participants = ct.studies.preview_participants(planned)
     if json:
         data = _as_json(planned, forecast) | {
-            "changes": changes and changes._asdict(),
+            "changes": changes and vars(changes),
             "participants": participants and participants._asdict(),
             "missing": missing,
         }

@@ -12,6 +12,7 @@ from cheaptalk.equilibrium.empirical.ratings import Tally, bradley_terry, mean_e
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.rankings import alpha_rank, nash_average
 from cheaptalk.equilibrium.solvers.replicator import replicator_dynamics
+from cheaptalk.rules.errors import WrongValue
 
 STARTS = 500
 """The number of initial populations for imitation."""
@@ -75,7 +76,7 @@ class _Game(NamedTuple):
     @property
     def won(self) -> Tally:
         if self.matches is None:
-            raise ValueError("this rating requires wins and ties, but no matches were given")
+            raise WrongValue("this rating requires wins and ties, but no matches were given")
         return tally(self.matches, self.labels)
 
 

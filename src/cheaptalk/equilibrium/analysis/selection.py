@@ -7,6 +7,7 @@ import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, places_in, varying
 from cheaptalk.rules import CheaptalkError, get_game, suggest
+from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.empirical_view import EmpiricalView, MetricTable, ScaledMetric
 from cheaptalk.text import capital, plain, readable
 
@@ -44,7 +45,7 @@ class Selected(NamedTuple):
             return ""
         return (
             f"The seats of {plain(self.game_spec)} differ ({' and '.join(roles)}); payoffs are "
-            "averaged over both. Use --two-populations to analyse each seat separately."
+            "averaged over both. To analyse each seat separately, use two populations."
         )
 
     @property
@@ -68,6 +69,9 @@ class Selected(NamedTuple):
         """Return the query with which the viewer lists only matches of these configurations."""
         digests = self.frame["configuration"].unique().sort()
         return {} if self.all_configurations else {"configuration": ",".join(digests)}
+
+
+describe_type(Selected, "a configuration that ct.equilibrium.selected returned")
 
 
 def _settings_text(values: Mapping[str, Any]) -> str:

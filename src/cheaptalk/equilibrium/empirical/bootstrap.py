@@ -27,7 +27,7 @@ from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import Advice
+from cheaptalk.rules.errors import Advice, WrongValue
 from cheaptalk.statistics.limits import draw_summary, expanded, percentiles
 from cheaptalk.statistics.permutation import holm
 from cheaptalk.text import aligned
@@ -103,7 +103,7 @@ class Bootstrap(Printed):
 
     def _values(self, metric: str) -> Floats:
         if metric not in self.values:
-            raise ValueError(f'No metric "{metric}" (known: {", ".join(self.values) or "none"})')
+            raise WrongValue(f'No metric "{metric}" (known: {", ".join(self.values) or "none"})')
         return self.values[metric]
 
     def table(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
@@ -254,7 +254,7 @@ def bootstrap_equilibrium(
     Raises:
         CheaptalkError: a cell is missing or has fewer than two instances, there are no samples, or
             the cluster is unavailable.
-        ValueError: the game lacks a metric, or a number is invalid.
+        WrongValue: the game lacks a metric, or a number is invalid.
         EquilibriumError: a draw could not be solved.
     """
     columns = {metric.name: (metric, game.value_index(metric.metric)) for metric in metrics}
@@ -292,10 +292,10 @@ def resample(
     Raises:
         CheaptalkError: a cell is missing or has fewer than two instances, the game has no samples,
             or a paired draw left a cell without an instance.
-        ValueError: there are fewer than 2 draws.
+        WrongValue: there are fewer than 2 draws.
     """
     if draws < 2:
-        raise ValueError(f"A bootstrap needs at least 2 draws, not {draws}")
+        raise WrongValue(f"A bootstrap needs at least 2 draws, not {draws}")
     check_samples(game)
     is_paired = shares_instances(game) if paired is None else paired
     draw = _resample_shared if is_paired else _resample_each_cell
@@ -334,7 +334,7 @@ def summary(
 ) -> pl.DataFrame:
     """Return :func:`.draw_summary` with percentiles expanded for these degrees of freedom."""
     if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, not {level}")
+        raise WrongValue(f"level must be between 0 and 1, not {level}")
     return draw_summary(estimate, samples, expanded(level, freedom), basic=basic)
 
 

@@ -20,20 +20,21 @@ from cheaptalk.equilibrium.empirical.cells import (
     sample_of_payoffs,
     samples_of,
 )
+from cheaptalk.equilibrium.solvers import profiles
 from cheaptalk.equilibrium.solvers.payoffs import (
     Floats,
     Integers,
     payoffs_printout,
     symmetric_payoffs,
 )
-from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import read_matches
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.errors import Advice
+from cheaptalk.rules.arguments import checked
+from cheaptalk.rules.errors import Advice, WrongValue
 from cheaptalk.statistics.columns import Frame, as_polars
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import aligned
@@ -65,6 +66,7 @@ class Empirical(Printed):
     """Whether a cell contains both orders of its players."""
 
     @classmethod
+    @checked
     def of_frame(
         cls: type[T],
         frame: Frame,
@@ -90,21 +92,21 @@ class Empirical(Printed):
                 are identical.
 
         Raises:
-            ValueError: the frame lacks a column, doesn't have exactly two seats, or has no scored
+            WrongValue: the frame lacks a column, doesn't have exactly two seats, or has no scored
                 match; weights don't match the samples; or players always sat in one order.
         """
         frame = as_polars(frame)
         seats = places_in(frame)
         if len(seats) != 2:
-            raise ValueError(f"An empirical game needs matches of 2 players, not of {len(seats)}")
+            raise WrongValue(f"An empirical game needs matches of 2 players, not of {len(seats)}")
         absent = [name for name in (*metrics, *([by] if by else [])) if name not in frame.columns]
         if absent:
-            raise ValueError(
+            raise WrongValue(
                 f'The frame has no column "{absent[0]}"; it has: {", ".join(frame.columns)}'
             )
         scored = frame.filter(SCORED).drop_nulls([f"payoff_{seat}" for seat in seats])
         if scored.is_empty():
-            raise ValueError("The frame has no finished match that counts; play the study first")
+            raise WrongValue("The frame has no finished match that counts; play the study first")
         row_labels, column_labels = (set(scored[f"player_{seat}"].unique()) for seat in seats)
         if cls.swapped:
             row_labels = column_labels = row_labels | column_labels
@@ -129,6 +131,7 @@ class Empirical(Printed):
         return counted(matches, "match") if self.sampled else "given payoffs"
 
     @classmethod
+    @checked
     def of_study(
         cls: type[T],
         store: StoreLike,
@@ -149,7 +152,7 @@ class Empirical(Printed):
 
         Raises:
             StoreError: a study doesn't exist.
-            ValueError: the studies have several games and none is named, or as for
+            WrongValue: the studies have several games and none is named, or as for
                 :meth:`of_frame`.
         """
         studies_frames = [
@@ -158,7 +161,7 @@ class Empirical(Printed):
         names = sorted({name for frames in studies_frames for name in frames})
         chosen = game or (names[0] if len(names) == 1 else "")
         if chosen not in names:
-            raise ValueError(
+            raise WrongValue(
                 f"Name one of the games of {', '.join(map(name_of, studies))}: {', '.join(names)}"
             )
         frames = [by_game[chosen] for by_game in studies_frames if chosen in by_game]
@@ -255,7 +258,7 @@ class Empirical(Printed):
 
         Raises:
             CheaptalkError: a cell is missing.
-            ValueError: the game lacks this metric.
+            WrongValue: the game lacks this metric.
         """
         return np.asarray(self.means[self.value_index(metric)])
 
@@ -263,7 +266,7 @@ class Empirical(Printed):
         """Return the index of a metric along the first axis of the cell means."""
         if metric not in self.metrics:
             available = ", ".join(self.metrics) or "no metrics"
-            raise ValueError(f'The game has no metric "{metric}"; it has {available}')
+            raise WrongValue(f'The game has no metric "{metric}"; it has {available}')
         return self.metrics.index(metric) + self._payoffs
 
     _payoffs: ClassVar[int]
@@ -323,7 +326,7 @@ def _shares(
     names = [sample.name for sample in samples]
     scale = dict.fromkeys(names, 1.0) if weights is None else dict(weights)
     if set(scale) != set(names) or min(scale.values()) <= 0:
-        raise ValueError(f"Weights must be positive and name each game once: {', '.join(names)}")
+        raise WrongValue(f"Weights must be positive and name each game once: {', '.join(names)}")
     return tuple(scale[name] / sum(scale.values()) for name in names)
 
 
@@ -344,6 +347,7 @@ class EmpiricalGame(Empirical):
     _payoffs: ClassVar[int] = 1
 
     @classmethod
+    @checked
     def of_payoffs(
         cls, payoffs: npt.ArrayLike, labels: Sequence[str] | None = None
     ) -> "EmpiricalGame":
@@ -354,7 +358,7 @@ class EmpiricalGame(Empirical):
             labels: the labels of the strategies; numbers from 1 by default.
 
         Raises:
-            ValueError: the payoffs aren't a square matrix of finite numbers, or the number of
+            WrongValue: the payoffs aren't a square matrix of finite numbers, or the number of
                 labels differs.
         """
         matrix = symmetric_payoffs(payoffs)
@@ -403,25 +407,27 @@ class EmpiricalGame(Empirical):
         upper = super()._per_cell(number)
         return np.asarray(upper + np.triu(upper, 1).T)
 
+    @checked
     def only(self, labels: Sequence[str]) -> "EmpiricalGame":
         """Return the game restricted to the given strategies, in the given order.
 
         Raises:
-            ValueError: a label is unknown or repeated, or there is none.
+            WrongValue: a label is unknown or repeated, or there is none.
         """
         names = _names(labels, len(labels), "")
         self._check_labels(names)
         if not names:
-            raise ValueError(f"Keep at least one strategy of {', '.join(self.labels)}")
+            raise WrongValue(f"Keep at least one strategy of {', '.join(self.labels)}")
         new_index = {self.labels.index(label): index for index, label in enumerate(names)}
         samples = tuple(_reordered(sample, new_index) for sample in self.samples)
         return replace(self, rows=names, columns=names, samples=samples)
 
+    @checked
     def without(self, labels: Sequence[str]) -> "EmpiricalGame":
         """Return the game without some strategies.
 
         Raises:
-            ValueError: a label is unknown, or no strategy would remain.
+            WrongValue: a label is unknown, or no strategy would remain.
         """
         self._check_labels(labels)
         return self.only([label for label in self.labels if label not in labels])
@@ -429,7 +435,7 @@ class EmpiricalGame(Empirical):
     def _check_labels(self, labels: Sequence[str]) -> None:
         unknown = [label for label in labels if label not in self.labels]
         if unknown:
-            raise ValueError(f'Unknown strategy "{unknown[0]}" (known: {", ".join(self.labels)})')
+            raise WrongValue(f'Unknown strategy "{unknown[0]}" (known: {", ".join(self.labels)})')
 
     def largest_complete(self) -> tuple[str, ...]:
         """Return the largest set of strategies without missing cells.
@@ -482,6 +488,7 @@ class EmpiricalBimatrix(Empirical):
     _payoffs: ClassVar[int] = 2
 
     @classmethod
+    @checked
     def of_payoffs(
         cls,
         a: npt.ArrayLike,
@@ -498,10 +505,10 @@ class EmpiricalBimatrix(Empirical):
             columns: the labels of the column player's strategies.
 
         Raises:
-            ValueError: the payoffs aren't two finite matrices of one shape, or the number of labels
+            WrongValue: the payoffs aren't two finite matrices of one shape, or the number of labels
                 differs.
         """
-        row_payoffs, column_payoffs = checked(a, b)
+        row_payoffs, column_payoffs = profiles.checked(a, b)
         height, width = row_payoffs.shape
         names = _names(rows, height, "row "), _names(columns, width, "column ")
         sample = sample_of_payoffs(row_payoffs, column_payoffs, np.ndindex(row_payoffs.shape))
@@ -533,8 +540,8 @@ def _names(labels: Sequence[str] | None, size: int, kind: str) -> tuple[str, ...
     numbered = (f"{kind}{index + 1}" for index in range(size))
     names = tuple(numbered if labels is None else labels)
     if len(names) != size:
-        raise ValueError(f"{counted(len(names), 'label')} for {size} strategies")
+        raise WrongValue(f"{counted(len(names), 'label')} for {size} strategies")
     twice = [name for index, name in enumerate(names) if name in names[:index]]
     if twice:
-        raise ValueError(f'Two strategies are called "{twice[0]}"; every label must be unique')
+        raise WrongValue(f'Two strategies are called "{twice[0]}"; every label must be unique')
     return names

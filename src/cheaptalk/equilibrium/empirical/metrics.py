@@ -12,6 +12,7 @@ import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.frames.reader import places_in
+from cheaptalk.rules.errors import WrongValue
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,13 @@ def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
     ``utility_given_alice``.
 
     Raises:
-        ValueError: the frame doesn't have exactly two seats, or lacks these columns.
+        WrongValue: the frame doesn't have exactly two seats, or lacks these columns.
     """
     seats = places_in(frame)
     columns = [f"{metric}_{seat}" for seat in seats]
     absent = [column for column in columns if column not in frame.columns]
     if len(seats) != 2 or absent:
-        raise ValueError(
+        raise WrongValue(
             f"{metric} needs a column for each of 2 seats; the frame has {len(seats)} seats"
             + (f" and no column {absent[0]}" if absent else "")
         )

@@ -15,6 +15,7 @@ from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, pure_profiles, unit_spread
 from cheaptalk.equilibrium.solvers.supports import MARGIN
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.rules.errors import WrongValue
 
 WORTH_A_LINE = 0.01
 """The minimum support of printed profiles that aren't equilibria of the estimates."""
@@ -84,7 +85,7 @@ def model_choice(
         draws: the same two arrays over bootstrap draws, each of shape (draws, m, n).
 
     Raises:
-        ValueError: shapes or names do not fit, or a number is not finite.
+        WrongValue: shapes or names do not fit, or a number is not finite.
 
     >>> print(model_choice([[3, 0], [0, 2]], [[2, 0], [0, 3]], ["x", "y"], ["x", "y"]))
     (x, x): an equilibrium of the estimates
@@ -92,7 +93,7 @@ def model_choice(
     """
     a, b = checked(a, b)
     if a.shape != (len(rows), len(columns)):
-        raise ValueError(
+        raise WrongValue(
             f"payoffs of shape {a.shape} need as many names of rows and columns, "
             f"not {len(rows)} and {len(columns)}"
         )
@@ -100,7 +101,7 @@ def model_choice(
     if draws is not None:
         samples = checked(*draws, dimensions=3)
         if samples[0].shape[1:] != a.shape:
-            raise ValueError(f"draws must have shape (draws, *{a.shape}), not {samples[0].shape}")
+            raise WrongValue(f"draws must have shape (draws, *{a.shape}), not {samples[0].shape}")
         cells = np.logical_and(*best_responses(*samples))
         support = cells.mean(axis=0)
         without = float(1 - cells.any(axis=(1, 2)).mean())

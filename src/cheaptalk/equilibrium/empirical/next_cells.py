@@ -30,10 +30,16 @@ from cheaptalk.equilibrium.empirical.bootstrap import SHARE, check_samples, shar
 from cheaptalk.equilibrium.empirical.cells import Cell, CellName, GameSample, Key
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
-from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats, Integers, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.payoffs import (
+    TIE,
+    Floats,
+    Integers,
+    as_numbers,
+    symmetric_payoffs,
+)
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.printing.printout import Printed, Printout
-from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules import CheaptalkError, WrongValue, counted
 from cheaptalk.rules.display import brief
 
 ROUNDING = 1e-12
@@ -136,10 +142,10 @@ def propose_cells(
     Raises:
         CheaptalkError: a cell is missing or has fewer than two instances, the game has no samples,
             or the target has no variance.
-        ValueError: the budget is less than 1.
+        WrongValue: the budget is less than 1.
     """
     if budget < 1:
-        raise ValueError(f"budget must be at least 1 match, not {budget}")
+        raise WrongValue(f"budget must be at least 1 match, not {budget}")
     check_samples(game)
     is_paired = shares_instances(game) if paired is None else paired
     positions = [(index, *key) for index, sample in enumerate(game.samples) for key in sample.cells]
@@ -368,12 +374,12 @@ def compare_designs(
         pilot: the initial number of matches in every cell, >= 2.
 
     Raises:
-        ValueError: the payoffs aren't a square matrix of finite numbers, or a number is invalid.
+        WrongValue: the payoffs aren't a square matrix of finite numbers, or a number is invalid.
     """
     truth = symmetric_payoffs(payoffs)
-    spread = np.broadcast_to(np.asarray(deviations, dtype=np.float64), truth.shape)
+    spread = np.broadcast_to(as_numbers(deviations, "deviations"), truth.shape)
     if pilot < 2 or studies < 1 or not (spread >= 0).all():
-        raise ValueError("pilot must be 2 or more, studies 1 or more, and deviations 0 or more")
+        raise WrongValue("pilot must be 2 or more, studies 1 or more, and deviations 0 or more")
     draw = np.random.default_rng(seed)
     game = EmpiricalGame.of_payoffs(truth)
     means = np.empty((2, studies, *truth.shape))

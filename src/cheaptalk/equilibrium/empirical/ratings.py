@@ -13,12 +13,13 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     EquilibriumError,
     Floats,
     Integers,
+    as_numbers,
     payoffs_printout,
 )
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.printing.printout import Printed, Printout
-from cheaptalk.rules import counted
+from cheaptalk.rules import WrongValue, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics.columns import Frame, as_polars
 
@@ -69,12 +70,12 @@ def tally(frame: Frame, names: Sequence[str] = ()) -> Tally:
         names: the players to count, in this order; all by default.
 
     Raises:
-        ValueError: the frame doesn't have exactly two seats.
+        WrongValue: the frame doesn't have exactly two seats.
     """
     frame = as_polars(frame)
     seats = places_in(frame)
     if len(seats) != 2:
-        raise ValueError(f"Wins are counted in matches of 2 players, not of {len(seats)}")
+        raise WrongValue(f"Wins are counted in matches of 2 players, not of {len(seats)}")
     players, payoffs = (
         [pl.col(f"{kind}_{seat}") for seat in seats] for kind in ("player", "payoff")
     )
@@ -118,7 +119,7 @@ def elo(
         k: the maximum change of a rating in a game.
 
     Raises:
-        ValueError: a player is unknown or meets itself, or a score is outside [0, 1].
+        WrongValue: a player is unknown or meets itself, or a score is outside [0, 1].
 
     >>> elo([(0, 1, 1.0)], 2)
     array([1516., 1484.])
@@ -126,9 +127,9 @@ def elo(
     ratings = np.full(players, start, dtype=np.float64)
     for player, rival, score in games:
         if not (0 <= player < players and 0 <= rival < players) or player == rival:
-            raise ValueError(f"game {(player, rival, score)} is not between two of the players")
+            raise WrongValue(f"game {(player, rival, score)} is not between two of the players")
         if not 0 <= score <= 1:
-            raise ValueError(f"game {(player, rival, score)}: the score must be from 0 to 1")
+            raise WrongValue(f"game {(player, rival, score)}: the score must be from 0 to 1")
         _exchange(ratings, player, rival, score, k)
     return ratings
 
@@ -156,10 +157,10 @@ def mean_elo(
         The ratings, shape (n,), with mean ``start``.
 
     Raises:
-        ValueError: ``orders`` is less than 1.
+        WrongValue: ``orders`` is less than 1.
     """
     if orders < 1:
-        raise ValueError(f"orders must be at least 1, not {orders}")
+        raise WrongValue(f"orders must be at least 1, not {orders}")
     draw = np.random.default_rng(seed)
     matches = np.tile(np.arange(len(tally.scores)), (orders, 1))
     ratings, order = np.full((len(tally.names), orders), start), np.arange(orders)
@@ -225,7 +226,7 @@ def bradley_terry(
         ties: the numbers of ties, symmetric, shape (n, n).
 
     Raises:
-        ValueError: the counts are invalid, or some players never met, always won or always lost;
+        WrongValue: the counts are invalid, or some players never met, always won or always lost;
             the message names them.
         EquilibriumError: the fit did not converge.
 
@@ -236,11 +237,11 @@ def bradley_terry(
     won, tied = _counts(wins, ties)
     named = tuple(names) or tuple(map(str, range(len(won))))
     if len(named) != len(won):
-        raise ValueError(f"names must be as many as players, {len(won)}, not {len(named)}")
+        raise WrongValue(f"names must be as many as players, {len(won)}, not {len(named)}")
     if ties_as_halves:
         won, tied = won + tied / 2, np.zeros_like(tied)
     if tied.any() and not won.any():
-        raise ValueError(
+        raise WrongValue(
             "all games are ties, so no finite tie parameter exists; set ties_as_halves=True"
         )
     _check_connected(won + tied, named)
@@ -251,18 +252,18 @@ def bradley_terry(
 
 
 def _counts(wins: ArrayLike, ties: ArrayLike | None) -> tuple[Floats, Floats]:
-    won = np.asarray(wins, dtype=np.float64)
-    tied = np.zeros_like(won) if ties is None else np.asarray(ties, dtype=np.float64)
+    won = as_numbers(wins, "wins")
+    tied = np.zeros_like(won) if ties is None else as_numbers(ties, "ties")
     if won.ndim != 2 or won.shape[0] != won.shape[1] or len(won) < 2 or tied.shape != won.shape:
-        raise ValueError(
+        raise WrongValue(
             "wins and ties must be square matrices of the same size, for at least two players, "
             f"not of shapes {won.shape} and {tied.shape}"
         )
     for counts in (won, tied):
         if not (np.isfinite(counts).all() and (counts >= 0).all() and not counts.diagonal().any()):
-            raise ValueError("wins and ties must be counts >= 0, with zeros on the diagonal")
+            raise WrongValue("wins and ties must be counts >= 0, with zeros on the diagonal")
     if not np.array_equal(tied, tied.T):
-        raise ValueError("ties must be symmetric: i tied j as often as j tied i")
+        raise WrongValue("ties must be symmetric: i tied j as often as j tied i")
     return won, tied
 
 
@@ -278,7 +279,7 @@ def _check_connected(beat_or_tied: Floats, names: tuple[str, ...]) -> None:
                 name for name, group in zip(names, group_of, strict=True) if group == size.argmin()
             ]
             others_in_game = [name for name in names if name not in smallest]
-            raise ValueError(
+            raise WrongValue(
                 f"{', '.join(smallest)} and {', '.join(others_in_game)} {problem}; "
                 "play more matches between them, or rate them separately"
             )

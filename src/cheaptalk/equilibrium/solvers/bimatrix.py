@@ -24,6 +24,7 @@ from cheaptalk.equilibrium.solvers.profiles import (
 )
 from cheaptalk.equilibrium.solvers.supports import undominated
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.rules.errors import WrongValue
 
 Indices = NDArray[np.intp]
 TINY = 1e-11
@@ -101,7 +102,7 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
         b: the column player's, of the same shape.
 
     Raises:
-        ValueError: the payoffs are not two finite matrices of one shape.
+        WrongValue: the payoffs are not two finite matrices of one shape.
         EquilibriumError: the game is too large, or too close to a tie for floating point.
 
     >>> print(bimatrix_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]))
@@ -178,7 +179,7 @@ def lemke_howson(a: ArrayLike, b: ArrayLike, label: int) -> Profile:
         label: 0 to m - 1 for rows, m to m + n - 1 for columns.
 
     Raises:
-        ValueError: the payoffs aren't two finite matrices of one shape, or the label is unknown.
+        WrongValue: the payoffs aren't two finite matrices of one shape, or the label is unknown.
         EquilibriumError: the path is too long, or its end exceeds the tolerance.
 
     >>> print(lemke_howson([[1, -1], [-1, 1]], [[-1, 1], [1, -1]], 0))
@@ -205,7 +206,7 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
     a, b = checked(a, b, 3)
     games, rows, columns = a.shape
     if not 0 <= label < rows + columns:
-        raise ValueError(f"label must be between 0 and {rows + columns - 1}, not {label}")
+        raise WrongValue(f"label must be between 0 and {rows + columns - 1}, not {label}")
     tableaus = systems(a, b)
     first_bases = np.arange(rows, rows + columns), np.arange(rows)
     bases = [np.tile(basis, (games, 1)) for basis in first_bases]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cheaptalk.printing.printout import Printout
-from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules import CheaptalkError, WrongValue, counted
 from cheaptalk.rules.display import cell_text
 
 Floats = npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
     """Return payoffs as an (n, n) float matrix; raise ValueError unless square and finite."""
     matrix = _numbers(payoffs)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise ValueError(
+        raise WrongValue(
             f"payoffs of a symmetric game form a square matrix, not shape {matrix.shape}; "
             "leave out strategies that lack a row or a column"
         )
@@ -60,23 +60,28 @@ def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
     """Return the payoffs of many symmetric games of equal size, shape (games, n, n)."""
     matrices = _numbers(payoffs)
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.shape[1]:
-        raise ValueError(
+        raise WrongValue(
             "payoffs of many symmetric games are an array of shape (games, n, n), "
             f"not {matrices.shape}"
         )
     return matrices
 
 
-def _numbers(payoffs: npt.ArrayLike) -> Floats:
+def as_numbers(values: npt.ArrayLike, what: str = "payoffs") -> Floats:
+    """Return an array of floats; raise WrongValue for text or rows of unequal length."""
     try:
-        numbers = np.asarray(payoffs).astype(np.float64)
+        return np.asarray(values).astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"payoffs must be a matrix of numbers; {_fault(payoffs)}") from None
+        raise WrongValue(f"{what} must be a matrix of numbers; {_fault(values)}") from None
+
+
+def _numbers(payoffs: npt.ArrayLike) -> Floats:
+    numbers = as_numbers(payoffs)
     missing = np.argwhere(~usable(numbers))
     if missing.size and numbers.ndim > 1:
         *game, row, column = missing[0].tolist()
         payoff = numbers[(*game, row, column)]
-        raise ValueError(
+        raise WrongValue(
             f"the payoff of strategy {row} against strategy {column}"
             f"{f' in game {game[0]}' if game else ''} is {payoff}; "
             f"{beyond_reckoning(payoff) or 'play that pair, or leave one of the two out'}"
@@ -103,7 +108,7 @@ def _fault(payoffs: Any) -> str:
     sizes = [len(row) if isinstance(row, Sized) else 0 for row in payoffs]
     for row, size in enumerate(sizes):
         if size != sizes[0]:
-            return f"row 0 has {counted(sizes[0], 'payoff')}, and row {row} has {size}"
+            return f"row 0 has {counted(sizes[0], 'number')}, and row {row} has {size}"
     for value in np.ravel(np.array(payoffs, dtype=object)):
         try:
             float(value)

@@ -15,10 +15,12 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     EquilibriumError,
     Flags,
     Floats,
+    as_numbers,
     beyond_reckoning,
     usable,
 )
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.rules.errors import WrongValue
 
 TOLERANCE = 1e-9
 """The maximum regret of a profile, as a share of a player's payoff range."""
@@ -73,22 +75,22 @@ def weights(mixture: Floats) -> str:
 
 def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Floats]:
     """Return both players' payoffs as float arrays; raise ValueError if they are invalid."""
-    pair = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    pair = as_numbers(a), as_numbers(b)
     if pair[0].shape != pair[1].shape:
-        raise ValueError(
+        raise WrongValue(
             f"Both players need payoffs for the same cells: the row player has {pair[0].shape}, "
             f"the column player {pair[1].shape}; a symmetric game's column player has payoffs.T"
         )
     for player, payoffs in zip(("row", "column"), pair, strict=True):
         if payoffs.ndim != dimensions or not payoffs.size:
-            raise ValueError(
+            raise WrongValue(
                 f"Payoffs must have {dimensions} dimensions and at least one cell, "
                 f"not shape {payoffs.shape}"
             )
         wrong = np.argwhere(~usable(payoffs))
         if wrong.size:
             cell = tuple(map(int, wrong[0]))
-            raise ValueError(
+            raise WrongValue(
                 f"The {player} player's payoff in cell {cell} is {payoffs[cell]}; "
                 f"{beyond_reckoning(payoffs[cell]) or 'fill the cell, or leave the strategy out'}"
             )
@@ -119,14 +121,14 @@ def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Pr
         column: the mixture y, shape (n,), likewise.
 
     Raises:
-        ValueError: a mixture is invalid or doesn't match the payoffs.
+        WrongValue: a mixture is invalid or doesn't match the payoffs.
     """
     a, b = checked(a, b)
-    x, y = np.asarray(row, dtype=np.float64), np.asarray(column, dtype=np.float64)
+    x, y = as_numbers(row, "row"), as_numbers(column, "column")
     for mixture, size in ((x, a.shape[0]), (y, a.shape[1])):
         proper = mixture.shape == (size,) and bool((mixture >= 0).all())
         if not proper or abs(mixture.sum() - 1) > TOLERANCE:
-            raise ValueError(f"A mixture must be {size} probabilities that sum to 1, not {mixture}")
+            raise WrongValue(f"A mixture must be {size} probabilities that sum to 1, not {mixture}")
     answers = a @ y, x @ b
     payoffs = float(x @ answers[0]), float(answers[1] @ y)
     regrets = [
@@ -163,7 +165,7 @@ def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tupl
         epsilon: the maximum regret of each player, in payoff units; 0 for exact equilibria.
 
     Raises:
-        ValueError: the payoffs aren't two finite matrices of one shape, or epsilon is negative.
+        WrongValue: the payoffs aren't two finite matrices of one shape, or epsilon is negative.
 
     >>> for equilibrium in pure_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]):
     ...     print(equilibrium)
@@ -172,6 +174,6 @@ def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tupl
     """
     a, b = checked(a, b)
     if not epsilon >= 0:
-        raise ValueError(f"epsilon must be a regret >= 0, not {epsilon}")
+        raise WrongValue(f"epsilon must be a regret >= 0, not {epsilon}")
     fine = (a >= a.max(axis=0) - epsilon) & (b >= b.max(axis=1, keepdims=True) - epsilon)
     return pure_profiles(a, b, fine)

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cheaptalk.equilibrium.solvers.bimatrix import Indices, lemke_howson_mixtures
-from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
+from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats, as_numbers
 from cheaptalk.equilibrium.solvers.profiles import TOLERANCE
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.rules.display import brief
+from cheaptalk.rules.errors import WrongValue
 
 Construction = Literal["mixtures", "selected"]
 TakenEnd = Literal["first", "highest", "lowest"]
@@ -62,10 +63,10 @@ class ProviderGame(Printed):
         The means and standard deviations over draws are the paper's table 13.
 
         Raises:
-            ValueError: the game lacks ``given``.
+            WrongValue: the game lacks ``given``.
         """
         if self.given is None:
-            raise ValueError("the value given is unknown; pass `given` to provider_game")
+            raise WrongValue("the value given is unknown; pass `given` to provider_game")
         return np.asarray(np.einsum("dab,db->da", self.given, self.mixtures()), dtype=np.float64)
 
     def __repr__(self) -> str:
@@ -117,16 +118,16 @@ def provider_game(
             shape.
 
     Raises:
-        ValueError: shapes differ, a number isn't finite, or there is only one provider.
+        WrongValue: shapes differ, a number isn't finite, or there is only one provider.
         EquilibriumError: an inner equilibrium exceeds the tolerance.
     """
     draws = _draws(payoffs, providers, "payoffs")
     gifts = None if given is None else _draws(given, providers, "given")
     if gifts is not None and gifts.shape != draws.shape:
-        raise ValueError(f"given must have the shape of payoffs, {draws.shape}, not {gifts.shape}")
+        raise WrongValue(f"given must have the shape of payoffs, {draws.shape}, not {gifts.shape}")
     names = tuple(dict.fromkeys(providers))
     if len(names) < 2:
-        raise ValueError(
+        raise WrongValue(
             f"all strategies belong to {names[0]}; the game needs at least two providers"
         )
     members = [np.flatnonzero([name == provider for provider in providers]) for name in names]
@@ -155,17 +156,17 @@ def provider_game(
 
 
 def _draws(numbers: ArrayLike, providers: Sequence[str], name: str) -> Floats:
-    array = np.asarray(numbers, dtype=np.float64)
+    array = as_numbers(numbers, name)
     array = array[None] if array.ndim == 2 else array
     size = len(providers)
     if array.ndim != 3 or array.shape[1:] != (size, size) or not array.size:
-        raise ValueError(
+        raise WrongValue(
             f"{name} must have shape ({size}, {size}) or (draws, {size}, {size}) for {size} "
             f"providers' names, not {np.shape(numbers)}"
         )
     if not np.isfinite(array).all():
         draw, i, j = map(int, np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(
+        raise WrongValue(
             f"{name} of strategy {i} against {j} is {array[draw, i, j]} in draw {draw}; "
             "play that pair, or leave one of the two out"
         )

@@ -11,7 +11,7 @@ from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, symm
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
 from cheaptalk.printing.printout import Printed, Printout
-from cheaptalk.rules import counted
+from cheaptalk.rules import WrongValue, counted
 
 SEARCHED = 10_000_000
 """The maximum number of strategy sets that Nash averaging searches."""
@@ -67,7 +67,7 @@ def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Flo
         The masses, shape (n,), summing to 1.
 
     Raises:
-        ValueError: an argument is out of range.
+        WrongValue: an argument is out of range.
         EquilibriumError: the flows don't balance.
 
     >>> alpha_rank([[3, 0], [5, 1]], alpha=10).round(6)
@@ -129,7 +129,7 @@ def alpha_sweep(
     """
     ascending = np.array(sorted(alphas), dtype=np.float64)
     if not len(ascending):
-        raise ValueError("alphas must contain at least one intensity")
+        raise WrongValue("alphas must contain at least one intensity")
     masses = np.array(
         [
             alpha_rank(a, alpha=alpha, population=population)
@@ -146,9 +146,9 @@ def alpha_sweep(
 
 def _intensity(alpha: float, population: int) -> tuple[float, int]:
     if not 0 < alpha < np.inf:
-        raise ValueError(f"alpha must be positive and finite, not {alpha}")
+        raise WrongValue(f"alpha must be positive and finite, not {alpha}")
     if population < 2:
-        raise ValueError(f"population must be at least 2, not {population}")
+        raise WrongValue(f"population must be at least 2, not {population}")
     return alpha, population
 
 
@@ -217,7 +217,7 @@ def nash_average(payoffs: ArrayLike) -> NashAverage:
         payoffs: A, shape (n, n).
 
     Raises:
-        ValueError: the payoffs aren't a square matrix of finite numbers.
+        WrongValue: the payoffs aren't a square matrix of finite numbers.
         EquilibriumError: no equilibrium was found within the solver's tolerance, or there are too
             many strategies to search.
 

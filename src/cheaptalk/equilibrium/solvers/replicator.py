@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, as_numbers, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import unit_spread, weights
 from cheaptalk.equilibrium.solvers.solutions import regret
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.rules.errors import WrongValue
 
 AT_REST = 1e-9
 """The maximum speed of shares, and gain of strategies, at rest, in scaled payoffs."""
@@ -100,7 +101,7 @@ def replicator_dynamics(
         time: the maximum duration, > 0.
 
     Raises:
-        ValueError: payoffs or starts are invalid, or time isn't positive.
+        WrongValue: payoffs or starts are invalid, or time isn't positive.
 
     >>> (point,) = replicator_dynamics([[-1, 2], [0, 1]], [[0.1, 0.9], [0.8, 0.2]]).rest_points
     >>> point.mixture.round(6), point.share
@@ -109,7 +110,7 @@ def replicator_dynamics(
     matrix = symmetric_payoffs(payoffs)
     populations = _checked(starts, len(matrix))
     if not time > 0:
-        raise ValueError(f"time must be positive, not {time}")
+        raise WrongValue(f"time must be positive, not {time}")
     game = unit_spread(matrix[None])[0]
     ends = (_continuous if form == "continuous" else _discrete)(game, populations, time)
     unrest = _unrest(game, ends, populations > 0)
@@ -117,10 +118,10 @@ def replicator_dynamics(
 
 
 def _checked(starts: ArrayLike, size: int) -> Floats:
-    populations = np.atleast_2d(np.asarray(starts, dtype=np.float64))
+    populations = np.atleast_2d(as_numbers(starts, "starts"))
     proper = populations.ndim == 2 and populations.shape[1] == size and len(populations) > 0
     if not proper or not (populations >= 0).all() or (abs(populations.sum(1) - 1) > 1e-9).any():
-        raise ValueError(f"starts must be rows of {size} shares >= 0 that sum to 1")
+        raise WrongValue(f"starts must be rows of {size} shares >= 0 that sum to 1")
     return populations
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cheaptalk.equilibrium.solvers.entropy import entropy
-from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.payoffs import Floats, as_numbers, symmetric_payoffs
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.rules.errors import WrongValue
 
 SHOWN = 20
 """The maximum number of equilibria that are printed."""
@@ -28,14 +29,14 @@ def deviation_gains(payoffs: npt.ArrayLike, mixture: npt.ArrayLike) -> Floats:
         The gains, shape (n,). Weighted by the mixture, they sum to 0.
 
     Raises:
-        ValueError: the payoffs aren't a square matrix, or the mixture doesn't match it.
+        WrongValue: the payoffs aren't a square matrix, or the mixture doesn't match it.
     """
     matrix = symmetric_payoffs(payoffs)
-    shares = np.asarray(mixture, dtype=np.float64)
+    shares = as_numbers(mixture, "mixture")
     if shares.shape != matrix.shape[:1]:
-        raise ValueError(f"a mixture must have shape ({len(matrix)},), not {shares.shape}")
+        raise WrongValue(f"a mixture must have shape ({len(matrix)},), not {shares.shape}")
     if not (shares >= 0).all() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-6):
-        raise ValueError("the shares of a mixture must be >= 0 and sum to 1")
+        raise WrongValue("the shares of a mixture must be >= 0 and sum to 1")
     return _gains(matrix, shares)
 
 

@@ -45,6 +45,7 @@ from cheaptalk.equilibrium.solvers.supports import (
     undominated,
     undominated_by_mixtures,
 )
+from cheaptalk.rules.errors import WrongValue
 
 WholeNumbers = npt.NDArray[Any]
 """An array of Python integers, which are unbounded."""
@@ -104,7 +105,7 @@ def symmetric_equilibria(
         progress: called repeatedly with the completed share of all sets or of the limit, in [0, 1].
 
     Raises:
-        ValueError: the payoffs aren't a square matrix of finite numbers, or the number of labels
+        WrongValue: the payoffs aren't a square matrix of finite numbers, or the number of labels
             differs.
         EquilibriumError: more than 48 undominated strategies remain, no equilibrium was found, or
             one could not be verified.
@@ -112,7 +113,7 @@ def symmetric_equilibria(
     matrix = symmetric_payoffs(payoffs)
     names = None if labels is None else tuple(labels)
     if names is not None and len(names) != len(matrix):
-        raise ValueError(f"{len(matrix)} strategies need {len(matrix)} labels, not {len(names)}")
+        raise WrongValue(f"{len(matrix)} strategies need {len(matrix)} labels, not {len(names)}")
     level = levelled(matrix[None])[0]
     remaining = _searched(level)
     solutions, bound = _solve_components(_among(level, remaining), tolerance, limit, progress)
@@ -139,7 +140,7 @@ def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
         The mixture of each game, shape (games, n).
 
     Raises:
-        ValueError: the payoffs aren't square matrices of finite numbers.
+        WrongValue: the payoffs aren't square matrices of finite numbers.
         EquilibriumError: no equilibrium of a game was found, or one could not be verified.
     """
     matrices = many_payoffs(payoffs)

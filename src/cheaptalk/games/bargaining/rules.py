@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 import cheaptalk as ct
+from cheaptalk.rules import alternative, between
 
 
 class Offer(ct.Action):
@@ -129,7 +130,9 @@ class Bargaining(ct.Game):
             proposer, responder = self.roles if stage % 2 else self.roles[::-1]
             last = stage == self.horizon.told
             turn = Turn(stage, self.money, last, *self._worth(proposer, stage))
-            offer: Offer = yield ct.Ask(proposer, offer_type, turn, self._objection)
+            offer: Offer = yield ct.Ask(
+                proposer, offer_type, turn, self._objection, self._divisions
+            )
             gains = offer.alice_gain, offer.bob_gain
             message = offer.message if isinstance(offer, SpokenOffer) else None
             worth = self._worth(responder, stage)
@@ -174,6 +177,10 @@ class Bargaining(ct.Game):
             total = offer.alice_gain + offer.bob_gain
             return f"the two parts must add up to {self.money:,.15g}, not {total:,.15g}"
         return None
+
+    def _divisions(self) -> list[ct.rules.Schema]:
+        part = between(0, self.money)
+        return [alternative(alice_gain=part, bob_gain=part, total=self.money)]
 
     def payoffs(self, outcome: Division) -> dict[str, float]:
         """Each player's dollars, discounted by the stage of agreement; 0 without an agreement."""

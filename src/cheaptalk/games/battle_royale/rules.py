@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator
 
 import cheaptalk as ct
 from cheaptalk.games.seat_names import find_seat
+from cheaptalk.rules import alternative
 
 Shooters = tuple[tuple[str, float], ...]
 """Seats and their hit rates, in shooting order."""
@@ -123,7 +124,7 @@ class BattleRoyale(ct.Game):
         max_length=100,
     )
     """Each player's probability to hit, in shooting order and ascending."""
-    horizon: ct.rules.Horizon | None = None
+    horizon: ct.rules.OptionalHorizon = ct.rules.Horizon.of(None)
     """The maximum number of rounds, and whether the players know it; None for no limit."""
     idle_rounds: int = Field(default=100, ge=2, le=10_000, strict=True)
     """The number of consecutive rounds without a shot at a living player that ends the game without
@@ -158,7 +159,11 @@ class BattleRoyale(ct.Game):
             number, shooter = len(shots) + 1, turns[0]
             turn = Turn(number, tuple(living.items()))
             shot: Shot = yield ct.Ask(
-                shooter, Shot, turn, partial(self._objection, shooter, living)
+                shooter,
+                Shot,
+                turn,
+                partial(self._objection, shooter, living),
+                partial(self._shots, shooter, living),
             )
             target = self._target(shot, living)
             hit = target in living and _hits(number, shooter, living[shooter], instance, chance)
@@ -196,6 +201,13 @@ class BattleRoyale(ct.Game):
         if target == shooter:
             return f"you cannot shoot at yourself; you can shoot at {targets}"
         return f"{target} is out; you can shoot at {targets}"
+
+    def _shots(self, shooter: str, living: Mapping[str, float]) -> list[ct.rules.Schema]:
+        targets = list(living if self.strict_targets else self.seats)
+        if self.strict_targets:
+            targets.remove(shooter)
+        shoot = alternative(action="shoot", target=targets)
+        return [shoot, alternative(action="miss", target=None)]
 
     def payoffs(self, outcome: Battle) -> dict[str, float]:
         """1 for a sole survivor and 0 for all other players; 0 for all if several survive."""

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, StringConstraints, field_validator
 
 import cheaptalk as ct
-from cheaptalk.rules import RulesError
-from cheaptalk.rules.steps import no_objection
+from cheaptalk.rules import RulesError, alternative
+from cheaptalk.rules.steps import any_value, no_objection
 
 Colour = Annotated[
     str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=20)
@@ -313,7 +313,9 @@ class ChipTrading(ct.Game):
         when, stocks = (number, self.rounds * self.players), visible_stocks(holdings)
         objection = partial(self._objection, holdings[proposer])
         turn = Turn(*when, stocks, values[proposer])
-        proposal: Proposal = yield ct.Ask(proposer, Proposal, turn, objection)
+        proposal: Proposal = yield ct.Ask(
+            proposer, Proposal, turn, objection, partial(self._trades, holdings[proposer])
+        )
         requests = []
         for seat, stock in holdings.items():
             if seat != proposer:
@@ -321,7 +323,8 @@ class ChipTrading(ct.Game):
                 able = stock[proposal.want] >= proposal.want_amount
                 event = Offered(*when, proposer, proposal, stocks, values[seat], new_worth, able)
                 refusal = no_objection if able else partial(_refusal, event)
-                requests.append(ct.Ask(seat, Response, event, refusal))
+                alternatives = any_value if able else _decline
+                requests.append(ct.Ask(seat, Response, event, refusal, alternatives))
         answers: Mapping[str, Response] = yield tuple(requests)
         return proposal, tuple(p for p, answer in answers.items() if answer.decision == "accept")
 
@@ -352,6 +355,17 @@ class ChipTrading(ct.Game):
             return f"you hold {'only ' if held else ''}{chips(held, proposal.give)}"
         return None
 
+    def _trades(self, stock: Stock) -> list[ct.rules.Schema]:
+        return [
+            alternative(
+                give=colour,
+                give_amount=range(1, held + 1),
+                want=[other for other in self.colours if other != colour],
+            )
+            for colour, held in stock.items()
+            if held
+        ]
+
     def payoffs(self, outcome: Trading) -> dict[str, float]:
         """The gain in value of the player's chips in dollars, or 0 after a loss."""
         return {seat: max(0, gain) / 100 for seat, gain in outcome.gains().items()}
@@ -368,6 +382,10 @@ class ChipTrading(ct.Game):
                 yield ct.rules.Secret(
                     frozenset({seat}), self, Hands(order=instance.order, values=changed)
                 )
+
+
+def _decline() -> list[ct.rules.Schema]:
+    return [alternative(decision="decline")]
 
 
 def _refusal(offered: Offered, response: Response) -> str | None:

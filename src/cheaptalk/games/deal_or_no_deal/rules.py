@@ -16,6 +16,7 @@ from cheaptalk.games.deal_or_no_deal.contexts import (
     rest,
     worth,
 )
+from cheaptalk.rules import alternative
 
 Claimed = Annotated[ct.rules.Whole, Field(ge=0)]
 
@@ -236,13 +237,15 @@ class DealOrNoDeal(ct.Game):
         for turn in range(1, self.turns + 1):
             player, partner = order if turn % 2 else order[::-1]
             if moves and moves[-1].claim is not None:
-                objection = partial(_beyond_the_pool, counts)
+                objection, claims = partial(_beyond_the_pool, counts), partial(_claims, counts)
                 proposal_made = ProposalMade(turn, self.turns, partner)
-                moves.append((yield ct.Ask(player, Proposal, proposal_made, objection)))
+                moves.append((yield ct.Ask(player, Proposal, proposal_made, objection, claims)))
                 return
             event = YourTurn(turn, self.turns, partner, message)
             objection = partial(_objection, counts, turn)
-            move: MessageOrProposal = yield ct.Ask(player, MessageOrProposal, event, objection)
+            move: MessageOrProposal = yield ct.Ask(
+                player, MessageOrProposal, event, objection, partial(_moves, counts, turn)
+            )
             moves.append(move)
             message = move.message
 
@@ -300,6 +303,16 @@ def _objection(counts: Triple, turn: int, move: MessageOrProposal) -> str | None
     if turn == 1:
         return "nothing has been said yet: begin by discussing how to divide the items"
     return _beyond_the_pool(counts, move)
+
+
+def _claims(counts: Triple, **more: None) -> list[ct.rules.Schema]:
+    ranges = {kind: range(count + 1) for kind, count in zip(KINDS, counts, strict=True)}
+    return [alternative(ranges, **more)]
+
+
+def _moves(counts: Triple, turn: int) -> list[ct.rules.Schema]:
+    message = alternative(dict.fromkeys(KINDS), message={})
+    return [message] if turn == 1 else [message, *_claims(counts, message=None)]
 
 
 def _beyond_the_pool(counts: Triple, proposal: Move) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Action, Event, Instance, Whole
 
 
@@ -65,8 +65,8 @@ class DivideTheDollar(Rounds):
     """Whether bids below 0 or above the gold are refused. GAMA-Bench's code refuses none, and its
     recorded games contain bids above the gold."""
 
-    def objection(self, question: Turn, action: Bid) -> str | None:
-        return out_of_range("bid_amount", action.bid_amount, *self._range())
+    def choice_range(self, question: Turn | None = None) -> tuple[int, int]:
+        return (0, self.golds) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def gains(self, number: int, choices: Sequence[int], instance: Instance) -> list[float]:
         fits = sum(choices) <= self.golds
@@ -81,15 +81,12 @@ class DivideTheDollar(Rounds):
             for bid, gain in zip(choices, gains, strict=True)
         ]
 
-    def _range(self) -> tuple[int, int]:
-        return (0, self.golds) if self.limits else (-UNLIMITED, UNLIMITED)
-
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        minimum, highest_bid = self._range()
+        minimum, highest_bid = self.choice_range()
         maximum = min(highest_bid, self.golds - (self.players - 1) * minimum)
         return {"player": (float(self.rounds * minimum), float(self.rounds * maximum))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
         """Return the bounds of the total payoff; paid bids sum to at most the gold."""
-        minimum = min(0, self.players * self._range()[0])
+        minimum = min(0, self.players * self.choice_range()[0])
         return {"player": (float(self.rounds * minimum), float(self.rounds * self.golds))}

@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Action, Event, Instance, Whole
+
+if TYPE_CHECKING:
+    from cheaptalk.rules.game import Settable
 
 Claim = Literal["nothing", "equilibrium", "smart", "random"]
 """The claim about other players' choices (GAMA-Bench appendix G, settings a to c)."""
@@ -70,7 +73,10 @@ def _read_ratio(value: Any) -> Any:
     return value
 
 
-Ratio = Annotated[Fraction, BeforeValidator(_read_ratio), Field(ge=0, le=100)]
+if TYPE_CHECKING:
+    Ratio: TypeAlias = Settable[Fraction, Fraction | float | str]
+else:
+    Ratio = Annotated[Fraction, BeforeValidator(_read_ratio), Field(ge=0, le=100)]
 
 
 # In the theory below, R is the ratio, N is the number of players, and numbers are integers from
@@ -161,7 +167,7 @@ class GuessTheAverage(Rounds):
     """The minimum number (MIN)."""
     maximum: int = Field(default=100, ge=1, le=1_000_000, strict=True)
     """The maximum number (MAX)."""
-    ratio: Ratio = Fraction(2, 3)
+    ratio: Ratio = cast(Any, Fraction(2, 3))
     """The factor of the average (R), such as "2/3" or 0.5, from 0 to 100."""
     told: Claim = "nothing"
     """The claim about the other players in the briefing, true or not: none, that they always choose
@@ -184,8 +190,8 @@ class GuessTheAverage(Rounds):
         briefing = Briefing(self.players, self.rounds, *number_range, self.told, number)
         return [briefing] * self.players
 
-    def objection(self, question: Turn, action: NumberChoice) -> str | None:
-        return out_of_range("chosen_number", action.chosen_number, self.minimum, self.maximum)
+    def choice_range(self, question: Turn) -> tuple[int, int]:
+        return self.minimum, self.maximum
 
     def gains(self, number: int, choices: Sequence[int], instance: Instance) -> list[float]:
         winning = winning_numbers(choices, self.ratio)

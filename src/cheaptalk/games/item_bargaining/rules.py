@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, StringConstraints, model_validator
 
 import cheaptalk as ct
-from cheaptalk.rules import Stream
+from cheaptalk.rules import Stream, alternative
 
 MAX_COUNT = 99
 """Maximum number of items of one kind."""
@@ -139,6 +139,16 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
         available = {0: "is none", 1: "is only 1"}.get(count, f"are only {count}")
         return f"you offer {offered} of kind {kind}, and there {available}"
     return None
+
+
+def moves(quantities: Bundle, answering: bool) -> list[ct.rules.Schema]:
+    """Return the forms of a legal move with these items."""
+    without_offer = ["ACCEPT", "WALK"] if answering else ["WALK"]
+    offer = [range(count + 1) for count in quantities]
+    return [
+        alternative(action=without_offer, offer=None),
+        alternative(action="COUNTEROFFER", offer=offer),
+    ]
 
 
 class Briefing(ct.Event):
@@ -334,8 +344,10 @@ class ItemBargaining(ct.Game):
     def play(self, instance: Pool, chance: ct.Chance) -> ct.Play[Settlement]:
         for player, seat, rival in TURNS:
             yield ct.Tell(seat, self._briefing(instance, player, seat, rival))
-        legal = partial(objection, instance.quantities, False)
-        answering = partial(objection, instance.quantities, True)
+        checks = [
+            (partial(objection, items, answering), partial(moves, items, answering))
+            for items, answering in ((instance.quantities, False), (instance.quantities, True))
+        ]
         offer: Bundle | None = None
         for number in range(1, self.rounds + 1):
             for player, seat, rival in TURNS:
@@ -347,14 +359,14 @@ class ItemBargaining(ct.Game):
                     kept_bundle = rest(instance.quantities, offer)
                     event = OfferMade(number, self.rounds, rival, offer, kept_bundle, last)
                 try:
-                    move: Move = yield ct.Ask(seat, Move, event, legal)
+                    move: Move = yield ct.Ask(seat, Move, event, *checks[offer is not None])
                 except ct.rules.Forfeited:
                     return (yield from self._end(instance, "invalid", number, player))
                 if move.action == "WALK":
                     return (yield from self._end(instance, "walk", number, player))
                 if move.action == "ACCEPT":
                     return (yield from self._end(instance, "accept", number, player, offer))
-                offer, legal = move.offer, answering
+                offer = move.offer
         return (yield from self._end(instance, "rounds", self.rounds, player=1))
 
     def _briefing(self, instance: Pool, player: int, seat: str, rival: str) -> Briefing:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 import cheaptalk as ct
+from cheaptalk.rules import alternative, between
 
 
 class Price(ct.Action):
@@ -157,7 +158,9 @@ class Negotiation(ct.Game):
         for stage in range(1, self.horizon.rounds + 1):
             last = stage == self.horizon.told
             proposer, responder = self.roles if stage % 2 else self.roles[::-1]
-            named: Price = yield ct.Ask(proposer, price_type, Turn(stage, last), self._objection)
+            named: Price = yield ct.Ask(
+                proposer, price_type, Turn(stage, last), self._objection, self._prices
+            )
             message = named.message if isinstance(named, SpokenPrice) else None
             posted = PricePosted(stage, proposer, named.price, message, last)
             reply: Reply | ReplyOrJohn = yield ct.Ask(responder, reply_type, posted)
@@ -192,6 +195,9 @@ class Negotiation(ct.Game):
         if not 0 <= named.price <= highest:
             return f"the price must lie between 0 and {highest:,.15g}, not be {named.price:,.15g}"
         return None
+
+    def _prices(self) -> list[ct.rules.Schema]:
+        return [alternative(price=between(0, self.scale * self.price_limit))]
 
     def payoffs(self, outcome: Sale) -> dict[str, float]:
         """Gains in dollars: price - value for Alice, value - price for Bob, 0 without a trade."""

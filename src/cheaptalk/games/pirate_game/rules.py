@@ -7,6 +7,7 @@ from pydantic import Field
 
 import cheaptalk as ct
 from cheaptalk.games.seat_names import find_seat
+from cheaptalk.rules import alternative
 
 Majority = Literal["half", "strict"]
 """The votes required for a plan: at least half of the living pirates, or more than half."""
@@ -136,7 +137,13 @@ class PirateGame(ct.Game):
     def _ballot(self, number: int, living: tuple[str, ...]) -> ct.Play[Ballot]:
         proposer, *voters = living
         turn = Turn(number, living, self.gold)
-        proposed: Plan = yield ct.Ask(proposer, Plan, turn, partial(self._objection, living))
+        proposed: Plan = yield ct.Ask(
+            proposer,
+            Plan,
+            turn,
+            partial(self._objection, living),
+            partial(self._divisions, living),
+        )
         shares = {self._aboard(living, name): coins for name, coins in proposed.proposal.items()}
         plan = tuple([(seat, shares[seat]) for seat in living])
         cast = yield tuple(
@@ -151,6 +158,10 @@ class PirateGame(ct.Game):
 
     def _aboard(self, living: tuple[str, ...], name: str) -> str | None:
         return name if name in living else find_seat(self, name)
+
+    def _divisions(self, living: tuple[str, ...]) -> list[ct.rules.Schema]:
+        coins = dict.fromkeys(living, range(self.gold + 1))
+        return [alternative(proposal=alternative(coins, total=self.gold))]
 
     def _objection(self, living: tuple[str, ...], plan: Plan) -> str | None:
         named: list[str | None] = []

@@ -5,7 +5,7 @@ from itertools import product
 
 from pydantic import Field
 
-from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Action, Event, Instance, Whole
 
 
@@ -82,8 +82,8 @@ class PublicGoods(Rounds):
     """Whether contributions below 0 or above the tokens are refused. GAMA-Bench's code refuses
     none, and its recorded games contain contributions above the tokens."""
 
-    def objection(self, question: Turn, action: Contribution) -> str | None:
-        return out_of_range("tokens_contributed", action.tokens_contributed, *self._range())
+    def choice_range(self, question: Turn | None = None) -> tuple[int, int]:
+        return (0, self.tokens) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def gains(self, number: int, choices: Sequence[int], instance: Instance) -> list[float]:
         pot = sum(choices)
@@ -102,11 +102,8 @@ class PublicGoods(Rounds):
     def _tokens_after(self, contribution: int, pot: int) -> float:
         return self.tokens - contribution + self.factor * pot / self.players
 
-    def _range(self) -> tuple[int, int]:
-        return (0, self.tokens) if self.limits else (-UNLIMITED, UNLIMITED)
-
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        pairs = product(self._range(), repeat=2)
+        pairs = product(self.choice_range(), repeat=2)
         extremes = [
             self._tokens_after(own, own + (self.players - 1) * other) for own, other in pairs
         ]
@@ -115,7 +112,6 @@ class PublicGoods(Rounds):
     def total_bounds(self) -> dict[str, tuple[float, float]]:
         """Return the bounds of the total payoff, reached at minimum and maximum contributions."""
         decisions = self.rounds * self.players
-        totals = [
-            decisions * self._tokens_after(given, given * self.players) for given in self._range()
-        ]
+        extremes = self.choice_range()
+        totals = [decisions * self._tokens_after(given, given * self.players) for given in extremes]
         return {"player": (min(totals), max(totals))}

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Action, Chance, Event, Instance, Secret, Whole
 
 Price = Literal["first", "second"]
@@ -169,9 +169,8 @@ class SealedBidAuction(Rounds):
             for valuation in instance.valuations[number - 1]
         ]
 
-    def objection(self, question: Turn, action: Bid) -> str | None:
-        highest = UNLIMITED if question.highest is None else question.highest
-        return out_of_range("bid", action.bid, 0, highest)
+    def choice_range(self, question: Turn) -> tuple[int, int]:
+        return 0, UNLIMITED if question.highest is None else question.highest
 
     def _winner(self, number: int, bids: Sequence[int], instance: Valuations) -> int:
         highest = max(bids)

@@ -30,6 +30,7 @@ from cheaptalk.models.remote_agents.openapi import OPENAPI, QUERY, Accepted, Err
 from cheaptalk.models.remote_agents.pending_requests import NotOpen, PendingRequests
 from cheaptalk.models.usage import metered
 from cheaptalk.rules import CheaptalkError, counted, suggest
+from cheaptalk.rules.display import brief
 
 PORT = 8140
 """Default port of the agent server."""
@@ -108,6 +109,9 @@ class AgentServer(RemoteAgents):
         self._ending = asyncio.Event()
         self._over = self._halted = False
         self._thread: Thread | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, f"{', '.join(self.names)} at {self.url or 'no address yet'}")
 
     def url_of(self, name: str) -> str:
         """Return a remote agent's URL."""

@@ -123,7 +123,7 @@ def games(evidence: Evidence) -> Games:
     if scored.is_empty():
         raise NoData(
             "no game of chip_trading in this study has finished; run the preset chip-trading, or "
-            "add your players with --player"
+            "add your players to it"
         )
     usable = scored.drop_nulls("bound")
     if usable.is_empty():

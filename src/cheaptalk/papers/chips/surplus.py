@@ -200,7 +200,7 @@ def table_4(evidence: Evidence) -> Iterator[Shown]:
     if len(data.populations) < 2:
         raise NoData(
             f"all games are of the population {data.populations[0]}, but a comparison needs two; "
-            "add another player with --player"
+            "add another player"
         )
     frame = compared(data, evidence.draws, evidence.seed)
     if frame.is_empty():

@@ -68,7 +68,8 @@ def survey(evidence: Evidence) -> Survey:
     if path is not None:
         data, answers = evidence.once(games), _answers(Path(path))
         _check(answers, data, path)
-        finished = evidence.scored(GAME).select("match_id", at="finished")
+        end = pl.coalesce("ended_at", "imported_at")
+        finished = evidence.scored(GAME).select("match_id", at=end)
         seats = with_matching(answers.select(KEYS), finished, "match_id", "m:1")
         texts = answers.select(pl.exclude("match_id", "seat"))
         names = [name for name in texts.columns if name != "participant"]
@@ -80,7 +81,7 @@ def survey(evidence: Evidence) -> Survey:
     if not with_people(evidence):
         raise NoData(
             "the study contains no survey or participants; provide both with "
-            "--recipe-option survey=FILE.csv, with a row per participant and game: participant, "
+            "the recipe option survey=FILE.csv, with a row per participant and game: participant, "
             "match, seat and the answers"
         )
     store, study, data = evidence.store, evidence.study, evidence.once(games)

@@ -77,7 +77,7 @@ def pirates(evidence: Evidence) -> Iterator[Shown]:
     )
     ballots_shown = _sample_ballots(evidence, frame, runs)
     yield ballots_shown
-    yield from _voyages(evidence, ballots_shown.frame)
+    yield from _voyages(evidence, ballots_shown.numbers)
 
 
 def _single_player_matches(evidence: Evidence, game: str) -> pl.DataFrame:

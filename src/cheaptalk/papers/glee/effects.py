@@ -67,7 +67,7 @@ def market_effects(evidence: Evidence) -> Iterator[Shown]:
     yield Charts("market-effects", "Effect of the market", panels, caption)
     for fits, shown in zip(fitted, tables, strict=True):
         yield shown
-        yield market_table(evidence, fits.played, shown.frame, _reference_market(fits))
+        yield market_table(evidence, fits.played, shown.numbers, _reference_market(fits))
 
 
 def _table(evidence: Evidence, fits: Fits, notes: tuple[str, ...]) -> ReportTable:
@@ -128,11 +128,11 @@ def _unplayed(fits: Fits) -> list[str]:
 
 def _market_panel(fits: Fits, effects: ReportTable) -> Chart:
     named = pl.concat_str(fits.played.market, separator=", ").alias("name")
-    names = [name for name in SHOWN if name in effects.frame.columns]
+    names = [name for name in SHOWN if name in effects.numbers.columns]
     shown = {f"{name} clustered": capital(METRICS[name]) for name in names}
     leads = [effects.leads(row) for row in effects.rows]
     axis = ", ".join(fits.played.market)
-    frame = effects.frame.with_columns(named)
+    frame = effects.numbers.with_columns(named)
     return dots(capital(fits.played.game), frame, "name", shown, axis=axis, leads=leads)
 
 

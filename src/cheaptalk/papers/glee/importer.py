@@ -123,7 +123,7 @@ class Config(_Form):
         values = {name: value for name, value in self.game_args if name in fields}
         names = {"names": self.names()} if named else {}
         try:
-            return self.rules(**values | self.parameters() | names)
+            return self.rules.model_validate(values | self.parameters() | names)
         except ValidationError as error:
             raise ImportFailed(f"config.json: {faults(error)}") from None
 

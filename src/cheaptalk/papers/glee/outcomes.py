@@ -25,7 +25,7 @@ from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.rules import game_title
+from cheaptalk.rules import WrongValue, game_title
 from cheaptalk.statistics import INSTANCES, STRATA
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
@@ -208,7 +208,7 @@ def reweighted(
             of the weight on configurations that the cell met.
 
     Raises:
-        ValueError: no weight is positive, or one is negative.
+        WrongValue: no weight is positive, or one is negative.
 
     >>> played = pl.DataFrame({"who": ["x"] * 4, "configuration": ["a", "a", "a", "b"],
     ...                        "instance": ["1", "2", "3", "1"], "gain": [0.0, 0.3, 0.6, 0.9]})
@@ -216,7 +216,7 @@ def reweighted(
     0.6
     """
     if min(weights.values(), default=0) < 0 or not sum(weights.values()) > 0:
-        raise ValueError("weights of configurations must be >= 0, and at least one must be > 0")
+        raise WrongValue("weights of configurations must be >= 0, and at least one must be > 0")
     weight_frame = pl.DataFrame(
         {"configuration": list(weights), "weight": list(weights.values())},
         schema_overrides={"weight": pl.Float64},

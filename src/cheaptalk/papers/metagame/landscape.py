@@ -112,8 +112,8 @@ def providers(evidence: Evidence) -> Iterator[Shown]:
     owners = providers_of_models(evidence.players)
     if len(set(map(owners.get, evidence.labels)) - {None}) < 2:
         raise NoData(
-            "models of fewer than two providers played item bargaining; add models of two with "
-            "--player, or set the providers of strategies with cheaptalk metagame --provider"
+            "models of fewer than two providers played item bargaining; add models of two, or "
+            "set the providers of strategies in the command cheaptalk metagame"
         )
     for analysis in evidence.once(analyses):
         if analysis.providers:

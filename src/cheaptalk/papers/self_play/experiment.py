@@ -183,8 +183,8 @@ def _iteration_observer(observer: Observer, lineage: str) -> Callable[[int, Prog
 def _base_model(experiment: Experiment, out: Path, observer: Observer) -> Path:
     if experiment.corpus is None:
         raise CheaptalkError(
-            f"{experiment.name} has no corpus for a base model; specify a model with --base, such "
-            "as self-play-tiny/base"
+            f"{experiment.name} has no corpus for a base model; pass a base model, such as "
+            "self-play-tiny/base"
         )
     return make_base(experiment.corpus, out, observer)
 

@@ -14,6 +14,7 @@ from cheaptalk.models import (
     ModelSettings,
     Reply,
 )
+from cheaptalk.models.structured_output import unwrapped
 from cheaptalk.players.language_model.replies import (
     DRAFT,
     Candidates,
@@ -298,9 +299,9 @@ class LanguageModel:
                     continue
                 return ReadResult(None, kind)
             try:
-                value = read(reply.text, reply.truncated)
+                value = read(unwrapped(reply, form), reply.truncated)
             except Unparsable as problem:
-                kind, reason = fault(problem, reply)
+                kind, reason = fault(problem, reply, reasons=bool(self.prompt.advice))
                 if self.prompt.reask == "reason":
                     retries += [assistant_message(echoed(reply.text)), _again(reason, request)]
             else:

@@ -9,8 +9,18 @@ from pydantic import Field, create_model
 from cheaptalk.models import AnswerForm, AskedRoute, ModelName, Reply
 from cheaptalk.players.language_model.treatments import Refine
 from cheaptalk.players.protocol import Kind
-from cheaptalk.rules import Action, Ask, DecisionRequest, Game, Whole, counted, strategies
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    DecisionRequest,
+    Game,
+    Whole,
+    alternative,
+    counted,
+    strategies,
+)
 from cheaptalk.styles import CODECS, Codec, IllegalMove, JsonCodec, Unparsable
+from cheaptalk.styles.json_objects import NoAnswer
 
 
 class Question(NamedTuple):
@@ -23,15 +33,12 @@ class Question(NamedTuple):
 
     def form(self, answers: AskedRoute) -> AnswerForm:
         """Return the answer format; formats other than JSON are requested only in the prompt."""
-        form = _form(self.ask.action, answers if isinstance(self.codec, JsonCodec) else "text")
-        if self.example is None:
-            return form
-        return form.model_copy(update={"example": self.codec.write(self.example)})
-
-
-@cache
-def _form(action: type[Action], route: AskedRoute) -> AnswerForm:
-    return AnswerForm(name=action.__name__, json_schema=action.model_json_schema(), route=route)
+        return AnswerForm(
+            name=self.ask.action.__name__,
+            json_schema=self.ask.schema,
+            route=answers if isinstance(self.codec, JsonCodec) else "text",
+            example=self.example and self.codec.write(self.example),
+        )
 
 
 def legal_example(
@@ -54,13 +61,20 @@ ECHO = 8_000
 """Maximum characters of a response that a retry quotes: twice the length limit of a message."""
 
 
-def fault(problem: Unparsable, reply: Reply) -> tuple[Kind, str]:
-    """Return the kind of an invalid response, and the reason to show to the model."""
+def fault(problem: Unparsable, reply: Reply, *, reasons: bool) -> tuple[Kind, str]:
+    """Return the kind of an invalid response, and the reason to show to the model.
+
+    Args:
+        reasons: whether the model was asked to reason before the answer. Otherwise, a response that
+            reaches the token limit without beginning an answer is not truncated but has none.
+    """
     if isinstance(problem, IllegalMove) or not reply.truncated:
         kind = Kind.ILLEGAL if isinstance(problem, IllegalMove) else Kind.UNPARSABLE
         return kind, str(problem)
     tokens = reply.usage.output_tokens
     after = f" after {counted(tokens, 'token')}" if tokens else ""
+    if isinstance(problem, NoAnswer) and not reasons:
+        return Kind.UNPARSABLE, f"{problem}; it was cut off{after}, so begin with the answer"
     return Kind.TRUNCATED, f"the reply was cut off{after}; answer more briefly"
 
 
@@ -125,7 +139,11 @@ def listing(ask: Ask, refine: Refine, examples: Sequence[Action | None]) -> Ques
     codec = CODECS["json"]
     how = LISTED.format(count=refine.candidates, form=codec.form(answer_type))
     example = None if None in examples else answer_type(candidates=examples)
-    return Question(Ask(ask.actor, answer_type, ask.event, objection), how, codec, example)
+    size = {"minItems": refine.candidates, "maxItems": refine.candidates}
+    candidates = {"type": "array", "items": ask.schema, **size}
+    alternatives = [alternative(candidates=candidates)]
+    request = Ask(ask.actor, answer_type, ask.event, objection, lambda: alternatives)
+    return Question(request, how, codec, example)
 
 
 def choosing(ask: Ask, candidates: Sequence[Action]) -> Question:

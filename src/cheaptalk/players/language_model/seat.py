@@ -185,10 +185,10 @@ class ModelSeat(SeatSpec):
         if ModelName.parse(self.model).entry.batch is None:
             return (
                 f"{self.model} does not support batches; use a model of "
-                f"{' or '.join(with_batches())}, or run without --batch"
+                f"{' or '.join(with_batches())}, or run without batches"
             )
         if self.stream:
-            return "batches do not support streaming; omit stream, or run without --batch"
+            return "batches do not support streaming; omit stream, or run without batches"
         return None
 
     def call_deadline(self) -> float:

@@ -8,7 +8,6 @@ import csv
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -29,14 +28,16 @@ INTEGER: Final = "integer"
 NUMBER: Final = "number"
 BOOLEAN: Final = "boolean"
 JSON: Final = "JSON"
+DATE_TIME: Final = "date-time"
+"""Type of times: in rows, seconds since 1970; in CSV, JSON lines and SQL views, ISO 8601 text."""
 TYPES = {"string": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN}
 PYTHON_TYPES: dict[Any, str] = {str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN}
 PYTHON_TYPES |= {kind | None: type_ for kind, type_ in PYTHON_TYPES.items()}
 TRUTH = "true | false"
 PARAMETER = "game_"
 """Prefix of columns with parameters of the game."""
-TIME = "UTC, ISO 8601"
-"""Range of a column that contains times, which are exported as text."""
+TIME = "UTC"
+"""Range of a column that contains times."""
 BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
 
 
@@ -46,7 +47,7 @@ class Column:
 
     Attributes:
         name: the column's name; columns of several games can share it.
-        type: text, integer, number, boolean or JSON (as text).
+        type: text, integer, number, boolean, date-time or JSON (as text).
         range: the unit or the possible values, if they can be listed briefly.
         meaning: a description.
         of: reads the value from a row's source; returns None for a missing value.
@@ -148,37 +149,21 @@ def row_columns(row_type: type[tuple[Any, ...]]) -> list[Column]:
         type_ = PYTHON_TYPES.get(hint, JSON)
         (exported,) = getattr(annotated[field], "__metadata__", (Exported(),))
         range_ = exported.range or (TRUTH if type_ == BOOLEAN else "")
-        column_type = TEXT if range_ == TIME else type_
+        column_type = DATE_TIME if range_ == TIME else type_
         meaning, value = meanings.get(field, ""), f"record.{field}"
         columns.append(column(exported.name or field, column_type, range_, meaning, value))
     return columns
 
 
 def column(name: str, type_: str, range_: str, meaning: str, value: str) -> Column:
-    """Return a column that reads an attribute, or calls a method with a text, of each row.
-
-    An attribute of the range :data:`TIME` contains seconds since 1970.
-    """
+    """Return a column that reads an attribute, or calls a method with a text, of each row."""
     path, parenthesis, argument = value.removesuffix(")").partition("(")
     get = attrgetter(path)
 
     def read(row: Any) -> Any:
-        content = get(row)(argument) if parenthesis else get(row)
-        return moment(content) if range_ == TIME else content
+        return get(row)(argument) if parenthesis else get(row)
 
     return Column(name, type_, range_, meaning, read)
-
-
-def moment(seconds: float | None) -> str | None:
-    """Return a time in UTC in ISO 8601 format.
-
-    >>> moment(1.5)
-    '1970-01-01T00:00:01.500000Z'
-    """
-    if seconds is None:
-        return None
-    utc = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-    return utc.isoformat(timespec="microseconds") + "Z"
 
 
 def settled(columns: Sequence[Column]) -> list[Column]:

@@ -21,6 +21,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from cheaptalk.atomic_files import whole_folder, whole_path
 from cheaptalk.names import ExportForm
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports import sheets, tables
@@ -42,8 +43,8 @@ from cheaptalk.rules.arguments import checked
 __all__ = ["Exported", "export"]
 
 
-@dataclass(frozen=True)
-class Exported:
+@dataclass(frozen=True, repr=False)
+class Exported(Printed):
     """The result of an export.
 
     Attributes:
@@ -53,6 +54,9 @@ class Exported:
 
     path: Path
     rows: dict[str, int]
+
+    def printout(self) -> Printout:
+        return Printout(f"Exported to {self.path}", ["table", "rows"], [*self.rows.items()])
 
 
 class Wording(NamedTuple):
@@ -218,7 +222,8 @@ of several games has a row for each. A seat is a position in a match, filled by 
 a role, such as buyer, and one actor or, with short-lived players, several. If a column does not
 apply, or a number is undefined, the cell is empty: a missing value, not an empty text. In JSON, NaN
 and infinite numbers are null. In CSV files, text is quoted and missing values are not; some
-programs need an option for this (DuckDB: ``allow_quoted_nulls=false``).
+programs need an option for this (DuckDB: ``allow_quoted_nulls=false``). A date-time in CSV or JSON
+is text in ISO 8601 format.
 """
 
 

@@ -11,11 +11,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from cheaptalk.records.encoding import data_of, standard_json
-from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.encoding import data_of, moment, standard_json
+from cheaptalk.records.exports.columns import (
+    BOOLEAN,
+    DATE_TIME,
+    INTEGER,
+    JSON,
+    NUMBER,
+    TEXT,
+    Column,
+)
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
 
+MOMENT = "%Y-%m-%dT%H:%M:%S%.6f%#z"
+"""Format of times as text."""
 BATCH = 5_000
 """Maximum number of rows in memory before they are written to Parquet."""
 
@@ -94,6 +104,7 @@ VALUES: Mapping[str, Writer] = {
     NUMBER: _number,
     INTEGER: _same,
     BOOLEAN: _same,
+    DATE_TIME: moment,
 }
 """Functions that convert a value, by column type."""
 
@@ -178,12 +189,14 @@ def parquet_sink(
     pl = polars()
     kinds = {INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
     schema = {column: kinds.get(type_, pl.String) for column, type_ in types.items()}
+    times = [pl.col(column) for column, type_ in types.items() if type_ == DATE_TIME]
     rows: list[Sequence[Any]] = []
     batches: list[Path] = []
 
     def flush() -> None:
         batch = folder / f"{name}.{len(batches)}.part"
-        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(batch)
+        frame = pl.DataFrame(rows, schema=schema, orient="row")
+        frame.with_columns(time.str.to_datetime(MOMENT) for time in times).write_parquet(batch)
         batches.append(batch)
         rows.clear()
 

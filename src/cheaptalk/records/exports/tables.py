@@ -60,15 +60,8 @@ class MatchRow:
     def pairing(self) -> str:
         return line_up([self.record.label(seat) for seat in self.record.seats])
 
-    @property
-    def ended(self) -> float | None:
-        """End of the match in seconds since 1970; None for an imported match."""
-        return None if self.record.imported else self.record.finished
-
-    @property
-    def imported(self) -> float | None:
-        """Time of the import in seconds since 1970; None for other matches."""
-        return self.record.finished if self.record.imported else None
+    def time(self, key: str) -> float | None:
+        return self.record.times[key]
 
     @cached_property
     def result(self) -> Result | None:

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from cheaptalk.players import ImportedSeat, Kind
+from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records.identity import configuration_digest, imported_match_digest, player_digest
 from cheaptalk.records.record import MatchEnd, match_end, scripted_answers
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
-from cheaptalk.rules import CheaptalkError, IllegalAction, RulesError, Table
+from cheaptalk.rules import CheaptalkError, IllegalAction, RulesError, Table, counted
 from cheaptalk.rules.errors import expect, problem_of
 from cheaptalk.rules.registry import Registry, instances
 
@@ -122,8 +123,12 @@ def check_not_empty(collection: GameCollection) -> GameCollection:
     )
 
 
-@dataclass
-class ImportSummary:
+LISTED = 10
+"""Maximum number of skipped games that are printed."""
+
+
+@dataclass(repr=False)
+class ImportSummary(Printed):
     """The result of an import.
 
     Attributes:
@@ -144,6 +149,22 @@ class ImportSummary:
     def read(self) -> int:
         """Number of games read so far."""
         return self.imported + self.present + len(self.skipped)
+
+    def printout(self) -> Printout:
+        rows = [
+            ("new", self.imported),
+            ("already in the store", self.present),
+            ("skipped", len(self.skipped)),
+        ]
+        notes = [f"{count:,} x {note}" for note, count in self.notes.items()]
+        if self.redactions:
+            notes.append(f"{counted(self.redactions, 'name')} removed from messages")
+        notes += [f"{skipped.game} skipped: {skipped.reason}" for skipped in self.skipped[:LISTED]]
+        if len(self.skipped) > LISTED:
+            notes.append(f"{len(self.skipped) - LISTED:,} more games skipped")
+        return Printout(
+            f"{counted(self.imported, 'game')} imported", ["games", "number"], rows, notes
+        )
 
 
 def import_matches(
@@ -280,7 +301,7 @@ class _Clerk:
             names = ", such as names" if game.redactions else ""
             reason = (
                 f'the study has another game with the id "{game.id}" (match {match_id}), but with '
-                f"other moves or settings{names}: import into another study (--study), or rename "
+                f"other moves or settings{names}: import into another study, or rename "
                 "its file or folder"
             )
             self.importing.skipped.append(Skipped(game.name, reason))

@@ -55,11 +55,11 @@ def names_to_hide(keep_names: bool, names: Iterable[str]) -> frozenset[str] | No
     """Return the names to redact in addition to detected ones; None if redaction is disabled.
 
     Raises:
-        CheaptalkError: both ``--keep-names`` and ``--redact`` are used.
+        CheaptalkError: names are to be kept and redacted.
     """
     redacted = frozenset(names)
     if keep_names and redacted:
-        raise CheaptalkError("--keep-names and --redact exclude each other; use one of them")
+        raise CheaptalkError("names can be kept or redacted, not both; choose one")
     return None if keep_names else redacted
 
 

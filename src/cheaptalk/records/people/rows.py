@@ -27,7 +27,7 @@ class Participant(NamedTuple):
     """The language of the pages; empty if not recorded."""
     flags: list[str]
     """Flags, as a list."""
-    begun: Annotated[float, Exported(TIME, "began_at")]
+    begun: Annotated[float, Exported(TIME, "started_at")]
     """Start of the first visit."""
     changed: Annotated[float, Exported(TIME, "changed_at")]
     """Last progress."""

@@ -6,6 +6,7 @@ recreated by every migration. To change a view, add a migration, even an empty o
 """
 
 import re
+import threading
 from pathlib import Path
 
 import jinja2
@@ -13,8 +14,16 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from cheaptalk.records.descriptions import FEW
 from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.store.schema import metadata, studies
+
+ALEMBIC = threading.Lock()
+"""Held while alembic works, because it keeps the current context in a module's variables."""
+PLAYER_KINDS = ("model", "person", "policies", "policy", "recorded", "strategies", "strategy")
+"""Kinds of built-in players."""
+DROPPED_BY_DEFAULT = ("left", "stood_in")
+"""Kinds of answers that exclude a match unless the study has another policy for them."""
 
 
 def upgrade(connection: sa.Connection) -> None:
@@ -26,11 +35,11 @@ def upgrade(connection: sa.Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     drop_views(connection)
-    if sa.inspect(connection).has_table(studies.name):
-        command.upgrade(config, "head")
-    else:
+    exists = sa.inspect(connection).has_table(studies.name)
+    if not exists:
         metadata.create_all(connection)
-        command.stamp(config, "head")
+    with ALEMBIC:
+        (command.upgrade if exists else command.stamp)(config, "head")
     make_views(connection)
 
 
@@ -38,15 +47,17 @@ def _written(dialect: str) -> dict[str, str]:
     """Return the names of views by their SQL statements.
 
     The terms of the dialect are: ISO 8601 times; nested JSON, with JSON null as SQL null; entries
-    of an object and a single entry; the value at a path as text, part, count, amount or flag; a
-    boolean as a number, from ``number`` to ``end``; and the suffixes of joins and subqueries.
+    of an object, the same in order, and a single entry; labels joined to a text; a study's policy;
+    the value at a path as text, part, count, amount or flag; a boolean as a number, from ``number``
+    to ``end``; and the suffixes of joins and subqueries.
     """
     terms, text = (
         Path(__file__).with_name(name).read_text(encoding="utf-8")
         for name in (f"views.{dialect}.jinja", "views.sql.jinja")
     )
     text = re.sub(r"columns of (\w+)", lambda match: _columns(match[1]), text)
-    views = jinja2.Template(terms + text, undefined=jinja2.StrictUndefined).render()
+    template = jinja2.Template(terms + text, undefined=jinja2.StrictUndefined)
+    views = template.render(few=FEW, kinds=PLAYER_KINDS, dropped_by_default=DROPPED_BY_DEFAULT)
     return dict(re.findall(r"^(create view (\w+) as\n[^;]+);$", views, re.MULTILINE))
 
 

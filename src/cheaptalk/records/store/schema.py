@@ -30,7 +30,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0015"
+REVISION = "0016"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -87,6 +87,7 @@ configurations: sa.Table = _table(
     Column("game", Words, nullable=False),
     Column("version", Whole, nullable=False, comment="rules version"),
     Column("parameters", Shaped(dict[str, Any]), nullable=False),
+    Column("roles", Shaped(dict[str, str] | None), comment="by seat; null if unknown"),
 )
 
 players: sa.Table = _table(

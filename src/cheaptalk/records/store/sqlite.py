@@ -30,7 +30,7 @@ AGAIN = "close the programs that read it, and delete again"
 SECOND_NAME = (
     "has a hard link, and writing to it under both names would damage it; copy it, and use the copy"
 )
-DAMAGED = "the file is damaged or not a store; restore a copy, or name another file with --store"
+DAMAGED = "the file is damaged or not a store; restore a copy, or name another file"
 LOCKED_OUT = "the file is not writable; check the permissions of the file and its folder"
 CURES = {
     "locked": BUSY,
@@ -100,7 +100,7 @@ class SqliteBackend(Backend):
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise StoreError(
                 f"cannot create a store at {path}: it is a folder, or its folder does not exist; "
-                "name a file with --store"
+                "name a file in an existing folder"
             )
         backend = cls(path)
         backend.made = _is_empty(path)

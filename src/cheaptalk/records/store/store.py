@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.identity import roster_digest, study_digest
+from cheaptalk.records.identity import Configuration, roster_digest, study_digest
 from cheaptalk.records.metrics import Measured
 from cheaptalk.records.record import ENDED_COLUMNS, SETTLED, MatchEnd, Status
 from cheaptalk.records.store import schema
@@ -34,6 +34,7 @@ from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert, upsert
 from cheaptalk.rules import Game
+from cheaptalk.rules.arguments import checked
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
 
@@ -70,6 +71,7 @@ class Store(StoreReader):
         self.backend = backend
 
     @classmethod
+    @checked
     def open(cls, location: Path | str, *, create: bool = False) -> "Store":
         """Open a store and migrate it to the newest schema; create it if ``create`` is set.
 
@@ -154,7 +156,7 @@ class Store(StoreReader):
             raise StoreError(
                 f"{self.name} was written by a pre-release cheaptalk (schema {revision}; this "
                 f"version supports {schema.BASELINE} or later) and can't be migrated; run its "
-                "studies again in a new store, named with --store"
+                "studies again in a new store"
             )
         if revision is not None and revision > schema.REVISION:
             raise StoreError(
@@ -174,9 +176,7 @@ class Store(StoreReader):
                 )
             return str(revision)
         if tables:
-            raise StoreError(
-                f"{self.name} is a database, but not a store; name another one with --store"
-            )
+            raise StoreError(f"{self.name} is a database, but not a store; name another one")
         return None
 
     def writing(self, wait: float = 0) -> AbstractContextManager[None]:
@@ -218,7 +218,13 @@ class Store(StoreReader):
     ) -> dict[str, int]:
         """Store configurations (game, rules version, parameters) by digest; return their ids."""
         rows = [
-            {"digest": key, "game": game, "version": version, "parameters": dict(parameters)}
+            {
+                "digest": key,
+                "game": game,
+                "version": version,
+                "parameters": dict(parameters),
+                "roles": dict(Configuration(game, version, dict(parameters)).roles) or None,
+            }
             for key, (game, version, parameters) in configurations.items()
         ]
         return self._register(schema.configurations, rows)

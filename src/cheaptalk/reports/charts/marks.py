@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
+from cheaptalk.rules.errors import WrongValue
+
 Value: TypeAlias = float | str | None
 """The position of a mark along an axis: a number, or one of the axis' names; None to omit it."""
 Ends: TypeAlias = tuple[float, float] | None
@@ -156,7 +158,7 @@ class ChartData:
     def __post_init__(self) -> None:
         for number in self.numbers("x") + self.numbers("y"):
             if not isfinite(number):
-                raise ValueError(f"the chart {self.title!r} has a number that is not finite")
+                raise WrongValue(f"the chart {self.title!r} has a number that is not finite")
 
     def numbers(self, along: Literal["x", "y"]) -> list[float]:
         """Return the positions of all marks, intervals, boxes and rules along an axis."""

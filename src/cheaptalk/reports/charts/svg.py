@@ -107,7 +107,20 @@ class _Drawing:
         rough = scale(y, self.chart.numbers("y"), self._height, 0)
         longest = max((width_of(text) for _, text in rough.ticks()), default=0.0)
         room = min(longest, self.width * (0.5 if y.names else 0.3)) + GAP
-        return (FONT + GAP if y.title else 0) + room
+        return max((FONT + GAP if y.title else 0) + room, self._overhang(room))
+
+    def _overhang(self, left: float) -> float:
+        """Return the left margin that slanted names below the axis need."""
+        names = self.chart.x.labels or self.chart.x.names
+        column = (self.width - 10 - left) / max(1, len(names))
+        if self.chart.x.far or not names or max(map(width_of, names)) <= column - 4:
+            return 0
+        reach = [min(width_of(name), ASLANT) * cos(radians(SLANT)) for name in names]
+        places = ((index + 0.5) / len(names) for index in range(len(names)))
+        return max(
+            (length - place * (self.width - 10)) / (1 - place)
+            for length, place in zip(reach, places, strict=True)
+        )
 
     @cached_property
     def _height(self) -> float:

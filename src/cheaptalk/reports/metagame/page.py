@@ -31,6 +31,7 @@ from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
 from cheaptalk.rules import Chance
+from cheaptalk.rules.arguments import checked
 from cheaptalk.rules.display import brief
 from cheaptalk.text import capital
 
@@ -57,6 +58,7 @@ class Played(NamedTuple):
         return brief(self, f"{', '.join(self.studies)}: {', '.join(self.frames)}")
 
     @classmethod
+    @checked
     def of(
         cls,
         store: StoreLike,

@@ -36,7 +36,7 @@ SHOWN = 20
 """The maximum number of equilibria on the page."""
 SURE = 0.95
 OF_DRAWS = "% of draws"
-AGAINST = "against."
+AGAINST = "against_"
 """The prefix of payoff columns before the rival's label."""
 SHARE = (
     "The probability of the strategy in the maximum-entropy symmetric Nash equilibrium (Li and "
@@ -403,7 +403,7 @@ def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[Rep
             for rival, spread, share in zip(
                 among.members, reading.payoffs[index], reading.responses[index], strict=True
             ):
-                row |= spread_out(AGAINST + rival, spread) | {f"reply.{rival}": 100 * share}
+                row |= spread_out(AGAINST + rival, spread) | {f"reply_{rival}": 100 * share}
             rows.append(row)
         columns = [*texts(provider="Provider"), Header("share", "Share", "of the equilibrium", 3)]
         if reading.value_given is not None:
@@ -414,7 +414,7 @@ def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[Rep
             for rival in among.members
         ]
         columns += [
-            Header(f"reply.{rival}", rival, OF_DRAWS, 1, about, "Best response to")
+            Header(f"reply_{rival}", rival, OF_DRAWS, 1, about, "Best response to")
             for rival, about in zip_longest(among.members, [PROVIDER_REPLY], fillvalue="")
         ]
         several = (

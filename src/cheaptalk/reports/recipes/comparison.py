@@ -160,7 +160,7 @@ class _Comparison:
         if frame.is_empty():
             raise NoData(
                 "the same players played no configuration in both studies; if a player has two "
-                "labels, match them with --alias ALIAS=NAME"
+                "labels, pass both as aliases of one name"
             )
         paired = bool(frame["paired"].all())
         frames = evidence.frames[game], self._relabelled(self.other.frames[game])

@@ -25,8 +25,9 @@ from cheaptalk.reports.recipes.parts import (
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
-from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
+from cheaptalk.rules import Chance, CheaptalkError, WrongValue, counted, suggest
 from cheaptalk.rules.display import brief
+from cheaptalk.rules.errors import Named
 
 
 def recipe_of(name: RecipeName) -> Recipe:
@@ -57,12 +58,12 @@ class Findings(Printed):
     @cached_property
     def tables(self) -> dict[str, ReportTable]:
         items = (item for part in self.parts for item in part.shown)
-        return {item.name: item for item in items if isinstance(item, ReportTable)}
+        return Named.of("table", {i.name: i for i in items if isinstance(i, ReportTable)})
 
     @cached_property
     def charts(self) -> dict[str, Charts]:
         items = (item for part in self.parts for item in part.shown)
-        return {item.name: item for item in items if isinstance(item, Charts)}
+        return Named.of("chart", {i.name: i for i in items if isinstance(i, Charts)})
 
     @property
     def answers(self) -> dict[str, str]:
@@ -142,12 +143,12 @@ def findings(
         StoreError: there is no such study.
         CheaptalkError: there is no such recipe or option, a game is not installed, or a metric
             failed.
-        ValueError: fewer than 100 draws.
+        WrongValue: fewer than 100 draws.
     """
     assert isinstance(store, Store)
     assert isinstance(study, str)
     if draws < 100:
-        raise ValueError(f"draws must be at least 100, not {draws}")
+        raise WrongValue(f"draws must be at least 100, not {draws}")
     chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
     for name in options or {}:
         if name not in chosen.options:

@@ -27,7 +27,7 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Recipe, Reci
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate, texts
 from cheaptalk.reports.study import comparability
 from cheaptalk.reports.study.comparability import OPPONENTS
-from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
+from cheaptalk.rules import CheaptalkError, WrongValue, counted, game_title, get_game, suggest
 from cheaptalk.statistics import INSTANCES, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
 from cheaptalk.statistics.participants import PEOPLE
@@ -65,10 +65,10 @@ def leaderboard(
         StoreError: there is no such study.
         CheaptalkError: a game or player is in none of the studies, or a player's settings differ
             between studies.
-        ValueError: there is no study, or there are too few draws.
+        WrongValue: there is no study, or there are too few draws.
     """
     if not studies:
-        raise ValueError("a leaderboard requires at least one study")
+        raise WrongValue("a leaderboard requires at least one study")
     names = list(dict.fromkeys(map(name_of, studies)))
     with Store.opened(store) as opened:
         evidence = [Evidence(opened, name) for name in names]

@@ -71,8 +71,11 @@ class Charts(NamedTuple):
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {counted(len(self.panels), 'chart')}: {self.title}")
 
-    def save(self, path: Path | str) -> list[Path]:
+    def save(self, path: Path | str, *, wide: bool | None = None) -> list[Path]:
         """Write each chart as an ``.svg`` or ``.pdf`` file; several charts are numbered.
+
+        Args:
+            wide: whether charts are 720 pixels wide instead of 360; None for the group's width.
 
         Returns:
             The files, such as ``scores-1.svg`` and ``scores-2.svg`` for ``scores.svg``.
@@ -83,7 +86,7 @@ class Charts(NamedTuple):
         path, charts = Path(path), [chart for chart in self.panels if not chart.empty]
         names = [path.with_stem(f"{path.stem}-{number}") for number in range(1, len(charts) + 1)]
         return [
-            chart.save(name, wide=self.wide)
+            chart.save(name, wide=self.wide if wide is None else wide)
             for name, chart in zip(names if len(charts) > 1 else [path], charts, strict=True)
         ]
 

@@ -114,7 +114,7 @@ def without_shared(
     before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """Remove and count the matches that both studies share, as copies of a store do."""
-    columns = ["match_id", "finished", "pairing"]
+    columns = ["match_id", "ended_at", "imported_at", "pairing"]
     first, second = (
         side.join(other, on=columns, how="anti", nulls_equal=True, maintain_order="left")
         for side, other in ((before, after), (after, before))

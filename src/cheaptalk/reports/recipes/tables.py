@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from math import isfinite
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from cheaptalk.printing.latex import Cell, Column, cell, formula, latex_table
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.reports.charts.chart import Ends, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
-from cheaptalk.rules import counted
+from cheaptalk.rules import WrongValue, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import aligned, few_text, fixed, interval_text
@@ -92,6 +93,24 @@ def plain_names(columns: Iterable[str]) -> dict[str, str]:
         taken.add(unique.casefold())
         titles[column] = unique
     return titles
+
+
+def joined_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names of columns with their suffixes joined by ``_``; other dots are unchanged.
+
+    >>> joined_names(["gpt-4.1", "gpt-4.1.low", "p", "p.corrected"])
+    {'gpt-4.1.low': 'gpt-4.1_low', 'p.corrected': 'p_corrected'}
+    """
+
+    def joined(column: str) -> str:
+        stem, point, ending = column.rpartition(".")
+        is_suffix = stem in columns or point + ending in (*SUFFIXES, ".printed")
+        return f"{joined(stem)}_{ending}" if is_suffix and ending.isidentifier() else column
+
+    names = {column: joined(column) for column in columns}
+    return {
+        column: name for column, name in names.items() if name != column and name not in columns
+    }
 
 
 def texts(**titles: str) -> list[Header]:
@@ -202,7 +221,7 @@ class ReportTable(Printed):
     Attributes:
         name: the name of the table in URLs and file names, such as ``market-effects``.
         title: the title of the table.
-        frame: the rows, with unrounded numbers. A column ``x`` can have ``x.low``, ``x.high``,
+        numbers: the rows, with unrounded numbers. A column ``x`` can have ``x.low``, ``x.high``,
             ``x.error``, ``x.n`` and ``x.clusters``; missing numbers are null.
         columns: the columns that are shown, in order.
         caption: explains how to read the table, such as the interval's method and exclusions.
@@ -216,12 +235,12 @@ class ReportTable(Printed):
         stacked: whether intervals are below their numbers, so that a wide table fits on a page.
 
     Raises:
-        ValueError: a column is not in the frame, or a number is neither finite nor null.
+        WrongValue: a column is not in the frame, or a number is neither finite nor null.
     """
 
     name: str
     title: str
-    frame: pl.DataFrame
+    numbers: pl.DataFrame
     columns: Sequence[Header]
     caption: str = ""
     notes: tuple[str, ...] = ()
@@ -247,13 +266,13 @@ class ReportTable(Printed):
         return cls(name, title, frame, columns, *others, **options)
 
     def __post_init__(self) -> None:
-        absent = [column.key for column in self.columns if column.key not in self.frame.columns]
+        absent = [column.key for column in self.columns if column.key not in self.numbers.columns]
         if absent:
-            raise ValueError(f"table {self.name} has no column {', '.join(absent)}")
-        finite = self.frame.select(cs.float().is_finite().all())
+            raise WrongValue(f"table {self.name} has no column {', '.join(absent)}")
+        finite = self.numbers.select(cs.float().is_finite().all())
         for column in finite:
             if not column.all():
-                raise ValueError(
+                raise WrongValue(
                     f"column {column.name} of table {self.name} has a number that is not finite"
                 )
 
@@ -298,7 +317,7 @@ class ReportTable(Printed):
         keys = [
             column.key
             for column in self.columns
-            if column.spread and column.key + LOW in self.frame.columns
+            if column.spread and column.key + LOW in self.numbers.columns
         ]
         needed = (estimate(row, key).wanted for row in self.rows for key in keys)
         maximum = max((count for count in needed if count is not None), default=None)
@@ -331,17 +350,22 @@ class ReportTable(Printed):
         names = [column.group for column in self.columns]
         return [(name, len([*run])) for name, run in groupby(names)] if any(names) else []
 
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The rows with all numbers, unrounded; the bounds of a column ``x`` are ``x_low`` etc."""
+        return self.numbers.rename(joined_names(self.numbers.columns))
+
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
-        return self.frame.iter_rows(named=True)
+        return self.numbers.iter_rows(named=True)
 
     @property
     def first(self) -> list[dict[str, Any]]:
         """Return the rows that a page shows, at most :data:`MOST_ROWS`."""
-        return self.frame.head(MOST_ROWS).to_dicts()
+        return self.numbers.head(MOST_ROWS).to_dicts()
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.name}, {counted(len(self.frame), 'row')}: {self.title}")
+        return brief(self, f"{self.name}, {counted(len(self.numbers), 'row')}: {self.title}")
 
     def printout(self) -> Printout:
         notes = filter(None, (self.caption, *self.remarks))
@@ -367,10 +391,10 @@ class ReportTable(Printed):
         columns = [
             name
             for key in dict.fromkeys(keys)
-            for name in self.frame.columns
+            for name in self.numbers.columns
             if name == key or (name.startswith(f"{key}.") and name not in keys)
         ]
-        return self.frame.select(*dict.fromkeys([*columns, *self.frame.columns]))
+        return self.numbers.select(*dict.fromkeys([*columns, *self.numbers.columns]))
 
     def latex(self, label: str = "") -> str:
         rows, code = list(self.rows), {}

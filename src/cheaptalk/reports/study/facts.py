@@ -62,7 +62,8 @@ def study_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
 ) -> dict[str, Any]:
     """Return the template variables for the facts and methods of a study."""
-    ends = [frame["finished"] for frame in frames.values()]
+    end = pl.coalesce("ended_at", "imported_at").dt.timestamp() / 1e6
+    ends = [frame.select(end).to_series() for frame in frames.values()]
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
     judging = judging_cost(store, summary.name)

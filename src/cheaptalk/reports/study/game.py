@@ -34,7 +34,7 @@ from cheaptalk.rules import counted, game_title
 from cheaptalk.text import capital, plain, readable
 
 ROLE, ROLE_TITLE, PLAYERS = "role", "role.title", "players"
-SHARE = "share."
+SHARE = "share_"
 """The prefix of columns with the share of a kind of answer."""
 OF_ANSWERS = "% of answers"
 

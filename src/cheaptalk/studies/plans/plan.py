@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Store, StoreError, StudySummary
@@ -295,7 +295,8 @@ def plan_in_store(study: StudySource, store: StoreLike | None) -> Plan:
         return planned
     if store is None:
         raise StudyError.at(
-            ("instances_from",), f'no store with the study "{study.instances_from}"; set --store'
+            ("instances_from",),
+            f'no study "{study.instances_from}" without a store; pass its store',
         )
     tables = list(_tables_of(store, study.instances_from))
     if not tables:
@@ -339,7 +340,8 @@ def planned_count(summary: StudySummary, store: StoreLike) -> int | None:
         return None
 
 
-class StudyChanges(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class StudyChanges(Printed):
     """Differences between a plan and the stored version of its study.
 
     Attributes:
@@ -353,6 +355,10 @@ class StudyChanges(NamedTuple):
     recorded: int
     set_aside: int
     planned: int
+
+    def printout(self) -> Printout:
+        title = f"{self.study}, {self.line or 'no change to recorded matches'}"
+        return Printout(title, ["difference"], [[text] for text in self.differences])
 
     @property
     def line(self) -> str | None:

@@ -193,9 +193,6 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
 def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
     rows: dict[tuple[str, ...], tuple[SeatedPlayer, ...]] = {}
     for listed in pairing:
-        for label in listed:
-            if label not in able:
-                raise StudyError.at(("pairing",), f"unknown player {suggest(label, list(able))}")
         _check_size(listed, game)
         for order in _orders(listed, swap):
             pairs = list(zip(order, game.seats, strict=True))

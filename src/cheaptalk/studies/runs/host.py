@@ -35,7 +35,15 @@ from cheaptalk.records.ledger.ledger import (
 from cheaptalk.records.record import SETTLED, failed
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.records.store.store import StudyRows
-from cheaptalk.rules import Action, DecisionRequest, ReplayMismatch, Table, play_async
+from cheaptalk.rules import (
+    Action,
+    DecisionRequest,
+    ReplayMismatch,
+    Table,
+    counted,
+    play_async,
+)
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import StudySource, study_of
@@ -165,6 +173,9 @@ class Host:
         dispatcher.models = observer.models(dispatcher.models)
         self.counts: Counter[Status] = Counter()
         self._begun = 0
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.rows.name}, {counted(self.counts.total(), 'match')} ended")
 
     def matches(self) -> MatchCounts:
         done = sum(self.counts[status] for status in SETTLED)

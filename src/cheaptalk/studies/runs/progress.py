@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cheaptalk.calls.cache import CacheUse
-from cheaptalk.calls.commands import RunState
+from cheaptalk.calls.commands import MEASURED, RunState
 from cheaptalk.printing.printout import Printed, Printout
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
@@ -47,9 +47,10 @@ class Progress(Printed):
         used_up: matches that failed because ``budget.per_match`` was exhausted.
         cost: when the run has ended, the cost of the study in all runs.
         state: the run's state while models play, updated about once per second.
-        seconds_left: estimated seconds until the end; None if unknown.
-        dollars_left: estimated remaining cost, based on this run's calls; None before 20 calls or
-            if prices are unknown.
+        seconds_left: estimated seconds until the end; None before three matches have ended in this
+            run, and when the run stops.
+        dollars_left: estimated remaining cost, based on this run's calls; None before 20 calls, if
+            prices are unknown, and when the run stops.
         batches: the progress of providers' batches as text.
         waiting: calls in unfinished batches when the run has stopped.
         log_open: whether the last matches are only in the store's write-ahead log, because another
@@ -121,12 +122,17 @@ class Progress(Printed):
     @property
     def line(self) -> str:
         """The summary, with the estimated remaining time and cost."""
-        parts = [self.summary]
+        return ", ".join([self.summary, *self.forecast, *filter(None, [self.batches])])
+
+    @property
+    def forecast(self) -> list[str]:
+        """The estimated remaining time and cost as texts; empty if unknown or nothing is left."""
+        parts = []
         if self.seconds_left is not None and self.left:
             parts.append(f"about {duration(steady(self.seconds_left))} left")
         if self.dollars_left and self.left:
             parts.append(f"about {money(self.dollars_left)} more")
-        return ", ".join([*parts, self.batches] if self.batches else parts)
+        return parts
 
     @property
     def how_far(self) -> str:
@@ -263,7 +269,7 @@ class TimeLeft:
         work_elsewhere = elsewhere * self.work / ended if ended else 0.0
         work_done = self.work + under_way + work_elsewhere
         speed = self._speed(seconds, work_done)
-        if not speed or seconds < BEGINNING:
+        if not speed or seconds < BEGINNING or ended < MEASURED:
             return None
         seconds_left = max(0.0, self.remaining(under_way) - work_elsewhere) / speed
         if self._last_forecast is not None:

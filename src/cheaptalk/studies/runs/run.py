@@ -47,7 +47,7 @@ from cheaptalk.records.store.backend import Share, Shares
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
-from cheaptalk.rules import ReplayMismatch
+from cheaptalk.rules import ReplayMismatch, counted
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
@@ -140,7 +140,7 @@ def run(
     Raises:
         StudyError: the study cannot be planned, or a key, price or person is missing.
         StoreError: the store cannot be written; committed data is kept.
-        KeyboardInterrupt: stopped by Ctrl-C; committed data is kept.
+        KeyboardInterrupt: stopped by Ctrl-C; the message states how many matches are stored.
     """
     target = study if isinstance(study, Plan | Checked) else study_of(study)
     agents = as_remote_agents(remote_agents)
@@ -302,7 +302,9 @@ class _Run:
             yield
         except KeyboardInterrupt:
             self._sum_up(event_loop.INTERRUPTED)
-            raise
+            ended = f"{self.progress.done:,} of {counted(self.progress.planned, 'match')}"
+            advice = f"{ended} are stored; call ct.run again to resume"
+            raise KeyboardInterrupt(advice) from None  # without a traceback of the event loop
         self._sum_up(self.progress.halted)
         self.progress.log_open = not self.store.backend.merge_log()
 
@@ -316,6 +318,7 @@ class _Run:
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
+        self.progress.seconds_left = self.progress.dollars_left = None
         if self._elsewhere():
             statuses: Counter[Status] = Counter()  # of the plan's matches, over all runs
             for batch in chunks(self.plan.matches):
@@ -328,6 +331,8 @@ class _Run:
         self.progress.excluded = count_excluded(self.store, self.plan.study.name)
         if self.dispatcher is not None:
             self.progress.cost = spent(self.store, self.rows.id)
+        if self.progress.left:
+            self.report(self.progress)  # without a forecast
 
     def _elsewhere(self) -> int:
         """Return the number of matches that other runs have ended since this run started."""
@@ -516,9 +521,10 @@ class _Run:
             spent = self.dispatcher.budget_tracker.now.spent
             under_way = max(0.0, spent.calls - self.live.work)
             elapsed = time.monotonic() - self.began
-            self.progress.seconds_left = self.live.after(elapsed, under_way)
+            halted = self.dispatcher.halted
+            self.progress.seconds_left = None if halted else self.live.after(elapsed, under_way)
             self.progress.dollars_left = None
-            if spent.calls >= ENOUGH and spent.dollars_known:
+            if spent.calls >= ENOUGH and spent.dollars_known and not halted:
                 cost_per_call = spent.dollars / spent.calls
                 self.progress.dollars_left = cost_per_call * self.live.remaining(under_way)
         self.report(self.progress)
