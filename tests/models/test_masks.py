@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from cheaptalk.games.bargaining.rules import Offer
+from cheaptalk.games.pirate_game.rules import Plan
 from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelSettings, Route
 from cheaptalk.models.local.generator import Generator
 from cheaptalk.models.local.masks import Masks, Schemas
+from cheaptalk.rules import alternative, between
+from cheaptalk.rules.actions import schema_of
 from tests.tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.lm
@@ -21,6 +25,7 @@ def schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **fixed}
 
 
+PARTS = ("alice_gain", "bob_gain")
 AMOUNT = {"type": "integer", "minimum": 3, "maximum": 120}
 SCHEMAS: Sequence[Mapping[str, Any]] = [
     schema(decision={"type": "string", "enum": ["accept", "reject"]}),
@@ -111,6 +116,24 @@ def test_schema_bounds_numbers_and_lengths(generator: Generator) -> None:
         text = json.dumps({"items": items})
         tokens = generator.tokenizer.encode(text, add_special_tokens=False)
         assert (schemas.matcher(bounded).validate_tokens(tokens) == len(tokens)) is valid
+
+
+COINS = {"ann": range(61), "bob": range(31), "carl": range(101)}
+OFFER = alternative(**dict.fromkeys(PARTS, between(0, 60.5)), total=60.5)
+PLAN = alternative(proposal=alternative(COINS, total=100))
+TOTALS = [(schema_of(Offer, [OFFER]), ()), (schema_of(Plan, [PLAN]), ("proposal",))]
+
+
+@pytest.mark.parametrize(("item", "path"), TOTALS, ids=["numbers", "nested integers"])
+def test_numbers_add_up_to_the_total(
+    generator: Generator, item: dict[str, Any], path: Sequence[str]
+) -> None:
+    calls = [call(item, max_tokens=200)] * 2
+    for reply in generator.answer(calls, range(2), inf):
+        answer = json.loads(reply.text or "")
+        numbers = answer[path[0]] if path else answer
+        assert sum(numbers.values()) == pytest.approx(100 if path else 60.5)
+        import_module("jsonschema").validate(answer, item)
 
 
 def test_unsupported_schema_is_reported(generator: Generator) -> None:

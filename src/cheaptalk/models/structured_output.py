@@ -51,6 +51,20 @@ def sendable(schema: dict[str, Any]) -> Sendable:
     return _sendable(msgspec.json.encode(schema))
 
 
+def standard(schema: Any) -> Any:
+    """Return a schema, or a part of one, with only standard keywords, for decoding in-process."""
+    if isinstance(schema, list):
+        return [*map(standard, schema)]
+    if not isinstance(schema, dict):
+        return schema
+    result = {}
+    for key, value in schema.items():
+        named = key in ("properties", "$defs")
+        parts = {name: standard(part) for name, part in value.items()} if named else None
+        result[RENAMED.get(key, key)] = standard(value) if parts is None else parts
+    return result
+
+
 @lru_cache(maxsize=256)
 def _sendable(encoded: bytes) -> Sendable:
     schema = msgspec.json.decode(encoded)

@@ -14,7 +14,7 @@ from cheaptalk.models.local.masks import Masks, Schemas
 from cheaptalk.models.local.prefix_cache import Reading, Readings, joined, separate, shared_prefixes
 from cheaptalk.models.local.sampling import Draw, filters, temperature_of
 from cheaptalk.models.settings import wire
-from cheaptalk.models.structured_output import sendable, ways
+from cheaptalk.models.structured_output import standard, ways
 
 TOGETHER = (16, 64, 512)
 """Maximum batch sizes: a large model on a CPU, a small model on a CPU, and a model on a GPU."""
@@ -133,7 +133,7 @@ class Generator:
 
     def _masks(self, calls: Sequence[ModelCall], routes: Sequence[Route]) -> Masks:
         schemas = {
-            row: sendable(call.form.json_schema).schema
+            row: standard(call.form.json_schema)
             for row, (call, route) in enumerate(zip(calls, routes, strict=True))
             if call.form and route == "schema"
         }

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from cheaptalk.models.local.totals import TotalMatcher, has_total
+
 SPACE = " ?"
 """Whitespace between the parts of an answer: a model must not fill its answer with blanks."""
 
@@ -30,6 +32,7 @@ class Schemas:
             raise ValueError(
                 f"its tokenizer does not support schemas ({error}); set answers to text"
             ) from None
+        self._decode = tokenizer.decode
         self._compiled: dict[bytes, Any] = {}
 
     def matcher(self, schema: Mapping[str, Any]) -> Any:
@@ -38,17 +41,26 @@ class Schemas:
         Raises:
             ValueError: the schema is invalid, or uses an unsupported keyword.
         """
+        library = self._library.LLMatcher
+        if has_total(schema):
+            return TotalMatcher(
+                dict(schema),
+                lambda grammar: self._new(library.grammar_from_lark(grammar)),
+                self._decode,
+            )
         key = msgspec.json.encode(schema)
         if key not in self._compiled:
-            library = self._library.LLMatcher
             grammar = library.grammar_from_json_schema(
                 key.decode(), overrides={"whitespace_pattern": SPACE}
             )
-            matcher = library(self._tokenizer, grammar, log_level=0)
-            if matcher.is_error():
-                raise ValueError(f"unsupported JSON schema: {matcher.get_error()}")
-            self._compiled[key] = matcher
+            self._compiled[key] = self._new(grammar)
         return self._compiled[key].deep_copy()
+
+    def _new(self, grammar: str) -> Any:
+        matcher = self._library.LLMatcher(self._tokenizer, grammar, log_level=0)
+        if matcher.is_error():
+            raise ValueError(f"unsupported JSON schema: {matcher.get_error()}")
+        return matcher
 
 
 class Masks:
