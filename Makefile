@@ -91,7 +91,7 @@ lock: $(VENV)/.installed-dev ## Update the pinned dependencies (UPGRADE=--upgrad
 		--constraint requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
 		--constraint requirements/test.txt
-	$(BUILD_NEEDS) | $(COMPILE) --extra tune --extra openenv --output-file requirements/lm.txt \
+	$(BUILD_NEEDS) | $(COMPILE) --extra smollm --extra tune --extra openenv --output-file requirements/lm.txt \
 		--constraint requirements/dev.txt --override requirements/lm-override.txt
 
 BUILD_NEEDS = $(BIN)/python -c 'import tomllib; \
