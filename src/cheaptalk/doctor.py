@@ -59,7 +59,7 @@ def extras() -> dict[str, tuple[str, ...]]:
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": WEB,
         "lm": IN_PROCESS_NEEDS,
-        "tune": ("datasets", "peft", "trl"),
+        "tune": ("accelerate", "peft"),
         "postgres": ("psycopg",),
         "ray": ("ray",),
         "archive": ("fsspec",),
