@@ -140,7 +140,7 @@ def fine_tune(
     transformers, torch = import_module("transformers"), import_module("torch")
     import_module("accelerate")
     transformers.utils.logging.disable_progress_bar()
-    peft = import_module("peft") if settings.lora or is_adapter(model) else None
+    peft: Any = import_module("peft") if settings.lora or is_adapter(model) else None
     frozen = "auto" if fast_bfloat16() else torch.float32
 
     def load(name: Path | str = model, dtype: Any = None) -> Any:
@@ -200,7 +200,10 @@ def check_model(model: Path | str) -> None:
 
 def _no_model(name: Path | str, error: Exception) -> TrainingFailed:
     reason = str(error).partition("\n")[0]
-    return TrainingFailed(f"{name} cannot be loaded as a language model: {reason}")
+    return TrainingFailed(
+        f"{name} cannot be loaded as a language model: {reason.rstrip('.')}; use the folder of a "
+        "model, or a name on the Hugging Face Hub"
+    )
 
 
 def _examples(

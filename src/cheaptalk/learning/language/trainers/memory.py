@@ -50,7 +50,8 @@ class Memory(NamedTuple):
 def fast_bfloat16() -> bool:
     """Return whether this machine computes in bfloat16 at least as fast as in 32 bits."""
     torch = import_module("torch")
-    return torch.cuda.is_available() or torch.cpu.get_capabilities().get("avx512_bf16", False)
+    on_cpu = torch.cpu.get_capabilities().get("avx512_bf16", False)
+    return bool(on_cpu or torch.cuda.is_available())
 
 
 class Need(NamedTuple):

@@ -64,15 +64,15 @@ class Step(NamedTuple):
         time = "" if seconds is None else f"about {duration(steady(seconds))}"
         memory = "" if self.peak_memory is None else gigabytes(self.peak_memory)
         if not self.done:
-            parts = [time, memory and f"{memory} of memory"]
+            parts = [time, f"{memory} of memory" if memory else ""]
             return f"estimated {counted(self.of, 'step')}, {', '.join(filter(None, parts))}"
         rate = self.tokens_per_second
         parts = [
             f"step {self.done:,} of {self.of:,}",
             f"loss {self.loss:.4f}",
             "" if rate is None else f"{rate:,.0f} tokens per second",
-            time and self.done < self.of and f"{time} left",
-            memory and f"peak memory {memory}",
+            f"{time} left" if time and self.done < self.of else "",
+            f"peak memory {memory}" if memory else "",
         ]
         return ", ".join(filter(None, parts))
 
