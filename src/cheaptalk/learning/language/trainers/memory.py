@@ -119,12 +119,14 @@ class Need(NamedTuple):
         hidden, layers = config.hidden_size, config.num_hidden_layers
         inner = getattr(config, "intermediate_size", None) or 4 * hidden
         bits = 2 if fast_bfloat16() else 4
-        chats = [chat for example in self.examples for chat in example if isinstance(chat, tuple)]
-        longest = sorted(chats, key=lambda chat: -len(chat.ids))[: limit.chats]
+        worse = [example.worse for example in self.examples if example.worse]
+        chats = [*(example.chat for example in self.examples), *worse]
+        count = 2 * limit.chats if worse else limit.chats
+        longest = sorted(chats, key=lambda chat: -len(chat.ids))[:count]
         tokens = len(longest[0].ids) * len(longest)
         layer = (10 * hidden + 5 * inner) * bits
         stored = layer * 2 + layers * hidden * bits if limit.checkpointing else layers * layer
-        own = max(sum(chat.own) for chat in chats) * limit.chats
+        own = max(sum(chat.own) for chat in chats) * len(longest)
         return int(tokens * stored + own * config.vocab_size * 4 * 3)
 
 
