@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cheaptalk as ct
-from cheaptalk.models.local.files import NEEDED, PACKAGED
+from cheaptalk.models.local.files import NEEDED
 from cheaptalk.rules import counted
 
 
@@ -59,8 +59,7 @@ def extras() -> dict[str, tuple[str, ...]]:
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": WEB,
         "lm": NEEDED,
-        "smollm": tuple(PACKAGED.values()),
-        "tune": ("datasets", "peft", "trl"),
+        "tune": ("accelerate", "peft"),
         "postgres": ("psycopg",),
         "ray": ("ray",),
         "archive": ("fsspec",),

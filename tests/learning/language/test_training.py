@@ -10,8 +10,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.learning.language.pretraining import Shape, pretrain
-from cheaptalk.learning.language.tokens import tokenize_chat
-from cheaptalk.learning.language.trainers import local
+from cheaptalk.learning.language.tokens import TokenizedChat, tokenize_chat
+from cheaptalk.learning.language.trainers import local, memory
 from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
 from cheaptalk.learning.language.trainers.losses import Example, padded
 from cheaptalk.learning.language.trainers.trainer import Loss, Step, TrainingExample, TrainingFailed
@@ -77,8 +77,14 @@ def test_training_lowers_the_loss_and_is_reproducible(
     settings = LocalTraining(epochs=6, batch=8, rate=rate, lora=lora)
     examples = training_examples(corpus, weight)
     fine_tune(base, examples, tmp_path / "tuned", settings, steps.append)
-    assert steps[-1].done == steps[-1].of == 18
-    first, last = (fmean(step.loss for step in part) for part in (steps[:3], steps[-3:]))
+    assert [step.done for step in steps] == [*range(19)]
+    assert steps[-1].of == 18
+    assert steps[-1].seconds_left == 0
+    assert all(step.tokens_per_second and step.peak_memory for step in steps)
+    forecast, *learned = steps
+    assert forecast.line.startswith("estimated 18 steps, about ")
+    assert forecast.loss == pytest.approx(learned[0].loss, rel=0.2)  # no weight changed
+    first, last = (fmean(step.loss for step in part) for part in (learned[:3], learned[-3:]))
     assert last < first - 0.05
     fine_tune(base, examples, tmp_path / "again", settings)
     assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
@@ -148,11 +154,21 @@ def test_trained_model_plays_a_match(base: Path, tmp_path: Path) -> None:
 
 def test_untrainable_inputs_raise_errors(corpus: Chats, tmp_path: Path) -> None:
     plain = LocalTraining()
+    with pytest.raises(TrainingFailed, match=r"is not a language model's folder: no config\.json"):
+        fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(TrainingFailed, match="cannot be loaded as a language model"):
+        fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
+    (tmp_path / "model.gguf").touch()
+    with pytest.raises(TrainingFailed, match="GGUF format, which cannot be trained; use"):
         fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
     tiny = make_tiny_model(tmp_path / "tiny")
     with pytest.raises(TrainingFailed, match="the training data contain no chat"):
         fine_tune(tiny, [], tmp_path / "out", plain)
+    with pytest.raises(TrainingFailed, match="tiny already exists; choose a new folder"):
+        fine_tune(tiny, training_examples(corpus), tiny, plain)
+    with pytest.raises(TrainingFailed, match=r"of memory, but may use 0.1 GB; set lora=16, or to"):
+        fine_tune(tiny, training_examples(corpus), tmp_path / "out", LocalTraining(memory=0.1))
     with pytest.raises(TrainingFailed, match="became infinite or NaN"):
         fine_tune(
             tiny,
@@ -163,7 +179,7 @@ def test_untrainable_inputs_raise_errors(corpus: Chats, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_low_memory_reduces_the_batch_size(
+def test_insufficient_memory_reduces_the_batch_size(
     corpus: Chats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny, room = make_tiny_model(tmp_path / "tiny"), 2
@@ -179,8 +195,41 @@ def test_low_memory_reduces_the_batch_size(
     monkeypatch.setattr(local, "_trained", cramped)
     settings = LocalTraining(epochs=1, batch=8)
     fine_tune(tiny, training_examples(corpus[:4]), tmp_path / "out", settings)
-    assert attempts == [(8, False), (8, True), (4, True), (2, True)]
+    assert attempts == [(8, False), (4, False), (2, False)]
     room = 0
     with pytest.raises(TrainingFailed, match="too little memory to learn from a single chat"):
         fine_tune(tiny, training_examples(corpus[:4]), tmp_path / "none", settings)
     assert not (tmp_path / "none").exists()
+
+
+def test_limits_fit_the_allowed_memory(corpus: Chats, monkeypatch: pytest.MonkeyPatch) -> None:
+    transformers = import_module("transformers")
+    config = transformers.LlamaConfig(  # of 3.1 million parameters
+        vocab_size=1_000, hidden_size=256, num_hidden_layers=4, intermediate_size=512,
+        num_attention_heads=4,
+    )  # fmt: skip
+    monkeypatch.setattr(memory, "resident_memory", lambda: 0)
+    example = Example(TokenizedChat([1] * 4_000, [False] * 3_900 + [True] * 100))
+    libraries = memory.LIBRARIES / memory.GB
+    for lora, allowed, count, checkpointing in [
+        (0, 3.1, 8, False), (0, libraries + 0.75, 2, False), (0, libraries + 0.25, 1, True),
+        (8, libraries + 0.22, 1, True),
+    ]:  # fmt: skip
+        limit, *_ = memory.Need(config, lora, 0, [example] * 9).fitting(8, allowed)
+        assert limit == (count, checkpointing)
+    with pytest.raises(TrainingFailed, match=r"set lora=16, or to try anyway, set memory=0\.6"):
+        memory.Need(config, 0, 0, [example]).fitting(8, libraries + 0.11)
+
+
+def test_gradients_do_not_depend_on_the_parts_of_a_step(
+    corpus: Chats, base: Path, tmp_path: Path
+) -> None:
+    moved = []
+    for count in (4, 1):
+        limit = [memory.Memory(count, checkpointing=count == 1)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(memory.Need, "fitting", lambda *_, limit=limit: limit)
+            settings = LocalTraining(epochs=1, batch=4, rate=1e-2)
+            fine_tune(base, training_examples(corpus[:4], 2.0), tmp_path / f"{count}", settings)
+        moved.append(weights(tmp_path / f"{count}") - weights(base))
+    assert float((moved[0] - moved[1]).norm()) < 0.02 * float(moved[0].norm())

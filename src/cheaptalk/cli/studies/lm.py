@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.printing import StatusLine, print_json, say
+from cheaptalk.cli.shared.printing import StatusLine, err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
 
@@ -40,7 +40,7 @@ def pretrain(
     """Pretrain a small language model on recorded dialogues.
 
     Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
-    all weights), template and seed.
+    all weights), memory (limit in GB), template and seed.
 
     Args:
         shape: Set a size of the model: vocabulary, hidden, layers, heads or context.
@@ -68,7 +68,7 @@ def tune(
     """Fine-tune a language model on recorded dialogues.
 
     Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
-    all weights), template and seed.
+    all weights), memory (limit in GB), template and seed.
     """
     with needing("tune"), _training_progress(f"{out}: reading") as progress:
         given = opt.parameters(hyperparameters or (), "--hyperparameter")
@@ -101,7 +101,7 @@ def self_play(
     """Fine-tune a language model on its own best matches.
 
     Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
-    all weights), template and seed.
+    all weights), memory (limit in GB), template and seed.
 
     Args:
         out: Write matches, dialogues and models to this folder; run again to resume.
@@ -173,7 +173,14 @@ def _number_or_text(text: str) -> str | float:
 def _training_progress(first: str) -> Iterator[Callable[[Any], None]]:
     """Show a status line; yield a function that updates it after each training step."""
     with StatusLine().shown(first) as show:
-        yield lambda step: show(progress_text(step))
+
+        def report_progress(step: Any) -> None:
+            if step.done:
+                show(progress_text(step))
+            else:
+                say(progress_text(step), to=err, wrap=False)
+
+        yield report_progress
 
 
 def _print_result(out: Path, chats: int, json: bool) -> None:
@@ -224,7 +231,7 @@ def progress_text(state: Any) -> str:
     """Return the progress of a run or a training, as text."""
     if isinstance(state, ct.studies.Progress):
         return f"{state.done:,} of {state.done + state.left:,} matches"
-    return f"step {state.done:,} of {state.of:,}, loss {state.loss:.4f}"
+    return str(state.line)
 
 
 def change_lines(results: Iterable[Any]) -> list[str]:

@@ -289,6 +289,11 @@ def _selected(
     out: Path, number: int, transcripts: Sequence[ScoredChat], settings: SelfPlay
 ) -> list[SelectedChat]:
     selected = select_chats(transcripts, settings.learn, settings.keep)
+    if not selected and not any(chat.chat.messages[1:] for chat in transcripts):
+        raise SelfPlayFailed(
+            f"the model gave no valid answer in iteration {number}; start with a model that was "
+            "trained on chats of this game (cheaptalk train tune), or with a larger model"
+        )
     if not selected:
         filter_text = "" if settings.learn in GROUPED else f" of {settings.keep}"
         raise SelfPlayFailed(

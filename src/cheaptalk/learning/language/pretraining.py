@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers.local import LocalTraining, learn
 from cheaptalk.learning.language.trainers.losses import Example, Learned
+from cheaptalk.learning.language.trainers.memory import Need
 from cheaptalk.learning.language.trainers.trainer import Progress
 from cheaptalk.rules import Value
 
@@ -70,23 +71,23 @@ def pretrain(
     tokenizer = _tokenizer(chats, shape)
     end = tokenizer.convert_tokens_to_ids(END)
 
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.hidden,
+        intermediate_size=3 * shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
+        max_position_embeddings=shape.context,
+        bos_token_id=None,
+        eos_token_id=end,
+        pad_token_id=end,
+        tie_word_embeddings=True,
+    )
+
     def new_model() -> Any:
         torch.manual_seed(training.seed)
-        model = transformers.LlamaForCausalLM(
-            transformers.LlamaConfig(
-                vocab_size=len(tokenizer),
-                hidden_size=shape.hidden,
-                intermediate_size=3 * shape.hidden,
-                num_hidden_layers=shape.layers,
-                num_attention_heads=shape.heads,
-                num_key_value_heads=shape.heads,
-                max_position_embeddings=shape.context,
-                bos_token_id=None,
-                eos_token_id=end,
-                pad_token_id=end,
-                tie_word_embeddings=True,
-            )
-        )
+        model = transformers.LlamaForCausalLM(config)
         model.generation_config.do_sample = True  # otherwise calls ignore the temperature
         model.generation_config.top_k = 0  # sample from all tokens
         return model
@@ -96,8 +97,10 @@ def pretrain(
         for chat in chats
         for tokens in tokenize_chat(tokenizer, chat)
     ]
+    limits = Need(config, 0, 0, examples).fitting(training.batch, training.memory)
     objective = Learned("cloning", 0.0, training.beta, None, None)
-    learn(new_model, tokenizer, examples, out, training, objective, torch.bfloat16, progress)
+    stored = torch.bfloat16
+    learn(new_model, tokenizer, examples, out, training, objective, stored, limits, progress)
 
 
 def _tokenizer(chats: Sequence[Sequence[Mapping[str, str]]], shape: Shape) -> Any:

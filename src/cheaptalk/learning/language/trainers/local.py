@@ -1,4 +1,4 @@
-"""Fine-tuning in this process with trl's supervised trainer: all weights, or LoRA adapters.
+"""Fine-tuning in this process with the trainer of transformers: all weights, or LoRA adapters.
 
 For several GPUs, start the command with accelerate (``accelerate launch -m cheaptalk ...``).
 
@@ -9,11 +9,11 @@ machine that can read the adapters' folders.
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -21,17 +21,24 @@ from cheaptalk.atomic_files import whole_folder
 from cheaptalk.calls.event_loop import drive
 from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers.losses import Example, Learned, learner
+from cheaptalk.learning.language.trainers.memory import (
+    Memory,
+    Need,
+    fast_bfloat16,
+    return_large_blocks,
+)
 from cheaptalk.learning.language.trainers.trainer import (
     Loss,
     Progress,
-    Step,
     TrainingExample,
     TrainingFailed,
 )
+from cheaptalk.learning.language.trainers.watching import watch
 from cheaptalk.models.http.endpoint import Endpoint
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.local.client import give_back
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.printing.progress import reporting
 from cheaptalk.rules import Value
 
 LOADED = "already been loaded"
@@ -45,7 +52,7 @@ class LocalTraining(Value):
     epochs: float = Field(default=3, gt=0)
     """Number of passes over the chats (Liao, Tomlin and Klein 2024, appendix B)."""
     batch: int = Field(default=16, ge=1)
-    """Chats per step. The paper uses 1 at a provider; here a step takes as long for 16."""
+    """Chats per step. The paper uses 1 at a provider."""
     rate: float = Field(default=1e-4, gt=0)
     """AdamW's learning rate, which decays linearly to 0."""
     warmup: float = Field(default=0.05, ge=0, lt=1)
@@ -65,6 +72,9 @@ class LocalTraining(Value):
     """Beta of direct preference optimisation: strength of the tie to the initial model."""
     template: Mapping[str, Any] = {}
     """Further arguments of the chat template, such as ``{enable_thinking: false}``."""
+    memory: float | None = Field(default=None, gt=0, exclude=True)
+    """Memory that training may use, in GB: of the GPU, or of this process. By default, training on
+    a CPU uses less than 3 GB if possible, and otherwise up to the available memory."""
     seed: int = 0
     """Seed of the order of chats and of LoRA's initial weights."""
 
@@ -93,10 +103,7 @@ class LocalTraining(Value):
         Raises:
             TrainingFailed: loading failed, or the folder contains no model.
         """
-        folder = Path(model)
-        is_hub_name = not (folder.is_absolute() or folder.exists() or model.startswith("."))
-        if not is_hub_name and not is_adapter(model) and not (folder / "config.json").exists():
-            raise TrainingFailed(f"{model} is not a language model's folder: no config.json")
+        check_model(model)
         if self.serve is not None:
             load_adapter(model, self.serve)
 
@@ -105,22 +112,6 @@ class LocalTraining(Value):
         if self.serve is not None and not self.lora:
             raise ValueError("serve: only LoRA adapters can be served; set lora, such as 16")
         return self
-
-
-class Memory(NamedTuple):
-    """Limits on a training step's memory: chats at once, and recomputation of activations."""
-
-    chats: int
-    checkpointing: bool
-
-    @classmethod
-    def limits(cls, batch: int) -> "Iterator[Memory]":
-        """Yield ever lower limits, from a complete batch to a single chat."""
-        yield cls(batch, checkpointing=False)
-        yield cls(batch, checkpointing=True)
-        while batch > 1:
-            batch = (batch + 1) // 2
-            yield cls(batch, checkpointing=True)
 
 
 def fine_tune(
@@ -143,43 +134,76 @@ def fine_tune(
         TrainingFailed: there are no chats, no such model, or too little memory.
         TemplateError: answers can't be located with its chat template.
     """
-    transformers = import_module("transformers")
+    check_model(model)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise TrainingFailed(f"{out} already exists; choose a new folder")
+    transformers, torch = import_module("transformers"), import_module("torch")
+    import_module("accelerate")
     transformers.utils.logging.disable_progress_bar()
+    peft: Any = import_module("peft") if settings.lora or is_adapter(model) else None
+    frozen = "auto" if fast_bfloat16() else torch.float32
 
-    def load(name: Path | str = model) -> Any:
+    def load(name: Path | str = model, dtype: Any = None) -> Any:
+        dtype = dtype or (frozen if settings.lora else torch.float32)
         try:
             if is_adapter(name):
-                peft = import_module("peft").AutoPeftModelForCausalLM
-                return peft.from_pretrained(name, is_trainable=True)
-            return transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+                kind = peft.AutoPeftModelForCausalLM
+                return kind.from_pretrained(name, is_trainable=True, dtype=dtype)
+            return transformers.AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
         except (OSError, ValueError) as error:
             raise _no_model(name, error) from None
 
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        dtype = None if is_adapter(model) else transformers.AutoConfig.from_pretrained(model).dtype
+        adapter = peft.PeftConfig.from_pretrained(model) if is_adapter(model) else None
+        origin = adapter.base_model_name_or_path if adapter else model
+        config = transformers.AutoConfig.from_pretrained(origin)
     except (OSError, ValueError) as error:
         raise _no_model(model, error) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        objective = Learned(
-            loss,
-            settings.kl,
-            settings.beta,
-            load(reference or model).eval() if settings.kl else None,
-            load().eval() if loss != "cloning" else None,
-        )
     examples = [
         example
         for training_example in training_examples
         for example in _examples(tokenizer, training_example, settings, loss)
     ]
-    learn(load, tokenizer, examples, out, settings, objective, dtype, progress)
+    references = bool(settings.kl) + (loss != "cloning")
+    need = Need(config, settings.lora, references, examples)
+    limits = need.fitting(settings.batch, settings.memory)
+    objective = Learned(
+        loss,
+        settings.kl,
+        settings.beta,
+        load(reference or model, frozen).eval() if settings.kl else None,
+        load(model, frozen).eval() if loss != "cloning" else None,
+    )
+    learn(load, tokenizer, examples, out, settings, objective, config.dtype, limits, progress)
+
+
+def check_model(model: Path | str) -> None:
+    """Check that a model is not a GGUF file or a folder without a model.
+
+    Raises:
+        TrainingFailed: it is.
+    """
+    folder = Path(model)
+    if folder.suffix == ".gguf" or (folder.is_dir() and any(folder.glob("*.gguf"))):
+        raise TrainingFailed(
+            f"{model} is a model in GGUF format, which cannot be trained; use the model from which "
+            "it was made, with the file config.json"
+        )
+    is_hub_name = not (folder.is_absolute() or folder.exists() or str(model).startswith("."))
+    if not is_hub_name and not is_adapter(model) and not (folder / "config.json").exists():
+        raise TrainingFailed(
+            f"{model} is not a language model's folder: no config.json; use a folder in the format "
+            "of the Hugging Face Hub, or a name on the Hub"
+        )
 
 
 def _no_model(name: Path | str, error: Exception) -> TrainingFailed:
     reason = str(error).partition("\n")[0]
-    return TrainingFailed(f"{name} cannot be loaded as a language model: {reason}")
+    return TrainingFailed(
+        f"{name} cannot be loaded as a language model: {reason.rstrip('.')}; use the folder of a "
+        "model, or a name on the Hugging Face Hub"
+    )
 
 
 def _examples(
@@ -206,16 +230,20 @@ def learn(
     settings: LocalTraining,
     objective: Learned,
     stored: Any,
+    limits: Sequence[Memory],
     progress: Progress | None = None,
 ) -> None:
-    """Train a model and write it to a folder, as the torch type ``stored`` if this is not None."""
-    if not examples:
-        raise TrainingFailed("the training data contain no chat; add at least one")
+    """Train a model and write it to a folder, with weights of the torch type ``stored``.
+
+    If a step needs more memory than expected, the next of the ``limits`` applies.
+    """
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    for memory in Memory.limits(settings.batch):
+    return_large_blocks()
+    for memory in limits:
         try:
-            trained = _trained(load, tokenizer, examples, settings, objective, memory, progress)
+            with reporting(progress) as report:
+                trained = _trained(load, tokenizer, examples, settings, objective, memory, report)
             break
         except (RuntimeError, MemoryError) as error:
             if "memory" not in str(error) and not isinstance(error, MemoryError):
@@ -228,8 +256,10 @@ def learn(
         raise TrainingFailed("the weights became infinite or NaN; use a lower rate")
     if settings.lora and settings.serve is None:
         trained = trained.merge_and_unload()
+    if not hasattr(trained, "merge_and_unload"):  # adapters are small
+        trained = trained.to(stored)
     with whole_folder(out) as folder:
-        (trained if stored is None else trained.to(stored)).save_pretrained(folder)
+        trained.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     del trained
     give_back()
@@ -242,73 +272,42 @@ def _trained(
     settings: LocalTraining,
     objective: Learned,
     memory: Memory,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Any:
-    callbacks = [_watching(progress)] if progress else []
-    unweighted = all(example.weight == 1 for example in examples)
-    plain = objective.loss == "cloning" and not objective.kl and unweighted
+    transformers = import_module("transformers")
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # between these libraries
         model = load()
-        if not settings.lora:
-            model.float()  # small updates are lost in low precision
+        if settings.lora and not hasattr(model, "peft_config"):
+            transformers.set_seed(settings.seed)
+            model = import_module("peft").get_peft_model(model, _lora(settings))
         arguments = _arguments(folder, settings, len(examples), memory)
-        if plain:
-            trainer = _cloning(model, tokenizer, examples, settings, arguments, callbacks)
-        else:
-            if settings.lora and not hasattr(model, "peft_config"):
-                import_module("transformers").set_seed(settings.seed)
-                model = import_module("peft").get_peft_model(model, _lora(settings))
-            padding = tokenizer.pad_token_id
-            trainer = learner(model, arguments, examples, padding, objective, callbacks)
-        trainer.remove_callback(import_module("transformers").PrinterCallback)
+        trainer = learner(model, arguments, examples, tokenizer.pad_token_id, objective)
+        trainer.remove_callback(transformers.PrinterCallback)
+        watch(trainer, progress)
         trainer.train()
     return trainer.model
 
 
-def _cloning(
-    model: Any,
-    tokenizer: Any,
-    examples: Sequence[Example],
-    settings: LocalTraining,
-    arguments: Any,
-    callbacks: list[Any],
-) -> Any:
-    lora = _lora(settings) if settings.lora and not hasattr(model, "peft_config") else None
-    rows = import_module("datasets").Dataset.from_list(
-        [{"input_ids": example.chat.ids, "labels": example.chat.labels} for example in examples]
-    )
-    return import_module("trl").SFTTrainer(
-        model=model,
-        args=arguments,
-        train_dataset=rows,
-        processing_class=tokenizer,
-        peft_config=lora,
-        callbacks=callbacks,
-    )
-
-
 def _arguments(folder: str, settings: LocalTraining, examples: int, memory: Memory) -> Any:
-    trl, torch = import_module("trl"), import_module("torch")
+    torch = import_module("torch")
     steps = math.ceil(settings.epochs * math.ceil(examples / settings.batch))
     on_gpu = torch.cuda.is_available()
-    few_bits = on_gpu or torch.cpu.get_capabilities().get("avx512_bf16", False)
-    return trl.SFTConfig(
+    return import_module("transformers").TrainingArguments(
         output_dir=folder,
         num_train_epochs=settings.epochs,
-        max_length=None,
         per_device_train_batch_size=memory.chats,
         gradient_accumulation_steps=math.ceil(settings.batch / memory.chats),
         learning_rate=settings.rate,
         warmup_steps=math.floor(settings.warmup * steps),
         weight_decay=settings.decay,
         adam_beta2=0.95,
-        train_sampling_strategy="group_by_length",
-        gradient_checkpointing=None,
+        train_sampling_strategy="group_by_length" if memory.chats > 1 else "random",
+        remove_unused_columns=False,
         activation_checkpointing=memory.checkpointing,
-        bf16=few_bits,
+        bf16=fast_bfloat16(),
         use_cpu=not on_gpu,
-        logging_steps=max(1, steps // 50),
+        logging_steps=1,
         save_strategy="no",
         report_to="none",
         disable_tqdm=True,
@@ -324,17 +323,6 @@ def _lora(settings: LocalTraining) -> Any:
         target_modules="all-linear",
         task_type="CAUSAL_LM",
     )
-
-
-def _watching(progress: Progress) -> Any:
-    base = import_module("transformers").TrainerCallback
-
-    class Watching(base):  # type: ignore[misc, valid-type]
-        def on_log(self, _args: Any, state: Any, _control: Any, logs: Any = None, **_: Any) -> None:
-            if logs and "loss" in logs:
-                progress(Step(state.global_step, state.max_steps, float(logs["loss"])))
-
-    return Watching()
 
 
 def is_adapter(model: Path | str) -> bool:

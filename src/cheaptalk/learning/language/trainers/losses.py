@@ -58,44 +58,52 @@ def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
     }
 
 
-def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
-    """Return the loss of a batch under an objective."""
+def loss_of(model: Any, batch: dict[str, Any], objective: Learned, count: Any = None) -> Any:
+    """Return the loss of a batch under an objective.
+
+    Only the player's own tokens have logits, which would otherwise fill most of the memory.
+
+    Args:
+        count: number of own tokens over which the loss is a mean, if the batch is a part of a step;
+            unused for preferences, whose loss is a mean over pairs.
+    """
     torch = import_module("torch")
-    labels, weight = batch["labels"][:, 1:], batch["weight"]
+    own = batch["labels"][:, 1:] != IGNORED
+    labels, chat = batch["labels"][:, 1:][own], own.nonzero()[:, 0]
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    own = labels != IGNORED
+    inputs["logits_to_keep"] = torch.nn.functional.pad(own, (0, 1))
     log_probabilities = _logs(model, inputs)
     token_logs = _token_logs(log_probabilities, labels)
+    count = own.sum().clamp(min=1) if count is None else count
 
     def before(reference: Any) -> Any:
         with torch.no_grad():
             return _logs(reference, inputs)
 
-    count = own.sum().clamp(min=1)
     if objective.loss == "dpo":
-        gains = (token_logs - _token_logs(before(objective.begun), labels)).sum(dim=1)
-        better, worse = gains.chunk(2)
-        loss = -(torch.nn.functional.logsigmoid(objective.beta * (better - worse)) * weight).mean()
+        gains = token_logs - _token_logs(before(objective.begun), labels)
+        better, worse = gains.new_zeros(len(own)).index_add(0, chat, gains).chunk(2)
+        preferences = torch.nn.functional.logsigmoid(objective.beta * (better - worse))
+        loss = -(preferences * batch["weight"]).mean()
     elif objective.loss == "grpo":
+        weight = batch["weight"][chat]
         ratio = (token_logs - _token_logs(before(objective.begun), labels)).exp()
-        gains = ratio * weight[:, None], ratio.clamp(1 - CLIP, 1 + CLIP) * weight[:, None]
-        loss = -(torch.minimum(*gains) * own).sum() / count
+        gains = ratio * weight, ratio.clamp(1 - CLIP, 1 + CLIP) * weight
+        loss = -torch.minimum(*gains).sum() / count
     else:
-        loss = -(token_logs * weight[:, None]).sum() / count
+        loss = -(token_logs * batch["weight"][chat]).sum() / count
     if objective.kl:
         log_ratio = log_probabilities - before(objective.reference)
-        divergence = (log_probabilities.exp() * log_ratio).sum(dim=-1)
-        loss = loss + objective.kl * (divergence * own).sum() / count
+        loss = loss + objective.kl * (log_probabilities.exp() * log_ratio).sum() / count
     return loss
 
 
 def _logs(model: Any, inputs: dict[str, Any]) -> Any:
-    return model(**inputs, use_cache=False).logits[:, :-1].float().log_softmax(dim=-1)
+    return model(**inputs, use_cache=False).logits.float().log_softmax(dim=-1)
 
 
 def _token_logs(log_probabilities: Any, labels: Any) -> Any:
-    own = labels != IGNORED
-    return log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1) * own
+    return log_probabilities.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
 
 
 def learner(
@@ -104,31 +112,40 @@ def learner(
     examples: Sequence[Example],
     padding: int,
     objective: Learned,
-    callbacks: Sequence[Any],
 ) -> Any:
-    """Return a transformers trainer that minimises the loss of an objective."""
+    """Return a transformers trainer that minimises the loss of an objective.
+
+    Its attribute ``tokens`` counts the tokens read so far.
+    """
     base = import_module("transformers").Trainer
 
     class Learner(base):  # type: ignore[misc, valid-type]
+        tokens = 0
+
         def compute_loss(
-            self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any
+            self,
+            model: Any,
+            inputs: dict[str, Any],
+            return_outputs: bool = False,
+            num_items_in_batch: Any = None,
         ) -> Any:
-            loss = loss_of(model, inputs, objective)
+            self.tokens += int(inputs["attention_mask"].sum())
+            loss = loss_of(model, inputs, objective, num_items_in_batch)
+            if num_items_in_batch is not None:  # of all processes, whose losses are averaged
+                loss = loss * self.accelerator.num_processes
             return (loss, {}) if return_outputs else loss
 
-    def collate(rows: Sequence[Example]) -> dict[str, Any]:
-        return padded(rows, padding)
+    def collate(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return padded([row["example"] for row in rows], padding)
 
     trainer = Learner(
         model=model,
         args=arguments,
-        train_dataset=list(examples),
+        train_dataset=[{"input_ids": item.chat.ids, "example": item} for item in examples],
         data_collator=collate,
-        callbacks=list(callbacks),
     )
     for reference in (objective.reference, objective.begun):
         if reference is not None:
             reference.to(trainer.args.device)
-    trainer.model_accepts_loss_kwargs = False  # the loss is a mean per partial step
-    trainer.args.train_sampling_strategy = "random"  # others need columns
+    trainer.model_accepts_loss_kwargs = objective.loss != "dpo"
     return trainer
