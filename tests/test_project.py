@@ -204,7 +204,7 @@ def test_declared_and_imported_packages_agree(sources: dict[Path, Nodes]) -> Non
 
 @pytest.mark.parametrize("extra", extras())
 def test_doctor_checks_the_packages_of_each_extra(extra: str) -> None:
-    others = {"predict": ["analysis"], "smollm": ["lm"], "tune": ["lm"], "analysis": [], "web": []}
+    others = {"predict": ["analysis"], "tune": ["lm"], "analysis": [], "web": []}
     sought = {module.partition(".")[0] for module in extras()[extra]}
     assert sought == declared_packages(extra) - declared_packages(*others.get(extra, ["report"]))
 
