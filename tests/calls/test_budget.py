@@ -297,7 +297,8 @@ def test_failed_calls_without_usage_keep_their_reservation(store: Store, failure
     assert 0 < sum(reserved) <= 4_000
     again = Canned(counting)
     assert "could be exceeded" in (run(store, again, tokens=4_000).halted or "")
-    assert again.calls == []
+    used = sum(map(tokens, again.calls))  # by calls that fit into the rest of the budget
+    assert sum(reserved) + used <= 4_000
     assert run(store, again, tokens=1_000_000).left == 0
 
 

@@ -263,6 +263,8 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     if not scales:
         raise NoData(f"{data.source} has no scale: no column contains only numbers")
     cells = mean_intervals(data.people, scales, ["variant"], cluster=GROUP).sort("variant")
+    if cells.is_empty():
+        raise NoData(f"{data.source} has no answer of a participant whose match counts")
     parts = {part: f"answer{end}" for part, end in PARTS.items() if end not in (LOW, HIGH)}
     named = cells.select("metric", "variant", *parts).rename(parts)
     wide = side_by_side(named, "answer", "variant")
