@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
@@ -54,16 +55,22 @@ OTHER_GAMES = {
 """Arguments named ``game`` that are empirical games or names of papers' configurations."""
 
 
-def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the public functions of all packages by name, except those of missing extras."""
+def public() -> Iterator[tuple[str, Any]]:
+    """Yield the public objects of all packages by name, except those of missing extras."""
     for package in (import_module(f"cheaptalk.{name}") for name in PACKAGES):
         for name in package.__all__:
-            try:
-                function = getattr(package, name)
-            except (ct.CheaptalkError, ImportError):  # an extra is not installed
-                continue
-            if inspect.isfunction(inspect.unwrap(function)):
-                yield f"{package.__name__.removeprefix('cheaptalk.')}.{name}", function
+            with suppress(ct.CheaptalkError, ImportError):  # an extra is not installed
+                yield (
+                    f"{package.__name__.removeprefix('cheaptalk.')}.{name}",
+                    getattr(package, name),
+                )
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public functions."""
+    for name, value in public():
+        if inspect.isfunction(inspect.unwrap(value)):
+            yield name, value
 
 
 def bare(hint: Any) -> Any:
@@ -160,8 +167,7 @@ def test_missing_and_unknown_arguments_are_named(package: str) -> None:
 def test_unknown_fields_of_data_are_named() -> None:
     kinds = {
         kind
-        for package in (import_module(f"cheaptalk.{name}") for name in PACKAGES)
-        for kind in (getattr(package, name) for name in package.__all__)
+        for _, kind in public()
         if isinstance(kind, type) and issubclass(kind, Data) and not inspect.isabstract(kind)
     }
     assert len(kinds) > 30

@@ -75,7 +75,7 @@ def test_installed_game_passes_its_tests(game: Path, tmp_path: Path) -> None:
     run([sys.executable, "-m", "pip", "install", "--quiet", game], tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
     shown = run([*command, "--rootdir", tmp_path, game], tmp_path)
-    assert re.search(r"^21 passed", shown, re.MULTILINE)
+    assert re.search(r"^22 passed", shown, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("example_games")

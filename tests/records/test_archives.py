@@ -31,8 +31,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(autouse=True)
 def clear_memory() -> Iterator[None]:
+    memory = fsspec.filesystem("memory")
     yield
-    fsspec.filesystem("memory").store.clear()
+    memory.store.clear()
 
 
 def test_restored_archive_equals_store_and_resumes(filled: Store, tmp_path: Path) -> None:

@@ -180,7 +180,10 @@ if TYPE_CHECKING:
     HorizonLike: TypeAlias = Settable[Horizon, Horizon | int | Mapping[str, Any]]
     OptionalHorizon: TypeAlias = Settable[Horizon | None, Horizon | int | Mapping[str, Any] | None]
 else:
-    HorizonLike, OptionalHorizon = Horizon, Horizon | None
+    HorizonLike = Horizon
+    """A field of a game that holds a :class:`Horizon`, set by a horizon or its rounds."""
+    OptionalHorizon = Horizon | None
+    """A field of a game that holds a :class:`Horizon` or None, set by either or by rounds."""
 
 
 @dataclass(frozen=True)
