@@ -177,13 +177,12 @@ if TYPE_CHECKING:
 
         def __set__(self, instance: object, value: Accepted) -> None: ...
 
-    HorizonLike: TypeAlias = Settable[Horizon, Horizon | int | Mapping[str, Any]]
+    class HorizonLike(Settable[Horizon, Horizon | int | Mapping[str, Any]]):
+        """A field of a game that holds a :class:`Horizon`, set by a horizon or its rounds."""
+
     OptionalHorizon: TypeAlias = Settable[Horizon | None, Horizon | int | Mapping[str, Any] | None]
 else:
-    HorizonLike = Horizon
-    """A field of a game that holds a :class:`Horizon`, set by a horizon or its rounds."""
-    OptionalHorizon = Horizon | None
-    """A field of a game that holds a :class:`Horizon` or None, set by either or by rounds."""
+    HorizonLike, OptionalHorizon = Horizon, Horizon | None
 
 
 @dataclass(frozen=True)
