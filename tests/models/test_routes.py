@@ -138,7 +138,13 @@ def test_forms_of_an_answer_become_one_field_and_are_unwrapped() -> None:
     form = AnswerForm(name="Shot", json_schema=raw)
     reply = Reply(text='{"answer": {"action": "miss"}}', route="schema")
     assert unwrapped(reply, form) == '{"action": "miss"}'
-    for text, route in (('{"action": "miss"}', "schema"), (reply.text, "text")):
+    twice = '{"action": "miss", "action": "shoot"}'
+    assert unwrapped(Reply(text=f'{{"answer": {twice}}}', route="tool"), form) == twice
+    for text, route in (
+        ('{"action": "miss"}', "schema"),
+        (reply.text, "text"),
+        ('{"answer": {"action": "miss"}, "answer": {"action": "shoot"}}', "schema"),
+    ):
         other = Reply.model_validate({"text": text, "route": route})
         assert unwrapped(other, form) == text
 

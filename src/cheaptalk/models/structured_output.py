@@ -39,6 +39,9 @@ WRAPPED = "answer"
 """Field that contains an answer with several forms, because providers accept no choice between
 objects at the top of a schema."""
 
+HEAD = re.compile(rf'\s*\{{\s*"{WRAPPED}"\s*:\s*(?=\{{)')
+"""The beginning of a wrapped answer."""
+
 
 def sendable(schema: dict[str, Any]) -> Sendable:
     """Convert a schema to the subset that providers support, and make it strict if possible.
@@ -104,10 +107,11 @@ def unwrapped(reply: Reply, form: AnswerForm | None) -> str:
     text = reply.text or ""
     if form is None or "anyOf" not in form.json_schema or reply.route in ("text", None):
         return text
-    with suppress(ValueError):
-        match json.loads(text):
-            case {"answer": dict() as answer, **rest} if not rest:
-                return json.dumps(answer, ensure_ascii=False)
+    if head := HEAD.match(text):
+        with suppress(ValueError):
+            _, end = json.JSONDecoder().raw_decode(text, head.end())
+            if text[end:].strip() == "}":
+                return text[head.end() : end]  # verbatim, with any contradictory fields
     return text
 
 

@@ -52,7 +52,8 @@ class Ask(NamedTuple):
         event: the event that the actor observes with the request.
         objection: returns why the rules refuse an action that fits the schema, or None.
         alternatives: returns the legal values of this request, see :func:`.alternative`. They
-            define the schema that language models receive, and must allow every legal action.
+            define the schema that language models receive. They may omit answers that have the
+            same effect as another one, such as other spellings of a name.
     """
 
     actor: str
