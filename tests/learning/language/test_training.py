@@ -215,10 +215,10 @@ def test_limits_fit_the_allowed_memory(corpus: Chats, monkeypatch: pytest.Monkey
         (0, 3.1, 8, False), (0, libraries + 0.75, 2, False), (0, libraries + 0.25, 1, True),
         (8, libraries + 0.22, 1, True),
     ]:  # fmt: skip
-        limit, *_ = memory.Need(config, lora, 0, [example] * 9).fitting(8, allowed)
+        limit, *_ = memory.MemoryNeeds(config, lora, 0, [example] * 9).fitting(8, allowed)
         assert limit == (count, checkpointing)
     with pytest.raises(TrainingFailed, match=r"set lora=16, or to try anyway, set memory=0\.6"):
-        memory.Need(config, 0, 0, [example]).fitting(8, libraries + 0.11)
+        memory.MemoryNeeds(config, 0, 0, [example]).fitting(8, libraries + 0.11)
 
 
 def test_gradients_do_not_depend_on_the_parts_of_a_step(
@@ -226,9 +226,9 @@ def test_gradients_do_not_depend_on_the_parts_of_a_step(
 ) -> None:
     moved = []
     for count in (4, 1):
-        limit = [memory.Memory(count, checkpointing=count == 1)]
+        limit = [memory.StepLimits(count, checkpointing=count == 1)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(memory.Need, "fitting", lambda *_, limit=limit: limit)
+            patch.setattr(memory.MemoryNeeds, "fitting", lambda *_, limit=limit: limit)
             settings = LocalTraining(epochs=1, batch=4, rate=1e-2)
             fine_tune(base, training_examples(corpus[:4], 2.0), tmp_path / f"{count}", settings)
         moved.append(weights(tmp_path / f"{count}") - weights(base))

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers.local import LocalTraining, learn
 from cheaptalk.learning.language.trainers.losses import Example, Learned
-from cheaptalk.learning.language.trainers.memory import Need
+from cheaptalk.learning.language.trainers.memory import MemoryNeeds
 from cheaptalk.learning.language.trainers.trainer import Progress
 from cheaptalk.rules import Value
 
@@ -97,7 +97,7 @@ def pretrain(
         for chat in chats
         for tokens in tokenize_chat(tokenizer, chat)
     ]
-    limits = Need(config, 0, 0, examples).fitting(training.batch, training.memory)
+    limits = MemoryNeeds(config, 0, 0, examples).fitting(training.batch, training.memory)
     objective = Learned("cloning", 0.0, training.beta, None, None)
     stored = torch.bfloat16
     learn(new_model, tokenizer, examples, out, training, objective, stored, limits, progress)

@@ -22,8 +22,8 @@ from cheaptalk.calls.event_loop import drive
 from cheaptalk.learning.language.tokens import tokenize_chat
 from cheaptalk.learning.language.trainers.losses import Example, Learned, learner
 from cheaptalk.learning.language.trainers.memory import (
-    Memory,
-    Need,
+    MemoryNeeds,
+    StepLimits,
     fast_bfloat16,
     return_large_blocks,
 )
@@ -166,7 +166,7 @@ def fine_tune(
         for example in _examples(tokenizer, training_example, settings, loss)
     ]
     references = bool(settings.kl) + (loss != "cloning")
-    need = Need(config, settings.lora, references, examples)
+    need = MemoryNeeds(config, settings.lora, references, examples)
     limits = need.fitting(settings.batch, settings.memory)
     objective = Learned(
         loss,
@@ -230,7 +230,7 @@ def learn(
     settings: LocalTraining,
     objective: Learned,
     stored: Any,
-    limits: Sequence[Memory],
+    limits: Sequence[StepLimits],
     progress: Progress | None = None,
 ) -> None:
     """Train a model and write it to a folder, with weights of the torch type ``stored``.
@@ -271,7 +271,7 @@ def _trained(
     examples: Sequence[Example],
     settings: LocalTraining,
     objective: Learned,
-    memory: Memory,
+    memory: StepLimits,
     progress: Progress,
 ) -> Any:
     transformers = import_module("transformers")
@@ -289,7 +289,7 @@ def _trained(
     return trainer.model
 
 
-def _arguments(folder: str, settings: LocalTraining, examples: int, memory: Memory) -> Any:
+def _arguments(folder: str, settings: LocalTraining, examples: int, memory: StepLimits) -> Any:
     torch = import_module("torch")
     steps = math.ceil(settings.epochs * math.ceil(examples / settings.batch))
     on_gpu = torch.cuda.is_available()

@@ -31,14 +31,14 @@ CONTAINER = Path("/sys/fs/cgroup/memory.max")
 """The memory limit of a Linux container: a number, or ``max``."""
 
 
-class Memory(NamedTuple):
+class StepLimits(NamedTuple):
     """Limits on a training step's memory: chats at once, and recomputation of activations."""
 
     chats: int
     checkpointing: bool
 
     @classmethod
-    def limits(cls, batch: int) -> "Iterator[Memory]":
+    def limits(cls, batch: int) -> "Iterator[StepLimits]":
         """Yield ever lower limits, from a complete batch to a single chat."""
         yield cls(batch, checkpointing=False)
         while batch > 1:
@@ -54,8 +54,8 @@ def fast_bfloat16() -> bool:
     return bool(on_cpu or torch.cuda.is_available())
 
 
-class Need(NamedTuple):
-    """What a training needs memory for.
+class MemoryNeeds(NamedTuple):
+    """The parts of a training that determine its memory.
 
     Attributes:
         config: the model's configuration.
@@ -68,7 +68,7 @@ class Need(NamedTuple):
     references: int
     examples: Sequence[Example]
 
-    def fitting(self, batch: int, allowed: float | None) -> list[Memory]:
+    def fitting(self, batch: int, allowed: float | None) -> list[StepLimits]:
         """Return the limits that fit the memory, from the highest to the lowest.
 
         Args:
@@ -81,7 +81,7 @@ class Need(NamedTuple):
         if not self.examples:
             raise TrainingFailed("the training data contain no chat; add at least one")
         weights = self._weights()
-        limits = list(Memory.limits(batch))
+        limits = list(StepLimits.limits(batch))
         room = available_memory() if allowed is None else int(allowed * GB)
         need = weights + self._activations(limits[-1])
         if need > room:
@@ -113,7 +113,7 @@ class Need(NamedTuple):
         loaded = 0 if torch.cuda.is_available() else resident_memory() + LIBRARIES
         return int(trained + self.references * count * frozen + loaded)
 
-    def _activations(self, limit: Memory) -> int:
+    def _activations(self, limit: StepLimits) -> int:
         """Return the bytes of a training step's activations, for its longest chats."""
         config = self.config.get_text_config()
         hidden, layers = config.hidden_size, config.num_hidden_layers

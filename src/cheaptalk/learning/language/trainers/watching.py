@@ -46,9 +46,9 @@ def watch(trainer: Any, progress: Progress) -> None:
         def on_log(self, _args: Any, state: Any, _control: Any, logs: Any = None, **_: Any) -> None:
             if logs and "loss" in logs:
                 rate = trainer.tokens / (time.monotonic() - started)
-                left = max(0.0, total - trainer.tokens) / rate
+                seconds_left = max(0.0, total - trainer.tokens) / rate
                 loss, peak = float(logs["loss"]), peak_memory()
-                progress(Step(state.global_step, state.max_steps, loss, rate, left, peak))
+                progress(Step(state.global_step, state.max_steps, loss, rate, seconds_left, peak))
 
     trainer.add_callback(Watcher())
 
