@@ -9,7 +9,9 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.conformance.matches import finished, new_table
+from cheaptalk.players.seats import SEATS
 from cheaptalk.records import MatchRecord, SeatView, Store, seat_view
+from cheaptalk.records.store.migration import PLAYER_KINDS
 from cheaptalk.rules import (
     ReplayMismatch,
     Secret,
@@ -94,3 +96,8 @@ def test_unknown_seat_raises_error() -> None:
     record = record_of(finished(ct.get_game("bargaining"), new_table(game, SEED)))
     with pytest.raises(UnknownName, match=r'unknown actor "bub" \(did you mean "bob"\?\)'):
         seat_view(record, "bub")
+
+
+def test_views_name_all_built_in_kinds_of_players() -> None:
+    built_in = {name for name, kind in SEATS.items() if kind.__module__.startswith("cheaptalk.")}
+    assert built_in == set(PLAYER_KINDS)

@@ -15,6 +15,7 @@ from alembic import command
 from alembic.config import Config
 
 from cheaptalk.records.descriptions import FEW
+from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.exports.columns import shared_columns
 from cheaptalk.records.store.schema import metadata, studies
 
@@ -22,7 +23,7 @@ ALEMBIC = threading.Lock()
 """Held while alembic works, because it keeps the current context in a module's variables."""
 PLAYER_KINDS = ("model", "person", "policies", "policy", "recorded", "strategies", "strategy")
 """Kinds of built-in players."""
-DROPPED_BY_DEFAULT = ("left", "stood_in")
+DROPPED_BY_DEFAULT = tuple(kind for kind, policy in Unanswered() if policy == "drop")
 """Kinds of answers that exclude a match unless the study has another policy for them."""
 
 
