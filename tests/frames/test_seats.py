@@ -99,9 +99,19 @@ def test_frames_equal_exported_tables(store: ct.Store, tmp_path: Path, table: st
 
 
 BODY = {
-    "forfeited_by", "forfeited_seat", "forfeit_kind", "dropped_because", "replaces", "bought_by",
-    "first_move", "seed", "package", "source_system", "source_folder", "source_date",
-}  # fmt: skip
+    "forfeited_by",
+    "forfeited_seat",
+    "forfeit_kind",
+    "dropped_because",
+    "replaces",
+    "bought_by",
+    "first_move",
+    "seed",
+    "package",
+    "source_system",
+    "source_folder",
+    "source_date",
+}
 """Columns of matches that views lack, because they need a compressed record or several rows."""
 LACKING = {"matches": BODY, "seats": {"share"}}
 AS_JSON = {"matches": {"payoffs", "outcome"}, "seats": {"kinds"}}

@@ -205,16 +205,21 @@ def test_insufficient_memory_reduces_the_batch_size(
 def test_limits_fit_the_allowed_memory(corpus: Chats, monkeypatch: pytest.MonkeyPatch) -> None:
     transformers = import_module("transformers")
     config = transformers.LlamaConfig(  # of 3.1 million parameters
-        vocab_size=1_000, hidden_size=256, num_hidden_layers=4, intermediate_size=512,
+        vocab_size=1_000,
+        hidden_size=256,
+        num_hidden_layers=4,
+        intermediate_size=512,
         num_attention_heads=4,
-    )  # fmt: skip
+    )
     monkeypatch.setattr(memory, "resident_memory", lambda: 0)
     example = Example(TokenizedChat([1] * 4_000, [False] * 3_900 + [True] * 100))
     libraries = memory.LIBRARIES / memory.GB
     for lora, allowed, count, checkpointing in [
-        (0, 3.1, 8, False), (0, libraries + 0.75, 2, False), (0, libraries + 0.25, 1, True),
+        (0, 3.1, 8, False),
+        (0, libraries + 0.75, 2, False),
+        (0, libraries + 0.25, 1, True),
         (8, libraries + 0.22, 1, True),
-    ]:  # fmt: skip
+    ]:
         limit, *_ = memory.MemoryNeeds(config, lora, 0, [example] * 9).fitting(8, allowed)
         assert limit == (count, checkpointing)
     with pytest.raises(TrainingFailed, match=r"set lora=16, or to try anyway, set memory=0\.6"):
