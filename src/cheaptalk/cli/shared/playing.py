@@ -281,6 +281,17 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         yield update_bar
 
 
+def _rate(matches: int, seconds: float) -> str:
+    """Return the speed of a run as text.
+
+    >>> _rate(400, 611.2), _rate(4_000, 2.0)
+    ('1.5 s per match', '2,000 per second')
+    """
+    if matches < seconds:
+        return f"{seconds / matches:,.1f} s per match"
+    return f"{matches / seconds:,.0f} per second"
+
+
 def _without_result(progress: ct.Progress) -> list[str]:
     counts = ((progress.forfeited, "forfeited"), (progress.failed, "failed"))
     return [f"{count:,} {status}" for count, status in counts if count]
@@ -339,7 +350,7 @@ class _Run:
             return
         played = progress.here - progress.before
         others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
-        rate = f", {played / seconds:,.0f} per second" if played else ""
+        rate = f", {_rate(played, seconds)}" if played else ""
         say(
             f"{name}: {progress.how_far} ({progress.before:,} before, {played:,} now in "
             f"{seconds:,.1f} s{rate}{others})"
