@@ -1,7 +1,14 @@
 """A tiny language model with random weights and a byte tokenizer."""
 
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from importlib import import_module
+from math import inf
 from pathlib import Path
+
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.local.batch import Batch, PendingCall
+from cheaptalk.models.local.generator import Generator
 
 CHAT = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>"
@@ -93,3 +100,22 @@ def save_as_gguf(folder: Path, file: Path) -> Path:
     ):
         write()
     return file
+
+
+def answers(generator: Generator, calls: Sequence[ModelCall], seeds: Iterable[int]) -> list[Reply]:
+    """Answer calls with their seeds in one batch."""
+    return run(Batch(generator), pending_calls(calls, seeds))
+
+
+def pending_calls(calls: Sequence[ModelCall], seeds: Iterable[int]) -> list[PendingCall]:
+    return [
+        PendingCall(call, seed, inf, Future()) for call, seed in zip(calls, seeds, strict=False)
+    ]
+
+
+def run(batch: Batch, calls: Sequence[PendingCall]) -> list[Reply]:
+    """Answer calls, some of which may be in the batch already."""
+    waiting = [call for call in calls if not call.reply.running() and not call.reply.done()]
+    while waiting or batch:
+        batch.advance(waiting)
+    return [call.reply.result(timeout=0) for call in calls]

@@ -1,4 +1,4 @@
-"""Decoding small models on a CPU gives the same text as transformers does."""
+"""Attention of small models on a CPU, and the choice of tokens."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from cheaptalk.models import ModelSettings
-from cheaptalk.models.local.decoding import TO_COME, attention, roomy_cache
-from cheaptalk.models.local.generator import Generator
-from cheaptalk.models.local.sampling import Draw, filters, temperature_of
-from tests.tiny_model import make_tiny_model
+from cheaptalk.models.local.attention import attention
+from cheaptalk.models.local.sampling import filters, penalized, sample, stream, temperature_of
 
 pytestmark = pytest.mark.lm
 CHATS, HEADS, GROUPS, WIDTH = 3, 6, 2, 8
@@ -48,9 +46,9 @@ def test_attention_matches_pytorch(torch: Any, tokens: int, masked: bool) -> Non
 def test_tokens_are_sampled_by_probability(torch: Any, temperature: float) -> None:
     many = 40_000
     scores = torch.tensor([-torch.inf, 1.0, 0.0, -torch.inf, 2.0, -1.0, -torch.inf])
-    kept = Draw(temperature, [], range(many))(None, scores.expand(many, -1))
-    assert (kept.isfinite().sum(-1) == 1).all()
-    shares = torch.bincount(kept.argmax(-1), minlength=len(scores)) / many
+    streams = [*map(stream, range(many))]
+    tokens = sample(scores.expand(many, -1), temperature, [], streams)
+    shares = torch.bincount(tokens, minlength=len(scores)) / many
     chances = (scores / temperature).softmax(-1)
     assert shares[chances == 0].sum() == 0
     errors = (chances * (1 - chances) / many).sqrt()
@@ -61,8 +59,8 @@ def test_seed_determines_tokens_of_a_row_in_any_batch(torch: Any) -> None:
     scores = torch.zeros((1, 1_000))
 
     def drawn(*seeds: int) -> list[list[int]]:
-        draw = Draw(1.0, [], seeds)
-        steps = [draw(None, scores.expand(len(seeds), -1)).argmax(-1) for _ in range(5)]
+        streams = [*map(stream, seeds)]
+        steps = [sample(scores.expand(len(seeds), -1), 1.0, [], streams) for _ in range(5)]
         rows: list[list[int]] = torch.stack(steps, 1).tolist()
         return rows
 
@@ -88,25 +86,8 @@ def test_unset_settings_come_from_the_generation_config() -> None:
         assert classes == [f"{name}LogitsWarper" for name in names]
 
 
-def test_roomy_cache_keeps_appended_values(torch: Any) -> None:
-    cache = roomy_cache()
-    parts: list[Any] = []
-    for tokens in (5, *[1] * (TO_COME + 3), TO_COME * 2):
-        new = torch.randn((2, CHATS, GROUPS, tokens, WIDTH))
-        parts.append(new)
-        keys, values = cache.update(*new, 0)
-        combined = torch.cat(parts, -2)
-        assert torch.equal(keys, combined[0])
-        assert torch.equal(values, combined[1])
-    assert cache.get_seq_length() == combined.shape[-2]
-
-
-def test_generation_matches_transformers(tmp_path: Any) -> None:
-    generator = Generator(str(make_tiny_model(tmp_path)))
-    ids = generator.tokenizer(
-        ["A price?", "Or a much longer one?"], padding=True, return_tensors="pt"
-    )
-    options = {"max_new_tokens": TO_COME + 9, "do_sample": False, "min_new_tokens": TO_COME + 9}
-    generated = generator.model.generate(**ids, **options, past_key_values=roomy_cache())
-    generator.model.set_attn_implementation("eager")
-    assert generated.tolist() == generator.model.generate(**ids, **options).tolist()
+def test_repetition_penalty_concerns_only_tokens_of_the_row(torch: Any) -> None:
+    config = import_module("transformers").GenerationConfig(repetition_penalty=2.0)
+    scores = torch.tensor([[4.0, -4.0, 1.0], [4.0, -4.0, 1.0]])
+    penalty = penalized(scores, [[0, 1], [2]], config)
+    assert penalty.tolist() == [[2.0, -8.0, 1.0], [4.0, -4.0, 0.5]]

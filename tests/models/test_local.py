@@ -5,11 +5,9 @@ import itertools
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 from importlib import import_module
-from math import inf
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,14 +16,15 @@ from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Rep
 from cheaptalk.models.clients import AllModels
 from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.models.local import client, files
-from cheaptalk.models.local.client import PendingCall, answers, give_back, together
-from cheaptalk.models.local.generator import Generator, token_bytes
+from cheaptalk.models.local.batch import PendingCall
+from cheaptalk.models.local.client import give_back
+from cheaptalk.models.local.generator import Generator
 from cheaptalk.models.local.prefix_cache import shared_prefixes
 from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import legal, study
-from tests.tiny_model import make_tiny_model, save_as_gguf
+from tests.tiny_model import answers, make_tiny_model, save_as_gguf
 
 PROMPT = "Your price?"
 SEEDS = (1, 2)
@@ -144,20 +143,20 @@ def test_cached_prefix_does_not_change_answers(tiny: Path, monkeypatch: pytest.M
     continued_calls = [
         continued(pending, reply.text or "", prompt)
         for pending, reply, prompt in zip(
-            opening_calls, generator.answer(opening_calls, SEEDS, inf), follow_ups, strict=True
+            opening_calls, answers(generator, opening_calls, SEEDS), follow_ups, strict=True
         )
     ]
     lengths.clear()
-    again = generator.answer(continued_calls, SEEDS, inf)
+    again = answers(generator, continued_calls, SEEDS)
     cached = lengths[0]
     lengths.clear()
-    fresh = counting_generator().answer(continued_calls, SEEDS, inf)
+    fresh = answers(counting_generator(), continued_calls, SEEDS)
     assert cached <= lengths[0] - len(openings[1]), "what was read before is not read again"
     assert [reply.text for reply in again] == [reply.text for reply in fresh]
     assert [reply.usage for reply in again] == [reply.usage for reply in fresh]
     other = [continued(opening_calls[0], "What it never said.", "No.")]
-    expected = Generator(str(tiny)).answer(other, SEEDS[:1], inf)[0].text
-    assert generator.answer(other, SEEDS[:1], inf)[0].text == expected
+    expected = answers(Generator(str(tiny)), other, SEEDS[:1])[0].text
+    assert answers(generator, other, SEEDS[:1])[0].text == expected
 
 
 @pytest.mark.lm
@@ -176,10 +175,10 @@ def test_shared_prefix_is_processed_once_and_does_not_change_answers(
         return forward(*args, **kwargs)
 
     monkeypatch.setattr(generator.model.base_model, "forward", forward_counted)
-    replies = generator.answer(calls, SEEDS * 2, inf)
+    replies = answers(generator, calls, SEEDS * 2)
     longest = max(map(len, prompts))
     assert sum(rows * tokens for rows, tokens in shapes) < 2 * longest + 4 * 60
-    separate = [Generator(str(tiny)).answer([single], [1], inf)[0] for single in calls]
+    separate = [answers(Generator(str(tiny)), [single], [1])[0] for single in calls]
     assert [reply.text for reply in replies] == [reply.text for reply in separate]
     assert [reply.usage for reply in replies] == [reply.usage for reply in separate]
 
@@ -192,16 +191,6 @@ def test_prefixes_are_shared_only_if_it_saves_tokens() -> None:
     assert shared_prefixes({0: [1, 2, 3], 1: [1, 2, 4]}) == []
     assert shared_prefixes({0: rules}) == shared_prefixes({}) == []
     assert [group.tokens for group in shared_prefixes({0: rules, 1: rules})] == [99]
-
-
-@pytest.mark.lm
-def test_token_bytes_matches_cache_size(tiny: Path) -> None:
-    generator = Generator(str(tiny))
-    ids = generator.torch.zeros((1, 7), dtype=generator.torch.long)
-    layers = generator.model(ids, use_cache=True).past_key_values.layers
-    assert token_bytes(generator.model) * 7 == sum(
-        layer.keys.nbytes + layer.values.nbytes for layer in layers
-    )
 
 
 @pytest.mark.lm
@@ -249,29 +238,42 @@ def test_slow_model_times_out(tiny: Path) -> None:
     assert reply.usage.output_tokens > 0, "it generated them, though in vain"
 
 
-class SlowBatches:
-    """A model that answers 16 calls in 10 ms, and records the batch sizes."""
+class SlowGenerator:
+    """A model that answers up to 16 calls at a time."""
 
     most = 16
 
     def __init__(self, name: str) -> None:
-        self.sizes: list[int] = []
-        SLOW_GENERATORS.append(self)
+        """Load nothing."""
 
-    def answer(self, calls: list[ModelCall], seeds: list[int], deadline: float) -> list[Reply]:
+
+class SlowBatch:
+    """A batch that answers its calls in 10 ms, and records their number."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def __init__(self, generator: SlowGenerator) -> None:
+        self.most = generator.most
+
+    def __len__(self) -> int:
+        return 0
+
+    def advance(self, waiting: list[PendingCall]) -> None:
+        calls = waiting[: self.most]
+        del waiting[: self.most]
         self.sizes.append(len(calls))
         time.sleep(0.01)
-        return [Reply(text=legal(call)) for call in calls]
-
-
-SLOW_GENERATORS: list[SlowBatches] = []
+        for call in calls:
+            call.reply.set_result(Reply(text=legal(call.call)))
 
 
 @pytest.mark.parametrize("limit", [None, 1, 40])
 def test_queueing_does_not_count_towards_deadline(
     store: ct.Store, monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
-    monkeypatch.setattr(client, "Generator", SlowBatches)
+    monkeypatch.setattr(client, "Generator", SlowGenerator)
+    monkeypatch.setattr(client, "Batch", SlowBatch)
+    SlowBatch.sizes.clear()
     monkeypatch.setattr(files, "NEEDED", ())
     if limit is not None:
         monkeypatch.setattr(RateLimiter, "width", limit)
@@ -281,41 +283,5 @@ def test_queueing_does_not_count_towards_deadline(
     spec = study(games=games, players=players, pairing=[["tiny", "fair"]])
     progress = ct.run(spec, store, concurrency=40)
     assert progress.counts == {Status.FINISHED: 40}
-    assert max(SLOW_GENERATORS[-1].sizes) <= {None: 16, 1: 1, 40: 16}[limit]
+    assert max(SlowBatch.sizes) <= {None: 16, 1: 1, 40: 16}[limit]
     assert lost_calls(store, spec.name) == {}
-
-
-def pending_call(deadline: float = 5, **settings: Any) -> PendingCall:
-    return PendingCall(call("tiny", **settings), 1, deadline, Future())
-
-
-def test_calls_with_equal_settings_and_deadlines_are_batched() -> None:
-    calls = [pending_call(temperature=index % 2) for index in range(6)]
-    assert together(calls, 16) == (calls[::2], calls[1::2])
-    assert together(calls, 2) == (calls[:3:2], [calls[1], *calls[3:]])
-    urgent = [pending_call(), pending_call(deadline=1), pending_call()]
-    assert together(urgent, 16) == (urgent[::2], urgent[1:2])
-    seeded = [pending_call(seed=1), pending_call(seed=1), pending_call()]
-    assert together(seeded, 16) == (seeded[:1], seeded[1:])
-
-
-class FragileGenerator:
-    """A model that fails for prompts with "bad" and for batches of two or more calls."""
-
-    def answer(self, calls: list[ModelCall], seeds: list[int], deadline: float) -> list[Reply]:
-        prompts = [call.messages[0].content for call in calls]
-        if len(prompts) > 1 or "bad" in prompts[0]:
-            raise RuntimeError("out of memory")
-        return [Reply(text=f"{prompts[0]} within {deadline:g}")]
-
-
-def test_failing_call_does_not_affect_others() -> None:
-    pending = [
-        PendingCall(call("tiny", prompt), 1, 7, Future()) for prompt in ("good", "bad", "well")
-    ]
-    good, bad, well = answers(cast("Generator", FragileGenerator()), pending)
-    assert (good.text, well.text) == ("good within 7", "well within 7")
-    assert (bad.failure, bad.detail) == (
-        Failure.PROVIDER_ERROR,
-        "the model failed: out of memory",
-    )

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from math import inf
 from typing import Any
 
 import pytest
@@ -12,10 +11,10 @@ from cheaptalk.games.bargaining.rules import Offer
 from cheaptalk.games.pirate_game.rules import Plan
 from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelSettings, Route
 from cheaptalk.models.local.generator import Generator
-from cheaptalk.models.local.masks import Masks, Schemas
+from cheaptalk.models.local.masks import Schemas, restricted
 from cheaptalk.rules import alternative, between
 from cheaptalk.rules.actions import schema_of
-from tests.tiny_model import make_tiny_model
+from tests.tiny_model import answers, make_tiny_model
 
 pytestmark = pytest.mark.lm
 
@@ -57,7 +56,7 @@ def test_each_row_follows_its_schema_and_ends_with_its_object(
 ) -> None:
     calls = [call(item, temperature=temperature) for item in SCHEMAS]
     calls.append(call(SCHEMAS[0], "text", temperature=temperature))
-    *replies, free = generator.answer(calls, range(len(calls)), inf)
+    *replies, free = answers(generator, calls, range(len(calls)))
     validator = import_module("jsonschema").validate
     for reply, item in zip(replies, SCHEMAS, strict=True):
         validator(json.loads(reply.text or ""), item)
@@ -71,9 +70,9 @@ def test_each_row_follows_its_schema_and_ends_with_its_object(
 
 def test_batch_and_other_schemas_do_not_change_an_answer(generator: Generator) -> None:
     calls = [call(item) for item in SCHEMAS]
-    batched = generator.answer(calls, range(4), inf)
+    batched = answers(generator, calls, range(4))
     for seed in (0, 3):
-        (single,) = generator.answer([calls[seed]], [seed], inf)
+        (single,) = answers(generator, [calls[seed]], [seed])
         assert single.text == batched[seed].text
     assert [reply.sent for reply in batched] == [
         {"temperature": 1.0, "seed": seed} for seed in range(4)
@@ -81,30 +80,29 @@ def test_batch_and_other_schemas_do_not_change_an_answer(generator: Generator) -
 
 
 def test_cut_answer_is_truncated(generator: Generator) -> None:
-    (reply,) = generator.answer([call(SCHEMAS[0], max_tokens=5)], [1], inf)
+    (reply,) = answers(generator, [call(SCHEMAS[0], max_tokens=5)], [1])
     assert reply.truncated
     assert (reply.text or "").startswith("{")
 
 
 def test_model_with_reasoning_is_free_to_reason(generator: Generator) -> None:
-    replies = generator.answer([call(SCHEMAS[0], reasoning="high")], [1], inf)
+    replies = answers(generator, [call(SCHEMAS[0], reasoning="high")], [1])
     assert replies[0].route == "text"
 
 
-def test_masks_exclude_tokens_of_closed_rows_and_blanks(generator: Generator) -> None:
+def test_masks_exclude_tokens_that_violate_the_schema_and_blanks(generator: Generator) -> None:
     torch = generator.torch
     vocabulary = len(generator.tokenizer)
     schemas = Schemas(generator.tokenizer, vocabulary)
-    masks = Masks({1: schemas.matcher(SCHEMAS[0])})
+    matcher = schemas.matcher(SCHEMAS[0])
     answer = generator.tokenizer.encode('{"decision": "accept"}', add_special_tokens=False)
     for number, token in enumerate(answer, start=1):
-        scores = masks(None, torch.zeros((2, vocabulary)))
+        scores = restricted(torch.zeros((2, vocabulary)), {1: matcher})
         assert scores[0].isfinite().all(), "a row without a schema is free"
         assert scores[1, token] == 0
-        done = masks.advance(torch.tensor([[0], [token]]), scores)
-        assert done.tolist() == [False, number == len(answer)]
-    assert masks.complete == {1: len(answer)}
-    assert masks(None, torch.zeros((2, vocabulary))).isfinite().all()
+        assert not scores[1].isfinite().all()
+        matcher.consume_token(token)
+        assert matcher.is_stopped() == (number == len(answer))
     two_blanks = generator.tokenizer.encode("{  ", add_special_tokens=False)
     assert schemas.matcher(SCHEMAS[0]).validate_tokens(two_blanks) == 2
 
@@ -129,7 +127,7 @@ def test_numbers_add_up_to_the_total(
     generator: Generator, item: dict[str, Any], path: Sequence[str]
 ) -> None:
     calls = [call(item, max_tokens=200)] * 2
-    for reply in generator.answer(calls, range(2), inf):
+    for reply in answers(generator, calls, range(2)):
         answer = json.loads(reply.text or "")
         numbers = answer[path[0]] if path else answer
         assert sum(numbers.values()) == pytest.approx(100 if path else 60.5)

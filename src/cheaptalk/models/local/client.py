@@ -1,37 +1,22 @@
-"""A client for models in this process, each with its own thread.
-
-Waiting calls with equal settings are answered in one batch. A call with a seed is answered in a
-batch of its own, because a batch changes the rounding of scores.
-"""
+"""A client for models in this process, each with its own thread."""
 
 import asyncio
 import contextlib
 import ctypes
-import time
 from concurrent.futures import Future
 from hashlib import sha256
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import NamedTuple
 
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.failures import broken
+from cheaptalk.models.local.batch import Batch, PendingCall
 from cheaptalk.models.local.generator import TOGETHER, Generator
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
-from cheaptalk.models.usage import characters
 
 PAUSE_HARD = 2
 """OpenMP 5.0 constant: release all resources."""
-
-
-class PendingCall(NamedTuple):
-    """A queued call to a model, with a timeout that starts when processing begins."""
-
-    call: ModelCall
-    seed: int
-    deadline: float
-    reply: "Future[Reply]"
 
 
 class LocalModels:
@@ -119,69 +104,12 @@ class Worker:
             return
         self.batch_size = generator.most
         self.loaded.set_result(None)
-        pending: list[PendingCall] = []
+        batch = Batch(generator)
+        waiting: list[PendingCall] = []
         going = True
-        while going or pending:
+        while going or waiting or batch:
             with contextlib.suppress(Empty):
-                while going and (call := self.queue.get(block=not pending)) is not None:
-                    pending.append(call)
+                while going and (call := self.queue.get(block=not waiting and not batch)):
+                    waiting.append(call)
                 going = False
-            if pending:
-                batch, pending = together(pending, generator.most)
-                live = [call for call in batch if call.reply.set_running_or_notify_cancel()]
-                replies = answers(generator, live) if live else ()
-                for call, reply in zip(live, replies, strict=True):
-                    call.reply.set_result(reply)
-
-
-def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
-    """Answer calls in one batch; if it fails, answer each half separately.
-
-    A single call that fails is a failed call. Each batch has the full timeout.
-    """
-    started = time.monotonic()
-    try:
-        replies = generator.answer(
-            [call.call for call in calls], [call.seed for call in calls], calls[0].deadline
-        )
-        seconds = round(time.monotonic() - started, 4)
-        return [reply.model_copy(update={"seconds": seconds}) for reply in replies]
-    except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
-        if len(calls) == 1:
-            return [broken(f"the model failed: {error}", retry=False)]
-    half = len(calls) // 2
-    return [*answers(generator, calls[:half]), *answers(generator, calls[half:])]
-
-
-def together(
-    waiting: list[PendingCall], maximum: int
-) -> tuple[list[PendingCall], list[PendingCall]]:
-    """Split waiting calls into the next batch and the calls that remain.
-
-    All calls in a batch have equal settings and timeouts; their schemas may differ. Among them, the
-    calls most similar to the first are chosen: padding makes all chats as long as the longest. A
-    call with a seed gets a batch of its own.
-    """
-    first_call, deadline = waiting[0].call, waiting[0].deadline
-    if first_call.settings.seed is not None:
-        return waiting[:1], waiting[1:]
-    continues, length = continues_chat(first_call), characters(first_call)
-
-    def unlike(index: int) -> tuple[bool, int]:
-        """Return a sort key: first calls with the same cache use, then calls of similar length."""
-        call = waiting[index].call
-        return continues_chat(call) != continues, abs(characters(call) - length)
-
-    alike = [
-        index
-        for index, pending in enumerate(waiting)
-        if (pending.call.settings, pending.deadline) == (first_call.settings, deadline)
-    ]
-    chosen = set(sorted(alike, key=unlike)[:maximum])
-    batch = [pending for index, pending in enumerate(waiting) if index in chosen]
-    return batch, [pending for index, pending in enumerate(waiting) if index not in chosen]
-
-
-def continues_chat(call: ModelCall) -> bool:
-    """Return whether a call continues a chat that the model has answered before."""
-    return any(message.role == "assistant" for message in call.messages)
+            batch.advance(waiting)

@@ -1,6 +1,6 @@
 """Token masks that restrict answers to JSON schemas, one schema for each row of a batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -63,45 +63,19 @@ class Schemas:
         return matcher
 
 
-class Masks:
-    """The matchers of a batch by row; rows without a matcher are not restricted.
+def restricted(scores: Any, matchers: Mapping[int, Any]) -> Any:
+    """Set the scores of tokens that violate a row's schema to minus infinity.
 
-    Attributes:
-        complete: the number of tokens of each answer that is complete, by row.
+    Args:
+        scores: the logits, with the shape [rows, vocabulary].
+        matchers: the matchers by row; other rows are not restricted.
     """
-
-    def __init__(self, matchers: Mapping[int, Any]) -> None:
-        self.complete: dict[int, int] = {}
-        self._open = dict(matchers)
-        self._tokens = 0
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Set the scores of tokens that violate a schema to minus infinity (logits processor)."""
-        if not self._open:
-            return scores
-        torch, numpy = import_module("torch"), import_module("numpy")
-        bits = b"".join(matcher.compute_bitmask() for matcher in self._open.values())
-        packed = numpy.frombuffer(bits, numpy.uint8).reshape(len(self._open), -1)
-        allowed = numpy.unpackbits(packed, axis=1, count=scores.shape[1], bitorder="little")
-        banned = torch.from_numpy(allowed).to(scores.device) == 0
-        rows = torch.tensor([*self._open], device=scores.device)
-        return scores.index_copy(0, rows, scores[rows].masked_fill(banned, -torch.inf))
-
-    def advance(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
-        """Read the last token of each row; return which answers are complete (stopping criterion).
-
-        Raises:
-            ValueError: a token violates its row's schema.
-        """
-        self._tokens += 1
-        last: Sequence[int] = input_ids[:, -1].tolist()
-        for row, matcher in [*self._open.items()]:
-            if not matcher.consume_token(last[row]):
-                raise ValueError(matcher.get_error())
-            if matcher.is_stopped():
-                self.complete[row] = self._tokens
-                del self._open[row]
-        torch = import_module("torch")
-        done = torch.zeros(len(last), dtype=torch.bool, device=input_ids.device)
-        done[[*self.complete]] = True
-        return done
+    if not matchers:
+        return scores
+    torch, numpy = import_module("torch"), import_module("numpy")
+    bits = b"".join(matcher.compute_bitmask() for matcher in matchers.values())
+    packed = numpy.frombuffer(bits, numpy.uint8).reshape(len(matchers), -1)
+    allowed = numpy.unpackbits(packed, axis=1, count=scores.shape[1], bitorder="little")
+    banned = torch.from_numpy(allowed).to(scores.device) == 0
+    rows = torch.tensor([*matchers], device=scores.device)
+    return scores.index_copy(0, rows, scores[rows].masked_fill(banned, -torch.inf))

@@ -41,30 +41,39 @@ def filters(settings: ModelSettings, config: Any) -> list[Any]:
     ]
 
 
-class Draw:
-    """A logits processor that samples one token per row.
+def penalized(scores: Any, texts: Sequence[list[int]], config: Any) -> Any:
+    """Apply the generation config's repetition penalty to the tokens of each row's text."""
+    if config.repetition_penalty in (None, 1.0):
+        return scores
+    torch, transformers = import_module("torch"), import_module("transformers")
+    penalty = transformers.RepetitionPenaltyLogitsProcessor(config.repetition_penalty)
+    rows = [
+        penalty(torch.tensor([text], device=scores.device), scores[row : row + 1])
+        for row, text in enumerate(texts)
+    ]
+    return torch.cat(rows)
+
+
+def stream(seed: int) -> Any:
+    """Return the random stream of a call."""
+    return import_module("numpy").random.default_rng(seed % 2**64)  # not negative
+
+
+def sample(scores: Any, temperature: float, filters: Sequence[Any], streams: Sequence[Any]) -> Any:
+    """Return one sampled token per row.
 
     Args:
+        scores: the logits, with the shape [rows, vocabulary].
         temperature: a positive temperature.
         filters: logits processors that exclude unlikely tokens.
-        seeds: the seed of each row.
+        streams: the random stream of each row.
     """
-
-    def __init__(self, temperature: float, filters: Sequence[Any], seeds: Sequence[int]) -> None:
-        numpy = import_module("numpy")
-        self._temperature = temperature
-        self._filters = filters
-        self._streams = [numpy.random.default_rng(seed % 2**64) for seed in seeds]  # not negative
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Set all logits except those of the sampled tokens to minus infinity."""
-        torch = import_module("torch")
-        scores = scores / self._temperature
-        for exclude in self._filters:
-            scores = exclude(input_ids, scores)
-        chances = scores.softmax(-1).cumsum(-1, dtype=torch.float64)
-        points = [[stream.random()] for stream in self._streams]
-        point = torch.tensor(points, dtype=chances.dtype, device=chances.device)
-        chosen = torch.searchsorted(chances, point * chances[:, -1:], right=True)
-        chosen = chosen.clamp(max=chances.shape[-1] - 1)
-        return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
+    torch = import_module("torch")
+    scores = scores / temperature
+    for exclude in filters:
+        scores = exclude(None, scores)
+    chances = scores.softmax(-1).cumsum(-1, dtype=torch.float64)
+    points = [[stream.random()] for stream in streams]
+    point = torch.tensor(points, dtype=chances.dtype, device=chances.device)
+    chosen = torch.searchsorted(chances, point * chances[:, -1:], right=True)
+    return chosen.clamp(max=chances.shape[-1] - 1)[:, 0]
