@@ -1,6 +1,6 @@
 """Check that waiting in the queue of an in-process model causes no timeouts or forfeits.
 
-A slow generator returns legal answers to batches of 16 calls. The timeout of a call is the duration
+A slow model returns legal answers to batches of 16 calls. The timeout of a call is the duration
 of two batches. With a limit of 100 calls, most calls wait longer than that in the queue. No call
 may time out, and no match may be forfeited.
 
@@ -23,8 +23,10 @@ import cheaptalk as ct
 from bench.rows import Row
 from cheaptalk.mock_models import answer
 from cheaptalk.mock_models.formats import with_schema
-from cheaptalk.models import ModelCall, Reply, local, model_strings
+from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.flow_control import RateLimiter
+from cheaptalk.models.local import client, files
+from cheaptalk.models.local.batch import PendingCall
 from cheaptalk.records.ledger.ledger import lost_calls
 
 MATCHES = 1_000
@@ -36,21 +38,34 @@ REAL_DEADLINE = 60.0
 CONCURRENCY = 100
 
 
-class SlowBatches:
-    """A generator that returns legal answers to up to 16 calls in a fixed time."""
+class SlowGenerator:
+    """A model that answers up to 16 calls at a time."""
 
     most = 16
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
-        """Answer a batch; only the time in this method counts towards the timeout."""
+
+class SlowBatch:
+    """A batch that returns legal answers to up to 16 calls in a fixed time."""
+
+    def __init__(self, generator: SlowGenerator) -> None:
+        self.most = generator.most
+
+    def __len__(self) -> int:
+        return 0
+
+    def advance(self, waiting: list[PendingCall]) -> None:
+        """Answer calls; only the time in this method counts towards the timeout."""
         began = time.monotonic()
+        calls = waiting[: self.most]
+        del waiting[: self.most]
         time.sleep(BATCH_SECONDS / 2)
-        replies = [Reply(text=self._text(call)) for call in calls]
+        replies = [Reply(text=self._text(pending.call)) for pending in calls]
         time.sleep(max(0.0, BATCH_SECONDS - (time.monotonic() - began)))
-        return replies
+        for pending, reply in zip(calls, replies, strict=True):
+            pending.reply.set_result(reply)
 
     @staticmethod
     def _text(call: ModelCall) -> str:
@@ -99,10 +114,11 @@ def rows() -> Iterator[Row]:
 
 @contextmanager
 def slow_models() -> Iterator[None]:
-    """Replace Hugging Face models with the slow generator."""
+    """Replace Hugging Face models with the slow model."""
     with (
-        patch.object(local, "Generator", SlowBatches),
-        patch.object(model_strings, "IN_PROCESS_NEEDS", ()),
+        patch.object(client, "Generator", SlowGenerator),
+        patch.object(client, "Batch", SlowBatch),
+        patch.object(files, "NEEDED", ()),
     ):
         yield
 
@@ -113,7 +129,7 @@ def play(matches: int, limit: int | None, model: str | None = None) -> Outcome:
     Args:
         matches: the number of matches.
         limit: the maximum number of calls in flight; None for the model's batch size.
-        model: the model string of a real model; None for the slow generator.
+        model: the model string of a real model; None for the slow model.
     """
     player = {"model": model or "hf/slow", "deadline": REAL_DEADLINE if model else DEADLINE}
     study = ct.studies.parse_study({
