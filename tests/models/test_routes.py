@@ -149,17 +149,34 @@ def test_forms_of_an_answer_become_one_field_and_are_unwrapped() -> None:
         assert unwrapped(other, form) == text
 
 
+OFFERS = [
+    alternative(action="WALK", offer=None),
+    alternative(action="COUNTEROFFER", offer=[range(3), range(1), range(8)]),
+]
+
+
 def test_forms_that_begin_with_the_same_field_are_joined() -> None:
-    offers = [
-        alternative(action="WALK", offer=None),
-        alternative(action="COUNTEROFFER", offer=[range(3), range(1), range(8)]),
-    ]
-    schema, strict = sendable(schema_of(Move, offers))
+    schema, strict = sendable(schema_of(Move, OFFERS))
     assert strict
     assert schema["required"] == ["reasoning", "action", "offer"]
     numbers = {"type": "integer", "minimum": 0, "maximum": 7}
     many = {"type": "array", "minItems": 3, "maxItems": 3, "items": numbers}
     assert schema["properties"]["offer"] == {"anyOf": [{"type": "null"}, many]}
+
+
+def test_llamacpp_receives_all_forms_and_ranges_of_an_answer() -> None:
+    form = AnswerForm(name="Move", json_schema=schema_of(Move, OFFERS))
+    text = '{"reasoning": "", "action": "WALK"}'
+    handler = always(completion(content=text))
+    (reply,), received = exchange(handler, "llamacpp/tiny@{url}", form=form)
+    (body,) = received.bodies
+    sent = body["response_format"]["json_schema"]
+    assert (reply.text, reply.route, sent["strict"]) == (text, "schema", True)
+    walk, counteroffer = sent["schema"]["anyOf"]
+    assert walk["required"] == ["reasoning", "action"]
+    ranges = counteroffer["properties"]["offer"]["prefixItems"]
+    assert [item["maximum"] for item in ranges] == [2, 0, 7]
+    assert "tools" not in body, "llama.cpp cannot force the call of one tool"
 
 
 def test_unsupported_keywords_are_removed() -> None:

@@ -48,6 +48,8 @@ openrouter/qwen/qwen3 | {reasoning: 900} |
 vllm/qwen3 | {reasoning: none} | {chat_template_kwargs: {enable_thinking: false}}
 vllm/openai/gpt-oss-20b | {reasoning: low} | {reasoning_effort: low}
 ollama/qwen3 | {reasoning: high} | {reasoning_effort: high}
+llamacpp/qwen3 | {reasoning: none} |
+    {chat_template_kwargs: {enable_thinking: false}, max_tokens: 1024}
 script/legal | {temperature: 1, reasoning: 2000} | {temperature: 1, reasoning: 2000}
 together/openai/gpt-oss-120b | {reasoning: high} | {reasoning_effort: high}
 """

@@ -125,6 +125,8 @@ class Family:
         reasons: whether the models reason by default.
         hottest: the maximum temperature.
         routes: supported answer formats, strictest first.
+        exact: whether schemas may contain any choice between objects, and lists with a range for
+            each item.
         answer_tokens: default maximum tokens of an answer, excluding reasoning; 0 for the server's
             default.
         streamed: additional request fields with ``stream``, to count tokens.
@@ -142,6 +144,7 @@ class Family:
     reasons: bool = False
     hottest: float = 2
     routes: Annotated[tuple[Route, ...], Field(min_length=1), AfterValidator(_text_last)] = ROUTES
+    exact: bool = False
     answer_tokens: Annotated[int, Field(ge=0)] = 0
     streamed: Mapping[str, Any] = Field(default_factory=lambda: COUNTED)
     always: Mapping[str, Any] = Field(default_factory=dict)

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -43,15 +43,16 @@ HEAD = re.compile(rf'\s*\{{\s*"{WRAPPED}"\s*:\s*(?=\{{)')
 """The beginning of a wrapped answer."""
 
 
-def sendable(schema: dict[str, Any]) -> Sendable:
+def sendable(schema: dict[str, Any], *, exact: bool = False) -> Sendable:
     """Convert a schema to the subset that providers support, and make it strict if possible.
 
     A strict schema requires all fields, including those with defaults. Mappings with arbitrary keys
-    cannot be strict. Lists of integers with different ranges become lists with a common range.
-    Providers reject a choice between objects at the top, and between objects that begin with the
-    same field, unless its values differ.
+    cannot be strict. Unless ``exact``, lists of integers with different ranges become lists with a
+    common range, and a choice between objects becomes one object, because most providers reject
+    such a choice at the top, and between objects that begin with the same field, unless its values
+    differ.
     """
-    return _sendable(msgspec.json.encode(schema))
+    return _sendable(msgspec.json.encode(schema), exact)
 
 
 def standard(schema: Any) -> Any:
@@ -69,14 +70,14 @@ def standard(schema: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _sendable(encoded: bytes) -> Sendable:
+def _sendable(encoded: bytes, exact: bool) -> Sendable:
     schema = msgspec.json.decode(encoded)
-    if forms := schema.get("anyOf"):
+    if not exact and (forms := schema.get("anyOf")):
         schema = _wrapped(forms) if _distinguished(forms) else _flattened(forms)
     try:
-        return Sendable(_walked(schema, strict=True), True)
+        return Sendable(_walked(schema, strict=True, exact=exact), True)
     except _Loose:
-        return Sendable(_walked(schema, strict=False), False)
+        return Sendable(_walked(schema, strict=False, exact=exact), False)
 
 
 def _distinguished(forms: Sequence[dict[str, Any]]) -> bool:
@@ -115,22 +116,23 @@ def unwrapped(reply: Reply, form: AnswerForm | None) -> str:
     return text
 
 
-def _walked(spec: Any, *, strict: bool) -> Any:
+def _walked(spec: Any, *, strict: bool, exact: bool) -> Any:
     if not isinstance(spec, dict):
         return spec
     if strict and isinstance(spec.get("additionalProperties"), dict):
         raise _Loose
-    if strict and "prefixItems" in spec:
+    if strict and not exact and "prefixItems" in spec:
         spec = _homogeneous(spec)
+    walk = partial(_walked, strict=strict, exact=exact)
     result = {}
     for name, value in spec.items():
         key = RENAMED.get(name) or str(name)
         if key in ("properties", "$defs"):
-            value = {part: _walked(inner, strict=strict) for part, inner in value.items()}
+            value = {part: walk(inner) for part, inner in value.items()}
         elif key in ("anyOf", "prefixItems"):
-            value = [_walked(part, strict=strict) for part in value]
+            value = [*map(walk, value)]
         elif key in ("items", "additionalProperties"):
-            value = _walked(value, strict=strict)
+            value = walk(value)
         if KEPT.fullmatch(key):
             result[key] = value
     if strict and spec.get("type") == "object":

@@ -12,7 +12,7 @@ from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
 from cheaptalk.models.http.decoding import decoded, reply_id
 from cheaptalk.models.http.failures import broken, complaint
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.settings import wire
+from cheaptalk.models.settings import family, wire
 from cheaptalk.models.structured_output import sendable
 from cheaptalk.models.usage import IMPOSSIBLE, read_usage
 
@@ -102,7 +102,7 @@ def _answer_format(call: ModelCall, route: Route) -> dict[str, Any]:
     form = call.form
     if form is None or route == "text":
         return {}
-    schema, strict = sendable(form.json_schema)
+    schema, strict = sendable(form.json_schema, exact=family(ModelName.parse(call.model)).exact)
     if route == "schema":
         json_schema = {"name": form.name, "schema": schema, "strict": strict}
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
