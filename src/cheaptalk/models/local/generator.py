@@ -1,7 +1,6 @@
 """Causal language models of the library transformers."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 from cheaptalk.models.calls import ModelCall, ModelSettings, Reply, Route, Usage
 from cheaptalk.models.http.failures import timed_out
 from cheaptalk.models.local.decoding import set_attention
-from cheaptalk.models.local.files import efficient_gguf, model_files
+from cheaptalk.models.local.files import model_files
 from cheaptalk.models.local.masks import Masks, Schemas
 from cheaptalk.models.local.prefix_cache import Reading, Readings, joined, separate, shared_prefixes
 from cheaptalk.models.local.sampling import Draw, filters, temperature_of
@@ -51,8 +50,7 @@ class Generator:
         self.name = name
         device = "cuda" if self.torch.cuda.is_available() else "cpu"
         files = model_files(name)
-        options = {} if files.gguf_file is None else {"gguf_file": files.gguf_file}
-        with efficient_gguf() if options else nullcontext():
+        with files.options() as options:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(
                 files.source, padding_side="left", **options
             )
