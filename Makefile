@@ -47,7 +47,7 @@ check: $(VENV)/.installed-dev ## Check style, types, layers and the Containerfil
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Containerfile
 
-docs: $(VENV)/.installed-dev ## Build the documentation into site/
+docs: $(VENV)/.installed-lm ## Build the documentation into site/; a notebook uses a real model
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 picture: demo ## Create the README's picture from the report of make demo; requires Chromium

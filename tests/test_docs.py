@@ -54,8 +54,14 @@ BASE = {
 """The study that the fragments in the documentation modify."""
 
 
+def page_case(page: Path) -> Any:
+    """Return a page as a test case, with the mark ``lm`` if its commands use a real model."""
+    text, _ = script(blocks(page.read_text(encoding="utf-8")))
+    return pytest.param(page, id=page.stem, marks=pytest.mark.lm if "smollm2" in text else ())
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page_case(page) for page in RUN])
 def test_commands_print_the_documented_output(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     text, run = script(blocks(page.read_text(encoding="utf-8")))
@@ -175,6 +181,7 @@ def has_docs(thing: object) -> bool:
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
+@pytest.mark.lm
 @pytest.mark.slow
 def test_site_builds_and_is_complete(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
@@ -270,9 +277,11 @@ def write_notebook(folder: Path, *cells: str) -> Path:
 
 def test_notebook_page_shows_outputs(tmp_path: Path) -> None:
     html = "from IPython.display import HTML; HTML('<b>bold</b>')"
-    page = notebooks.shown(write_notebook(tmp_path, "print('said'); x = 2", "x + 1", html))
+    noisy = "import sys; print('said'); print('warning', file=sys.stderr); x = 2"
+    page = notebooks.shown(write_notebook(tmp_path, noisy, "x + 1", html))
     assert page.startswith("# Made\n")
     assert "```text\nsaid\n```" in page
+    assert "warning" not in page.partition("```text")[2]
     assert "```text\n3\n```" in page
     assert '<div class="given">\n<b>bold</b>\n</div>' in page
 

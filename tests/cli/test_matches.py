@@ -48,6 +48,18 @@ def test_matches_are_listed_one_per_line_with_their_ids(
     assert (shown.status, records[0].id in shown.out) == (0, True)
 
 
+def test_last_match_of_players_is_shown_without_an_id(
+    cheaptalk: Command, matches: Command, store_path: str
+) -> None:
+    for options in ([], ["--with-player", "mute"]):
+        listed = list_matches(matches, *options, "--sort", "finished", "--reverse")
+        last = next(row["match_id"] for row in listed if row["status"] != "live")
+        shown = cheaptalk("match show", *options, "--store", store_path).out
+        assert shown.split()[1] == last
+    both = cheaptalk("match show", last, "--with-player", "mute", "--store", store_path)
+    assert "give a match's ID or --with-player, not both" in both.rejection
+
+
 def test_filters_select_and_sort_matches(matches: Command) -> None:
     for options, count in CASES["filters_select_matches"]:
         assert len(list_matches(matches, *options)) == count

@@ -16,7 +16,7 @@ from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
 from cheaptalk.learning.language.trainers.losses import Example, padded
 from cheaptalk.learning.language.trainers.trainer import Loss, Step, TrainingExample, TrainingFailed
 from cheaptalk.records.exports.chats import chats
-from tests.tiny_model import make_tiny_model
+from tests.tiny_model import make_tiny_model, save_as_gguf
 
 pytestmark = pytest.mark.lm
 
@@ -126,6 +126,17 @@ def test_training_increases_preference_for_better_chats(
     assert loss != "cloning" or gained[0] > 1
 
 
+def test_gguf_file_is_trained_like_its_model(corpus: Chats, tmp_path: Path) -> None:
+    tiny = make_tiny_model(tmp_path / "tiny")
+    file = save_as_gguf(tiny, tmp_path / "tiny.gguf")
+    settings = LocalTraining(epochs=1, batch=4, rate=1e-3)
+    for number, model in enumerate((tiny, file)):
+        fine_tune(model, training_examples(corpus[:4]), tmp_path / str(number), settings)
+    first, second = weights(tmp_path / "0"), weights(tmp_path / "1")
+    assert bool((first - second).abs().max() < 1e-6)
+    assert bool((first - weights(tiny)).abs().max() > 1e-6)
+
+
 def test_kl_penalty_keeps_the_model_near_its_reference(
     corpus: Chats, base: Path, tmp_path: Path
 ) -> None:
@@ -158,9 +169,6 @@ def test_untrainable_inputs_raise_errors(corpus: Chats, tmp_path: Path) -> None:
         fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(TrainingFailed, match="cannot be loaded as a language model"):
-        fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
-    (tmp_path / "model.gguf").touch()
-    with pytest.raises(TrainingFailed, match="GGUF format, which cannot be trained; use"):
         fine_tune(tmp_path, training_examples(corpus), tmp_path / "out", plain)
     tiny = make_tiny_model(tmp_path / "tiny")
     with pytest.raises(TrainingFailed, match="the training data contain no chat"):

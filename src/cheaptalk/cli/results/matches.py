@@ -132,9 +132,10 @@ Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
 
 
 def show(
-    match: str,
+    match: str | None = None,
     /,
     store: opt.Store = opt.DEFAULT_STORE,
+    with_player: list[opt.Label] | None = None,
     actor: opt.Name | None = None,
     request: opt.CountFromZero | None = None,
     calls: bool = False,
@@ -145,13 +146,15 @@ def show(
     Failed attempts to call a model are always shown.
 
     Args:
-        match: ID of the match, or a prefix of it.
+        match: ID of the match, or a prefix of it; by default, the match that ended last.
+        with_player: Without an ID, show the last match with this player (label). Repeat the option
+            to require several players.
         actor: Only show what this actor (e.g. alice) saw and did.
         request: Only show decision request number N.
         calls: Also show the prompts and responses of model calls.
     """
     with ct.Store.open(store) as opened:
-        record = opened.find(match)
+        record = _chosen(opened, match, with_player or ())
         ledger = opened.open_calls(record.id)
         standings = [
             ct.records.Standing(opened, study).of(record)
@@ -182,6 +185,23 @@ def show(
                 _print_call(attempt, 0)
     if request is None:
         _payoffs(record, view)
+
+
+def _chosen(store: ct.Store, match: str | None, players: Sequence[str]) -> ct.MatchRecord:
+    """Return the match with an ID or, without one, the match of these players that ended last."""
+    if match is not None:
+        if players:
+            raise ct.CheaptalkError("give a match's ID or --with-player, not both")
+        return store.find(match)
+    states = [state.value for state in State if state is not State.LIVE]
+    matching = ct.records.find_matches(
+        store, players=players, states=states, sort="finished", reverse=True
+    )
+    record = next(matching, None)
+    if record is None:
+        label = f" of {' and '.join(players)}" if players else ""
+        raise ct.CheaptalkError(f"no match{label} in {store.name} has ended")
+    return record
 
 
 def _record_json(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> dict[str, Any]:

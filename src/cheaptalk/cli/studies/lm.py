@@ -22,7 +22,10 @@ Chats = Annotated[
     ),
 ]
 Model = Annotated[
-    str, opt.Settings(help="Model to start from: a folder, or a name on the Hugging Face Hub.")
+    str,
+    opt.Settings(
+        help="Model to start from: smollm2, a folder, a GGUF file, or a Hugging Face model."
+    ),
 ]
 NewModel = Annotated[
     Path, opt.Settings(help="Write the model to this new folder.", file_okay=False)

@@ -25,6 +25,15 @@ class ModelFiles(NamedTuple):
     source: str
     gguf_file: str | None = None
 
+    @contextmanager
+    def options(self) -> Iterator[dict[str, str]]:
+        """Yield the options with which transformers' ``from_pretrained`` loads the source."""
+        if self.gguf_file is None:
+            yield {}
+            return
+        with efficient_gguf():
+            yield {"gguf_file": self.gguf_file}
+
 
 def model_files(name: str) -> ModelFiles:
     """Return the files of a model: ``NAME``, ``FOLDER``, ``FILE.gguf`` or a packaged model.

@@ -2,14 +2,13 @@
 
 import inspect
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from cheaptalk.models.calls import ModelCall, Route
 from cheaptalk.models.local.attention import set_attention
-from cheaptalk.models.local.files import efficient_gguf, model_files
+from cheaptalk.models.local.files import model_files
 from cheaptalk.models.local.masks import Schemas
 from cheaptalk.models.local.prefix_cache import Readings
 from cheaptalk.models.local.row_cache import RowCache
@@ -42,8 +41,7 @@ class Generator:
         self.name = name
         device = "cuda" if self.torch.cuda.is_available() else "cpu"
         files = model_files(name)
-        options = {} if files.gguf_file is None else {"gguf_file": files.gguf_file}
-        with efficient_gguf() if options else nullcontext():
+        with files.options() as options:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(files.source, **options)
             model = transformers.AutoModelForCausalLM.from_pretrained(
                 files.source, dtype="auto", **options

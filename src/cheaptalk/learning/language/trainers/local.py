@@ -37,6 +37,7 @@ from cheaptalk.learning.language.trainers.watching import watch
 from cheaptalk.models.http.endpoint import Endpoint
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.local.client import give_back
+from cheaptalk.models.local.files import PACKAGED, missing_files, model_files
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.printing.progress import reporting
 from cheaptalk.rules import Value
@@ -127,7 +128,8 @@ def fine_tune(
     """Train a model on chats and write it to a folder in the Hub's format.
 
     Args:
-        model: its folder, or its name on the Hub.
+        model: its folder or GGUF file, its name on the Hub, or a packaged model such as
+            ``smollm2``.
         reference: the model for the KL penalty; by default the model itself.
 
     Raises:
@@ -149,15 +151,23 @@ def fine_tune(
             if is_adapter(name):
                 kind = peft.AutoPeftModelForCausalLM
                 return kind.from_pretrained(name, is_trainable=True, dtype=dtype)
-            return transformers.AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
+            files = model_files(str(name))
+            plain = transformers.GgufConfig(dequantize=True) if files.gguf_file else None
+            kind = transformers.AutoModelForCausalLM
+            with files.options() as options:
+                return kind.from_pretrained(
+                    files.source, dtype=dtype, quantization_config=plain, **options
+                )
         except (OSError, ValueError) as error:
             raise _no_model(name, error) from None
 
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        files = model_files(str(model))
         adapter = peft.PeftConfig.from_pretrained(model) if is_adapter(model) else None
-        origin = adapter.base_model_name_or_path if adapter else model
-        config = transformers.AutoConfig.from_pretrained(origin)
+        origin = adapter.base_model_name_or_path if adapter else files.source
+        with files.options() as options:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(files.source, **options)
+            config = transformers.AutoConfig.from_pretrained(origin, **options)
     except (OSError, ValueError) as error:
         raise _no_model(model, error) from None
     examples = [
@@ -175,26 +185,27 @@ def fine_tune(
         load(reference or model, frozen).eval() if settings.kl else None,
         load(model, frozen).eval() if loss != "cloning" else None,
     )
-    learn(load, tokenizer, examples, out, settings, objective, config.dtype, limits, progress)
+    stored = config.dtype or torch.float32  # GGUF files are dequantised
+    learn(load, tokenizer, examples, out, settings, objective, stored, limits, progress)
 
 
 def check_model(model: Path | str) -> None:
-    """Check that a model is not a GGUF file or a folder without a model.
+    """Check that a model's package is installed, or that its path is not a folder without a model.
 
     Raises:
-        TrainingFailed: it is.
+        TrainingFailed: it isn't installed, or it is such a folder.
     """
     folder = Path(model)
-    if folder.suffix == ".gguf" or (folder.is_dir() and any(folder.glob("*.gguf"))):
-        raise TrainingFailed(
-            f"{model} is a model in GGUF format, which cannot be trained; use the model from which "
-            "it was made, with the file config.json"
-        )
+    if str(model) in PACKAGED:
+        if problem := missing_files(str(model)):
+            raise TrainingFailed(problem)
+        return
     is_hub_name = not (folder.is_absolute() or folder.exists() or str(model).startswith("."))
-    if not is_hub_name and not is_adapter(model) and not (folder / "config.json").exists():
+    is_gguf = folder.suffix == ".gguf" and folder.is_file()
+    if not (is_hub_name or is_gguf or is_adapter(model) or (folder / "config.json").exists()):
         raise TrainingFailed(
             f"{model} is not a language model's folder: no config.json; use a folder in the format "
-            "of the Hugging Face Hub, or a name on the Hub"
+            "of the Hugging Face Hub, a GGUF file, or a name on the Hub"
         )
 
 
