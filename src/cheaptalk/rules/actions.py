@@ -22,7 +22,9 @@ MESSAGE_LIMIT = 4_000
 """Maximum characters of a message, about 600 words. Without a limit, as in published systems, a
 player could fill the context window of other players or exhaust their budgets."""
 
-_AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
+_AMOUNT = re.compile(
+    r"([-+]?\$?\s*(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)(?:\s*(?:dollars?|USD))?", re.IGNORECASE
+)
 _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
 
 
@@ -70,8 +72,8 @@ def _read_amount(value: Any) -> Any:
     """Read "$1,250.50" as 1250.5; return any other value unchanged for pydantic to validate."""
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
-    if isinstance(value, str) and value.strip() and _AMOUNT.fullmatch(value.strip()):
-        return re.sub(r"[$,\s]", "", value)
+    if isinstance(value, str) and (match := _AMOUNT.fullmatch(value.strip())) and match[1]:
+        return re.sub(r"[$,\s]", "", match[1])
     return value
 
 

@@ -14,7 +14,6 @@ from cheaptalk.models import (
     ModelSettings,
     Reply,
 )
-from cheaptalk.models.structured_output import unwrapped
 from cheaptalk.players.language_model.replies import (
     DRAFT,
     Candidates,
@@ -299,7 +298,7 @@ class LanguageModel:
                     continue
                 return ReadResult(None, kind)
             try:
-                value = read(unwrapped(reply, form), reply.truncated)
+                value = read(reply.text, reply.truncated)
             except Unparsable as problem:
                 kind, reason = fault(problem, reply, reasons=bool(self.prompt.advice))
                 if self.prompt.reask == "reason":
