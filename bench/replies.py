@@ -96,6 +96,8 @@ def text_cases(sample: Sample, random: Random) -> Iterator[Case]:
     """Yield replies on the text route: an answer among texts, or texts that make it doubtful."""
     whole, other = fields(sample.action), texts.compact(fields(sample.other))
     writers = texts.STRICT | texts.LOOSE | (texts.DOLLARS if has_money(sample.action) else {})
+    if texts.UNITS.keys() & whole.keys():
+        writers = writers | {"unit": texts.with_units}
     cause, writer = random.choice(list(writers.items()))
     yield said(cause, enclosed(writer(whole), other, random), states=True)
     is_value = (

@@ -59,6 +59,10 @@ KEY = re.compile(r":[ \t]*\n[ \t]+\S+:\s*$")
 CALL = re.compile(r"\w\s*\($")
 DOUBTS = ("negation", "condition", "reservation", "retraction", "disclaimer")
 """Patterns of words that may qualify or revoke an answer."""
+SPEAKERS = ("i", "i'll", "i've", "i'm", "have", "will", "me")
+"""Words before the verb of an announcement, such as "I choose" or "let me propose"."""
+DECISIONS = frozenset(("accept", "reject", "decline"))
+"""Verbs that name another answer unless they name this one."""
 SHORT = 4
 """Minimum words of a statement (fewer words are a remark), and maximum words of another answer."""
 
@@ -158,9 +162,7 @@ def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
         return False
     words = re.findall(r"[\w']+", PATTERNS["addition"].sub("", PATTERNS["context"].sub("", clause)))
     verbs = WORDS["verbs"] | vocabulary.own
-    acts = any(
-        word in ("i", "i'll", "i've", "will") and verb in verbs for word, verb in pairwise(words)
-    )
+    acts = any(word in SPEAKERS and verb in verbs for word, verb in pairwise(words))
     known = WORDS["nouns"] | WORDS["fillers"] | (verbs if acts else vocabulary.own)
     return WORDS["connectives"].issuperset(words) or (
         (acts or not WORDS["nouns"].isdisjoint(words))
@@ -203,6 +205,8 @@ def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
     statement = PATTERNS["cause"].sub("", re.sub(confirmation, "", sentence) if own else sentence)
     return not (
         is_remark
+        or not PATTERNS["opener"].match(sentence)
+        or (PATTERNS["own"].match(sentence) and not PATTERNS["motive"].search(sentence))
         or PATTERNS["disclaimer"].search(sentence)
         or any(
             PATTERNS[doubt].search(statement) for doubt in ("negation", "condition", "reservation")
@@ -220,6 +224,7 @@ def _begins_plainly(sentence: str) -> bool:
     )
     return bool(
         PATTERNS["english"].search(sentence)
+        and PATTERNS["opener"].match(sentence)
         and not PATTERNS["reservation"].search(sentence)
         and not any(doubt.match(sentence) for doubt in doubts)
     )
@@ -234,7 +239,8 @@ def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
     act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b(?! with\b)"
-    return is_short or re.search(act, " ".join(words)) is not None
+    decides = words[:1] == ["i"] and not (DECISIONS - vocabulary.own).isdisjoint(words[1:2])
+    return is_short or decides or re.search(act, " ".join(words)) is not None
 
 
 def _sentences(text: str) -> list[str]:
