@@ -273,7 +273,9 @@ def rows() -> Iterator[Row]:
         worst = max(shares, key=lambda game: shares[game])
         note = f"{total.stated + total.doubtful:,} replies in {counted(len(counts), 'game')}"
         yield Row(f"{form}: invented moves", len(total.invented), "", ("<=", 0), note)
-        note = f"{total.stated:,} answers; worst game: {worst}, {shares[worst]:.1%}"
+        note = f"{total.stated:,} answers"
+        if shares[worst]:
+            note += f"; worst game: {worst}, {shares[worst]:.1%}"
         share = 100 * len(total.refused) / total.stated
         yield Row(f"{form}: false refusals", share, "%", ("<=", 2), note)
 
