@@ -55,8 +55,7 @@ def samples(game: str, random: Random) -> Iterator[Sample]:
     player = strategies(game)["random"]
     while True:
         match = ct.Match(ct.get_game(game).rules(), {}, seed=str(random.random()))
-        while not match.done:
-            request = match.request
+        while (request := match.request) is not None:
             chances = [request.chance.apart("draw", number) for number in range(9)]
             drawn = [player(request._replace(chance=chance)) for chance in chances]
             action, *others = [spoken(answer, random) for answer in drawn]
@@ -238,7 +237,8 @@ class Count(NamedTuple):
     invented: list[tuple[str, str]]
 
     def __add__(self, other: "Count") -> "Count":  # type: ignore[override]
-        return Count(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        stated, doubtful = self.stated + other.stated, self.doubtful + other.doubtful
+        return Count(stated, doubtful, self.refused + other.refused, self.invented + other.invented)
 
 
 def count(game: str, form: str) -> Count:

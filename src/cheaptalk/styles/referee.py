@@ -42,7 +42,8 @@ VALUE_MARKS = " `*_\"'\u201c\u201d.!\t\r\n"
 FENCE = re.compile(r"(?:```|~~~)[^`~\n]*$", re.MULTILINE)
 TAG = re.compile(
     r"</?(?:(?:final_?)?(?:answer|response|output|action|decision|move)|final|json|tool_call|"
-    r"\w+_of_turn|s|eos|bos)(?:\s+[\w-]+=(?:\"[^\"<>]*\"|'[^'<>]*'))*\s*/?>|<\|[^<>|]{1,40}\|>(?:final|assistant)?|\[/INST\]|\\boxed\b|"
+    r"\w+_of_turn|s|eos|bos)(?:\s+[\w-]+=(?:\"[^\"<>]*\"|'[^'<>]*'))*\s*/?>|"
+    r"<\|[^<>|]{1,40}\|>(?:final|assistant)?|\[/INST\]|\\boxed\b|"
     r"^functions\.\w+$|^assistant$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -63,6 +64,8 @@ SPEAKERS = ("i", "i'll", "i've", "i'm", "have", "will", "me")
 """Words before the verb of an announcement, such as "I choose" or "let me propose"."""
 DECISIONS = frozenset(("accept", "reject", "decline"))
 """Verbs that name another answer unless they name this one."""
+GO_WITH = r"(?!(?<=\bgo) with (?:the following|this|these)\b)"
+"""Excludes "I go with this answer", in which "go" is not a choice."""
 SHORT = 4
 """Minimum words of a statement (fewer words are a remark), and maximum words of another answer."""
 
@@ -238,7 +241,7 @@ def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
     verbs = "|".join(sorted(WORDS["verbs"] | {"go with", "give", "contribute", "prefer"}))
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
-    act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b(?! with\b)"
+    act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b{GO_WITH}"
     decides = words[:1] == ["i"] and not (DECISIONS - vocabulary.own).isdisjoint(words[1:2])
     return is_short or decides or re.search(act, " ".join(words)) is not None
 
