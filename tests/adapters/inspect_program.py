@@ -26,7 +26,8 @@ Model = Callable[[list[dict[str, str]]], tuple[str, Any]]
 
 
 def omit_first_tag(messages: list[dict[str, str]]) -> tuple[str, Any]:
-    return (NO_TAG if len(messages) == 2 else TAG), "stop"
+    is_first = len(messages) == 2 and "does not count" not in messages[-1]["content"]
+    return (NO_TAG if is_first else TAG), "stop"
 
 
 EVALS: dict[str, tuple[Any, Model, dict[str, Any]]] = {

@@ -153,9 +153,9 @@ def test_calls_are_shown_with_control_characters_escaped(cheaptalk: Command, mat
     out = cheaptalk("match show", match, "--calls").out
     assert r"[Hm] \x1b[2J\x07" in out.splitlines()
     assert "\x1b" not in out
-    assert "That answer does not count: no answer could be read from the reply" in out
+    assert "Your last answer does not count: no answer could be read from the reply" in out
     assert "  call 2, attempt 1: canned answered, 9 tokens in, 1 out, 0.00 s" in out
-    assert "  (same first 2 messages as in the previous call)" in out
+    assert "  (same first 1 message as in the previous call)" in out
     assert 'model string vllm/tiny; settings {"temperature": 1.0}' in out
     data = cheaptalk("match show", match, "--json").json
     assert (data["match_id"], data["open_calls"]) == (match, [])

@@ -95,7 +95,7 @@ def test_numbers_respect_bounds_in_text() -> None:
         ("A whole number from 3 to 900.", 3, 900),
         ("Bid between 5 and 7 tokens.", 5, 7),
         ("Bid at least 2; the buyer pays 40 thousand dollars at most.", 2, 40),
-        ("That answer does not count: the price must not lie above 47.", 0, 47),
+        ("Your last answer does not count: the price must not lie above 47.", 0, 47),
     ]:
         form = '{"bid": <whole number>}'
         texts = [answer([{"role": "user", "content": f"{request_} {form}"}], n) for n in range(40)]

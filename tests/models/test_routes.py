@@ -8,7 +8,7 @@ from aiohttp import web
 from cheaptalk.games.battle_royale.rules import Shot
 from cheaptalk.games.item_bargaining.rules import Move
 from cheaptalk.models import AnswerForm, AskedRoute, Failure, Reply
-from cheaptalk.models.structured_output import sendable, unwrapped
+from cheaptalk.models.structured_output import sendable
 from cheaptalk.rules import alternative
 from cheaptalk.rules.actions import schema_of
 from tests.models.serving import Received, RequestHandler, always, exchange
@@ -127,26 +127,13 @@ def test_strict_schema_requires_optional_fields_and_closed_mappings() -> None:
 SHOT = [alternative(action="shoot", target=["ann", "bob"]), alternative(action="miss", target=None)]
 
 
-def test_forms_of_an_answer_become_one_field_and_are_unwrapped() -> None:
-    raw = schema_of(Shot, SHOT)
-    schema, strict = sendable(raw)
+def test_forms_of_an_answer_become_one_field() -> None:
+    schema, strict = sendable(schema_of(Shot, SHOT))
     assert strict
     assert (schema["type"], schema["required"]) == ("object", ["answer"])
     shoot, miss = schema["properties"]["answer"]["anyOf"]
     assert shoot["properties"]["target"] == {"type": "string", "enum": ["ann", "bob"]}
     assert (miss["required"], list(miss["properties"])) == (["action"], ["action"])
-    form = AnswerForm(name="Shot", json_schema=raw)
-    reply = Reply(text='{"answer": {"action": "miss"}}', route="schema")
-    assert unwrapped(reply, form) == '{"action": "miss"}'
-    twice = '{"action": "miss", "action": "shoot"}'
-    assert unwrapped(Reply(text=f'{{"answer": {twice}}}', route="tool"), form) == twice
-    for text, route in (
-        ('{"action": "miss"}', "schema"),
-        (reply.text, "text"),
-        ('{"answer": {"action": "miss"}, "answer": {"action": "shoot"}}', "schema"),
-    ):
-        other = Reply.model_validate({"text": text, "route": route})
-        assert unwrapped(other, form) == text
 
 
 OFFERS = [

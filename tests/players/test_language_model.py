@@ -85,15 +85,16 @@ def test_invalid_answer_is_retried_with_the_reason() -> None:
     replies = ("Let me think.", illegal, '{"number": 9, "message": "So."}')
     why = "no answer could be read from the reply: it contains no JSON object"
     reasons = (why, "the sum is no less than your card")
-    retries = [
-        (
-            ("assistant", reply),
-            ("user", f"That answer does not count: {reason}.\n\nPlease answer again.\n\n{request}"),
-        )
-        for reply, reason, request in zip(replies, reasons, [OPENING[-1][1]] * 2, strict=False)
-    ]
+    (*briefing, (role, request)) = OPENING
+    first, second = (
+        (role, f"Your last answer does not count: {reason}. Please answer again.\n\n{request}")
+        for reason in reasons
+    )
+    quoted = [OPENING, (*OPENING, ("assistant", replies[0]), first)]
+    quoted.append((*quoted[-1], ("assistant", illegal), second))
     for reask, sent in (
-        ("reason", [OPENING, (*OPENING, *retries[0]), (*OPENING, *retries[0], *retries[1])]),
+        ("reason", [OPENING, (*briefing, first), (*briefing, second)]),
+        ("quoted", quoted),
         ("afresh", [OPENING] * 3),
     ):
         calls, answer = ask_model(language_model(reask=reask), table().request("left"), *replies)

@@ -103,7 +103,7 @@ def test_invalid_settings_raise_error() -> None:
         ({"refine": {"candidates": 1}}, "greater than or equal to 2"),
         ({"refine": {"candidate": 3}}, 'unknown key "candidate" (did you mean "candidates"?)'),
         ({"past_answers": "raw"}, "'canonical' or 'verbatim'"),
-        ({"reask": "never"}, "'reason' or 'afresh'"),
+        ({"reask": "never"}, "'reason', 'quoted' or 'afresh'"),
         ({"refusals": "never"}, "'again' or 'final'"),
         ({"tries": 21}, "less than or equal to 20"),
         ({"persona": "selfsh"}, unknown),

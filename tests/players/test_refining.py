@@ -90,7 +90,7 @@ def test_invalid_candidate_list_is_retried() -> None:
     ]:
         calls, answer = ask_model(player(), first_request(), reply, THREE, '{"choice": 3}')
         again = calls[1].messages[-1].content
-        assert again.startswith("That answer does not count: ")
+        assert again.startswith("Your last answer does not count: ")
         assert message in again
         assert answer == Answer(Proposal(**trade(3)), Kind.REPAIRED)
 

@@ -22,7 +22,7 @@ def cut_off(text: str, tokens: int = 0) -> Reply:
 
 
 def test_cut_off_reply_is_retried_and_counts_as_truncated() -> None:
-    feedback = "That answer does not count: the reply was cut off after 1,234 tokens; answer more"
+    feedback = "Your last answer does not count: the reply was cut off after 1,234 tokens; "
     for text in ("", '{"number": 5, "mess', f"{LEGAL} Or rather", "<think>"):
         calls, answer = ask(cut_off(text, 1234), cut_off(text))
         assert answer == Answer(None, Kind.TRUNCATED)
@@ -57,11 +57,11 @@ def test_refused_or_filtered_call_is_repeated_unchanged() -> None:
 
 
 def test_empty_reply_is_quoted_as_empty() -> None:
-    calls, answer = ask(" \n", "")
+    calls, answer = ask(" \n", "", reask="quoted")
     assert answer == Answer(None, Kind.UNPARSABLE)
     _, _, repeated, feedback = calls[1].messages
     assert (repeated.role, repeated.content) == ("assistant", "(an empty reply)")
-    assert feedback.content.startswith("That answer does not count: the reply is empty.")
+    assert feedback.content.startswith("Your last answer does not count: the reply is empty.")
 
 
 def test_long_reply_is_quoted_in_part() -> None:

@@ -8,7 +8,20 @@ from pydantic import ValidationError
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 
-NOT_AMOUNTS = ("", " ", "$", "-", "1,25", "12 dollars", "$1.2.3", "ten", "1-2", None, [1])
+NOT_AMOUNTS = (
+    "",
+    " ",
+    "$",
+    "-",
+    "1,25",
+    "12 euros",
+    "12 dollars or so",
+    "$1.2.3",
+    "ten",
+    "1-2",
+    None,
+    [1],
+)
 NOT_WHOLE = (
     True,
     1.5,
@@ -47,6 +60,8 @@ class Choice(Action):
         ("-$5", -5.0),
         ("+3.25", 3.25),
         (".5", 0.5),
+        ("12 dollars", 12.0),
+        ("1,250 USD", 1250.0),
         ("1,000,000", 1_000_000.0),
         ("$99,999,999,999.99", 99_999_999_999.99),
         (7, 7.0),
@@ -63,6 +78,17 @@ def test_written_amounts_are_parsed(text: Any, amount: float) -> None:
 )
 def test_written_whole_numbers_are_parsed(text: Any, number: int) -> None:
     assert Choice(number=text).number == number
+
+
+class Chips(Action):
+    red_chips: Whole
+
+
+def test_whole_number_may_have_the_unit_that_its_field_names() -> None:
+    assert Chips(red_chips="1,250 chips") == Chips(red_chips="1250 Chip") == Chips(red_chips=1250)
+    for text in ("12 tokens", "12 blue chips", "12k", "1.5 chips", "chips", "12 chipss"):
+        with pytest.raises(ValueError, match="whole number"):
+            Chips(red_chips=text)
 
 
 @pytest.mark.parametrize(

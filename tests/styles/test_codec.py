@@ -93,7 +93,11 @@ def test_answer_is_found_among_other_text() -> None:
         '[{"decision": "accept"}]',
         '{"thought": "one\nline and another", "decision": "accept"}',
         '{"digits": ' + "9" * 5_000 + '} {"decision": "accept"}',
-        "{}{} {'decision': 'reject'} " + '{"decision": "accept"}',
+        "{}{} {'decision': 'accept'} " + '{"decision": "accept"}',
+        '{"Decision": "accept"}',
+        '{"answer": {"decision": "accept"}}',
+        '<tool_call>{"name": "Reply", "arguments": {"decision": "accept"}}</tool_call>',
+        '<answer type="json">\n{"decision": "accept"}\n</answer>',
     ]:
         assert read(reply) == ACCEPT
 
@@ -105,10 +109,14 @@ def test_different_answers_are_ambiguous() -> None:
         '{"decision": "accept"}\n```\n{"decision": "reject"}\n```',
         'reject\n{"decision": "accept"}',
         '{"decision": "accept"}\n**Reject.**',
+        "{'decision': 'reject'} " + '{"decision": "accept"}',
+        '{"Decision": "reject", "decision": "accept"}',
+        '{"Decision": "reject"}\n{"decision": "accept"}',
     ]:
         assert refusal(reply) == "the reply contains more than one answer; give exactly one"
     for reply in [
         '{"decision": "accept", "decision": "reject"}',
+        '{"answer": {"decision": "accept", "decision": "reject"}}',
         '{"decision": "accept"} {"decision": "reject", "decision": "accept"}',
         '{"notes": {"decision": "accept", "decision": "reject"}, "decision": "accept"}',
     ]:
@@ -122,10 +130,9 @@ def test_invalid_reply_is_rejected_with_reason() -> None:
         ('{"decision": accept}', NOT_JSON),
         ("{", NOT_JSON),
         ("{}", '"decision": is missing'),
-        ('{"Decision": "accept"}', '"decision": is missing'),
         ('{"decision": "Accepted"}', "\"decision\": should be 'accept' or 'reject'"),
         ('{"decision": null}', "\"decision\": should be 'accept' or 'reject'"),
-        ('{"answer": {"decision": "accept"}}', '"decision": is missing'),
+        ('{"last": {"decision": "accept"}}', '"decision": is missing'),
     ]:
         assert refusal(reply) == f"no answer could be read from the reply: {message}"
 

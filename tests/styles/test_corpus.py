@@ -55,7 +55,7 @@ def test_no_move_is_invented() -> None:
 def test_known_misreadings_are_few_and_current() -> None:
     known = [entry for entry in CORPUS if entry.get("misread")]
     assert {entry["part"] for entry in known} == {"held-out-4"}
-    assert len(known) <= 9
+    assert len(known) <= 8
     assert all(entry in known for entry in invented())
     assert all(read(entry) is not None for entry in known)
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cheaptalk.games.bargaining.rules import Reply, SpokenOffer
 from cheaptalk.games.deal_or_no_deal.rules import MessageOrProposal
+from cheaptalk.games.el_farol_bar.rules import Visit
 from cheaptalk.games.persuasion.rules import Pitch
 from cheaptalk.rules import Action, Ask, Event
 from cheaptalk.styles import CODECS, Unparsable, quoted
@@ -29,6 +30,7 @@ REQUESTS: dict[str, tuple[str, type[Action]]] = {
     "decision": ("json", Reply),
     "offer": ("json", SpokenOffer),
     "pitch": ("json", Pitch),
+    "visit": ("json", Visit),
     "move": ("json", MessageOrProposal),
     "tagged": ("tagged", MessageOrProposal),
 }
@@ -125,14 +127,15 @@ WHOLE = (
     '{"why": "a {b} \\" c", "decision": "X"}',
     '[{"decision": "X"}]',
     r'\boxed{{"decision": "X"}}',
+    "{'decision': 'X'}",
+    '{"Decision": "X",}',
+    '{decision: "X"}',
+    '{"decision": "X" // fair\n}',
+    '{"answer": {"decision": "X"}}',
 )
 BROKEN = (
-    "{'decision': 'X'}",
-    '{"decision": "X",}',
-    '{decision: "X"}',
     '{"last": {"decision": "X"}}',
     '{"decision": "Xed"}',
-    '{"decision": "X" // ok\n}',
     '{"why": "a "b" c", "decision": "X"}',
     '{"decision": X}',
     '{"x": \'{\', "decision": "X"}',

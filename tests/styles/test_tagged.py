@@ -64,7 +64,7 @@ def test_proposals_are_read_with_any_punctuation() -> None:
         "[propose] (1 book, 2 hats, 0 balls)",
         "\n[PROPOSE] 1 Book, 2 hats and 0 balls.",
         "[propose](books: 1, hats: 2, balls: 0)",
-        "[propose] 1 of the books - 2 hats - 0 balls\nThat is what we said.",
+        "[propose] 1 of the books - 2 hats - 0 balls\nThis is what we agreed on.",
     ]:
         assert read(reply) == Turn(books=1, hats=2, balls=0)
         assert read(reply, Claim) == Claim(books=1, hats=2, balls=0)
@@ -131,6 +131,23 @@ def test_table_1_faulty_replies_are_rejected_with_reason() -> None:
                 "[propose] (1-2 books, 2 hats, 0 balls)",
                 "[propose] (1st books, 2 hats, 0 balls)",
                 "[propose] (no books, 2 hats, 0 balls)",
+            ],
+        ),
+        (
+            "no other words between them",
+            [
+                "[propose] not (1 books, 2 hats, 0 balls)",
+                "[propose] maybe 1 book, 2 hats, 0 balls",
+                "[propose] You said: 1 book, 2 hats, 0 balls",
+                "[propose] (1+ books, 2 hats, 0 balls)",
+            ],
+        ),
+        (
+            "the words after the answer leave it in doubt",
+            [
+                "[propose] 1 book, 2 hats, 0 balls?",
+                "[propose] (1 books, 2 hats, 0 balls) unless you want more",
+                "[propose] (1 books, 2 hats, 0 balls)\nWait, that is wrong.",
             ],
         ),
         (f'{integer} "-1"', ["[propose] (-1 books, 2 hats, 0 balls)"]),

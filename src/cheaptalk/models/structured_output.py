@@ -1,17 +1,16 @@
 """Structured output: JSON schemas and the answer formats that servers support."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from cheaptalk.models.calls import AnswerForm, Failure, ModelCall, Reply, Route
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import routes
+from cheaptalk.styles.json_objects import WRAPPED
 
 KEPT = re.compile(
     "type|description|properties|required|additionalProperties|items|prefixItems|anyOf|enum|const|"
@@ -33,14 +32,6 @@ class Sendable(NamedTuple):
 
     schema: dict[str, Any]
     strict: bool
-
-
-WRAPPED = "answer"
-"""Field that contains an answer with several forms, because providers accept no choice between
-objects at the top of a schema."""
-
-HEAD = re.compile(rf'\s*\{{\s*"{WRAPPED}"\s*:\s*(?=\{{)')
-"""The beginning of a wrapped answer."""
 
 
 def sendable(schema: dict[str, Any], *, exact: bool = False) -> Sendable:
@@ -101,19 +92,6 @@ def _flattened(forms: Sequence[dict[str, Any]]) -> dict[str, Any]:
         options = [spec for index, spec in enumerate(specs) if spec not in specs[:index]]
         properties[name] = options[0] if len(options) == 1 else {"anyOf": options}
     return {**forms[0], "properties": properties, "required": list(names)}
-
-
-def unwrapped(reply: Reply, form: AnswerForm | None) -> str:
-    """Return a reply's text; if its schema was wrapped, only the value of the field ``answer``."""
-    text = reply.text or ""
-    if form is None or "anyOf" not in form.json_schema or reply.route in ("text", None):
-        return text
-    if head := HEAD.match(text):
-        with suppress(ValueError):
-            _, end = json.JSONDecoder().raw_decode(text, head.end())
-            if text[end:].strip() == "}":
-                return text[head.end() : end]  # verbatim, with any contradictory fields
-    return text
 
 
 def _walked(spec: Any, *, strict: bool, exact: bool) -> Any:

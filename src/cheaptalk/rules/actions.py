@@ -12,7 +12,14 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+)
 from pydantic import ValidationError as PydanticError
 from pydantic_core import ErrorDetails
 
@@ -22,8 +29,13 @@ MESSAGE_LIMIT = 4_000
 """Maximum characters of a message, about 600 words. Without a limit, as in published systems, a
 player could fill the context window of other players or exhaust their budgets."""
 
-_AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
-_WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
+_AMOUNT = re.compile(
+    r"([-+]?\$?\s*(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)(?:\s*(?:dollars?|USD))?", re.IGNORECASE
+)
+_WHOLE = re.compile(
+    r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*(?:(?<=\s)([a-z]+?)s?)?\s*",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 class Data(BaseModel):
@@ -70,26 +82,32 @@ def _read_amount(value: Any) -> Any:
     """Read "$1,250.50" as 1250.5; return any other value unchanged for pydantic to validate."""
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
-    if isinstance(value, str) and value.strip() and _AMOUNT.fullmatch(value.strip()):
-        return re.sub(r"[$,\s]", "", value)
+    if isinstance(value, str) and (match := _AMOUNT.fullmatch(value.strip())) and match[1]:
+        return re.sub(r"[$,\s]", "", match[1])
     return value
 
 
 Money = Annotated[float, BeforeValidator(_read_amount), Field(allow_inf_nan=False)]
-"""An amount of dollars; strings such as "$1,250.50" are read as numbers."""
+"""An amount of dollars; strings such as "$1,250.50" and "5 dollars" are read as numbers."""
 
 
-def _read_whole(value: Any) -> Any:
-    """Read "1,250" and 1250.0 as 1250; return any other value unchanged."""
+def _read_whole(value: Any, field: ValidationInfo) -> Any:
+    """Read "1,250" and 1250.0 as 1250, and "20 tokens" as 20 if the field's name has this unit.
+
+    Any other value is returned unchanged.
+    """
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
-        return int(match[1].replace(",", ""))
+        units = {word.removesuffix("s") for word in (field.field_name or "").split("_")}
+        if match[2] is None or match[2].casefold() in units:
+            return int(match[1].replace(",", ""))
     return value
 
 
 Whole = Annotated[int, BeforeValidator(_read_whole), Field(strict=True)]
-"""An integer; 12.0 and strings such as "1,250" are read as numbers."""
+"""An integer; 12.0 and strings such as "1,250" are read as numbers, also with the unit that the
+field's name contains."""
 
 Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]
 """Text for another player, stored unchanged."""

@@ -6,7 +6,7 @@ guess: a response with two different answers is ambiguous.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from cheaptalk.rules import Action, Ask, explain
 from cheaptalk.styles.json_objects import (
     MARKS,
     NOT_JSON,
+    WRAPPED,
     Braced,
     NoAnswer,
     Unparsable,
@@ -188,13 +189,38 @@ def _keys(action: type[Action]) -> re.Pattern[str]:
 
 
 def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
-    """Return an object's values for an action's fields, with corrected letter case of choices."""
-    words = _words(action)
-    fields = {name: value for name, value in data.items() if name in action.model_fields}
+    """Return an object's values for an action's fields, with corrected letter case.
+
+    Raises:
+        Unparsable: the object has two values of a field, under names in different case.
+    """
+    words, names = _words(action), _names(action)
+    fields: dict[str, Any] = {}
+    for key, value in _unwrapped(data, names).items():
+        name = names.get(key.casefold(), key)
+        if name in fields and fields[name] != value:
+            raise Unparsable(TWO)
+        fields[name] = value
+    fields = {name: value for name, value in fields.items() if name in action.model_fields}
     for name, value in fields.items():
         if name in words and isinstance(value, str):
             fields[name] = words[name].get(value.strip().casefold(), value)
     return fields
+
+
+def _unwrapped(data: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the object in the only field ``answer``, or in the arguments of a tool call."""
+    field = {WRAPPED: WRAPPED, "name": "arguments"}.get(next(iter(data), ""), "")
+    is_wrapper = data.keys() in ({WRAPPED}, {"name", "arguments"}) and field not in names
+    inner = data[field] if is_wrapper else None
+    return inner if isinstance(inner, dict) else data
+
+
+@cache
+def _names(action: type[Action]) -> dict[str, str]:
+    """Return the names of an action's fields by their lower-case spelling, if that is unique."""
+    names = {name.casefold(): name for name in action.model_fields}
+    return names if len(names) == len(action.model_fields) else {}
 
 
 @cache

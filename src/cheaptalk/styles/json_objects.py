@@ -1,4 +1,4 @@
-"""A search for JSON objects in text, in one pass and without repairs.
+"""A search for JSON objects in text, in one pass, without completing or guessing any part.
 
 A model's thinking is skipped, so that a draft is not read as an answer. From an opening brace, the
 text up to the matching closing brace is parsed as a whole; no part of it is extracted.
@@ -6,7 +6,10 @@ text up to the matching closing brace is parsed as a whole; no part of it is ext
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, NamedTuple
+
+from cheaptalk.styles.relaxed_json import relaxed
 
 
 class Unparsable(ValueError):
@@ -23,6 +26,9 @@ NOT_JSON = (
     "what stands in braces is not JSON: names and words need double quotes, and numbers stand "
     "without commas or units"
 )
+WRAPPED = "answer"
+"""Field that may contain the answer; providers accept no choice between objects at the top of a
+schema, so it contains an answer with several forms."""
 MARKS = r"\"'\u2018\u2019\u201c\u201d\u201e"
 """Straight and curly quotation marks, for a character class of a regular expression."""
 MOST = 1_000
@@ -53,8 +59,6 @@ FAULTS = (
     (r".['\u2018\u2019]", "names and words need double quotes, not single ones"),
     (r".[\u201c\u201d\u201e]", 'quotation marks must be straight ones (")'),
     (r".?,\s*[}\]]", "a comma stands before a closing bracket, with nothing behind it"),
-    (r".(?:/[/*]|#)", "JSON holds no comments"),
-    (r".(?:True|False|None)\b", "JSON writes true, false and null in small letters"),
     (r".[$€£]|,\d|\d[%\w]|\d \w", "numbers stand without units and thousands separators"),
     (r".<", "a blank of the form is not filled in"),
     (r".(?:or\b|\|)", "one of the values must be chosen"),
@@ -70,6 +74,7 @@ class Braced(NamedTuple):
         text: the complete text, with the braces.
         data: the JSON object; None if the text is not JSON.
         fault: why the text is not JSON.
+        comments: the comments within the object.
     """
 
     text: str
@@ -77,6 +82,7 @@ class Braced(NamedTuple):
     end: int
     data: dict[str, Any] | None
     fault: str = ""
+    comments: tuple[str, ...] = ()
 
 
 def objects(text: str) -> tuple[list[Braced], str]:
@@ -160,9 +166,19 @@ def _decoded(text: str, start: int, end: int) -> Braced:
     except RecursionError as error:
         raise Unparsable("the reply is nested too deeply to be read") from error
     except json.JSONDecodeError as error:
-        return Braced(part, start, end, None, _fault(error))
+        return _relaxed(part, start) or Braced(part, start, end, None, _fault(error))
     except ValueError:
         return Braced(part, start, end, None, "a number has too many digits")
+
+
+def _relaxed(part: str, start: int) -> Braced | None:
+    """Return an object that resembles JSON and has only one meaning; None for any other text."""
+    if (converted := relaxed(part)) is None:
+        return None
+    text, comments = converted
+    with suppress(json.JSONDecodeError):
+        return Braced(part, start, start + len(part), DECODER.decode(text), "", tuple(comments))
+    return None
 
 
 def _fault(error: json.JSONDecodeError) -> str:

@@ -5,7 +5,8 @@ known not to change its meaning:
 
 1. The object is the only content of its lines, or of its fence.
 2. The text before the object is empty, an announcement of known words, or complete sentences.
-3. The text after the object is empty. If the answer comes first, a plain explanation may follow.
+3. The text after the object is empty, or a plain explanation. After sentences that do not announce
+   the answer, the explanation must begin by stating that the answer is the player's own.
 
 An unknown word leads to a repeated request, never to a wrong move. The known words are in
 ``reply_words.yaml`` beside this module.
@@ -31,6 +32,7 @@ PATTERNS = {
 EMBEDDED = "the answer is part of a sentence, a list, a quotation or a program"
 INTRODUCED = "the words before the answer do not say plainly that it is your answer"
 FOLLOWED = "the words after the answer leave it in doubt"
+COMMENTED = "a comment within the answer leaves it in doubt"
 REQUEST = "give the JSON object and nothing else"
 
 MARKS = " `*_#$\\\"'\u201c\u201d[](){}-\u2192\ufeff\t\r\n"
@@ -40,7 +42,8 @@ VALUE_MARKS = " `*_\"'\u201c\u201d.!\t\r\n"
 FENCE = re.compile(r"(?:```|~~~)[^`~\n]*$", re.MULTILINE)
 TAG = re.compile(
     r"</?(?:(?:final_?)?(?:answer|response|output|action|decision|move)|final|json|tool_call|"
-    r"\w+_of_turn|s|eos|bos)/?>|<\|[^<>|]{1,40}\|>(?:final|assistant)?|\[/INST\]|\\boxed\b|"
+    r"\w+_of_turn|s|eos|bos)(?:\s+[\w-]+=(?:\"[^\"<>]*\"|'[^'<>]*'))*\s*/?>|"
+    r"<\|[^<>|]{1,40}\|>(?:final|assistant)?|\[/INST\]|\\boxed\b|"
     r"^functions\.\w+$|^assistant$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -55,6 +58,14 @@ LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+\S.*\n\s*\n\Z", re.MULTILI
 KEY = re.compile(r":[ \t]*\n[ \t]+\S+:\s*$")
 """An indented key, as in YAML."""
 CALL = re.compile(r"\w\s*\($")
+DOUBTS = ("negation", "condition", "reservation", "retraction", "disclaimer")
+"""Patterns of words that may qualify or revoke an answer."""
+SPEAKERS = ("i", "i'll", "i've", "i'm", "have", "will", "me")
+"""Words before the verb of an announcement, such as "I choose" or "let me propose"."""
+DECISIONS = frozenset(("accept", "reject", "decline"))
+"""Verbs that name another answer unless they name this one."""
+GO_WITH = r"(?!(?<=\bgo) with (?:the following|this|these)\b)"
+"""Excludes "I go with this answer", in which "go" is not a choice."""
 SHORT = 4
 """Minimum words of a statement (fewer words are a remark), and maximum words of another answer."""
 
@@ -86,6 +97,7 @@ def verdict(
         text = f"{text[: item.start]}{'.':{len(item.text)}}{text[item.end :]}"
     problems = [
         _problem(text[: occurrence.start], text[occurrence.end :], vocabulary, cut_off)
+        or _doubtful_comment(occurrence.comments, vocabulary)
         for occurrence in occurrences
     ]
     return f"{problems[-1]}: {REQUEST}" if all(problems) else None
@@ -106,10 +118,25 @@ def _problem(before: str, after: str, vocabulary: Vocabulary, cut_off: bool) -> 
         not (is_announced or _finishes(lead[-1], before)) or _names_another(lead[-1], vocabulary)
     ):
         return INTRODUCED
-    comes_first = is_announced and len(lead) <= 1
-    if explanation and not (comes_first and _explains(explanation, vocabulary, cut_off)):
+    is_own = is_announced or PATTERNS["affirmation"].match(explanation[0] if explanation else "")
+    if explanation and not (is_own and _explains(explanation, vocabulary, cut_off)):
         return FOLLOWED
     return None
+
+
+def _doubtful_comment(comments: Iterable[str], vocabulary: Vocabulary) -> str | None:
+    """Return an error about comments within an object that may change its meaning."""
+    for comment in comments:
+        words = set(re.findall(r"\w+", comment.casefold()))
+        numbers = set(filter(str.isdigit, words))
+        if not vocabulary.others.isdisjoint(words) or numbers - vocabulary.own or in_doubt(comment):
+            return COMMENTED
+    return None
+
+
+def in_doubt(text: str) -> bool:
+    """Return whether a text asks a question, or has a word that may qualify or revoke an answer."""
+    return "?" in text or any(PATTERNS[doubt].search(text) for doubt in DOUBTS)
 
 
 def _fills_fence(before: str, after: str) -> bool:
@@ -138,7 +165,7 @@ def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
         return False
     words = re.findall(r"[\w']+", PATTERNS["addition"].sub("", PATTERNS["context"].sub("", clause)))
     verbs = WORDS["verbs"] | vocabulary.own
-    acts = any(word in ("i", "i'll", "will") and verb in verbs for word, verb in pairwise(words))
+    acts = any(word in SPEAKERS and verb in verbs for word, verb in pairwise(words))
     known = WORDS["nouns"] | WORDS["fillers"] | (verbs if acts else vocabulary.own)
     return WORDS["connectives"].issuperset(words) or (
         (acts or not WORDS["nouns"].isdisjoint(words))
@@ -181,6 +208,8 @@ def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
     statement = PATTERNS["cause"].sub("", re.sub(confirmation, "", sentence) if own else sentence)
     return not (
         is_remark
+        or not PATTERNS["opener"].match(sentence)
+        or (PATTERNS["own"].match(sentence) and not PATTERNS["motive"].search(sentence))
         or PATTERNS["disclaimer"].search(sentence)
         or any(
             PATTERNS[doubt].search(statement) for doubt in ("negation", "condition", "reservation")
@@ -198,6 +227,7 @@ def _begins_plainly(sentence: str) -> bool:
     )
     return bool(
         PATTERNS["english"].search(sentence)
+        and PATTERNS["opener"].match(sentence)
         and not PATTERNS["reservation"].search(sentence)
         and not any(doubt.match(sentence) for doubt in doubts)
     )
@@ -211,8 +241,9 @@ def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
     verbs = "|".join(sorted(WORDS["verbs"] | {"go with", "give", "contribute", "prefer"}))
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
-    act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b"
-    return is_short or re.search(act, " ".join(words)) is not None
+    act = rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b{GO_WITH}"
+    decides = words[:1] == ["i"] and not (DECISIONS - vocabulary.own).isdisjoint(words[1:2])
+    return is_short or decides or re.search(act, " ".join(words)) is not None
 
 
 def _sentences(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from cheaptalk.rules import Action, Ask, explain
 from cheaptalk.styles.codec import CUT_OFF, EMPTY, IllegalMove
 from cheaptalk.styles.json_objects import NoAnswer, Unparsable, after_thinking
+from cheaptalk.styles.referee import FOLLOWED, in_doubt
 
 LETTER = r"[^\W\d_]"
 NUMBER = (
@@ -17,6 +18,14 @@ NUMBER = (
     rf"(?!\d|[.,/]\d|{LETTER})"
 )
 """A number; without possessive groups, which Python before 3.11.5 handles incorrectly."""
+
+
+FILLER = re.compile(
+    r"(?:\b(?:and|of|the|i|take|want|get|keep|propose|for|me|my|share|is|x)\b|"
+    r"[\s,.;:()\[\]*_`=&\u00d7\u2022\u2013-])*",
+    re.IGNORECASE,
+)
+"""Text that may surround the numbers and items of a proposal without changing its meaning."""
 
 
 class TaggedCodec:
@@ -30,7 +39,8 @@ class TaggedCodec:
     Corrections follow Liao, Tomlin and Klein (2024, Table 1), as far as they do not depend on the
     rules. Parsing is stricter than their code, which reads numbers and items that were not written:
     "-1" is not 1, "that" does not contain a "hat", each number must be next to its item, two
-    proposals are ambiguous, and text after a proposal must not name an item or number.
+    proposals are ambiguous, words such as "not" or "maybe" void a proposal, and text after it must
+    not name an item or number, ask, or express doubt.
 
     A message from another style may contain a tag; it is written unchanged, but cannot be parsed.
     """
@@ -121,7 +131,7 @@ def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
     """Return the count that a proposal gives for each item; items may be in the singular."""
     items = "|".join(rf"(?P<{name}>{name.removesuffix('s')}s?)" for name in names)
     pattern = rf"(?P<number>{NUMBER})|(?<!{LETTER})(?:{items})(?!{LETTER}|\d)"
-    matches = re.finditer(pattern, body, re.IGNORECASE)
+    matches = [*re.finditer(pattern, body, re.IGNORECASE)]
     tokens = [(match.lastgroup or "", match.group()) for match in matches]
     numbers = [text for kind, text in tokens if kind == "number"]
     item_names = f"{', '.join(names[:-1])} and {names[-1]}"
@@ -138,4 +148,10 @@ def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
             raise Unparsable(f'a number of items must be 0, 1, 2 and so on, not "{text}"')
+    ends = [0, *(match.end() for match in matches)]
+    gaps = [body[end : match.start()] for end, match in zip(ends, matches, strict=False)]
+    if not all(map(FILLER.fullmatch, gaps)):
+        raise Unparsable("a proposal must hold numbers and items, and no other words between them")
+    if in_doubt(body[ends[-1] :]):
+        raise Unparsable(FOLLOWED)
     return dict(zip(names, numbers, strict=True))

@@ -14,7 +14,6 @@ from cheaptalk.models import (
     ModelSettings,
     Reply,
 )
-from cheaptalk.models.structured_output import unwrapped
 from cheaptalk.players.language_model.replies import (
     DRAFT,
     Candidates,
@@ -144,6 +143,9 @@ SUM_UP = (
 )
 """The prompt for a summary."""
 
+AGAIN = "Your last answer does not count: {reason}. Please answer again."
+"""The sentence before a repeated request."""
+
 T = TypeVar("T")
 
 
@@ -163,8 +165,9 @@ class LanguageModel:
     """A chat model as a player; one object plays one match.
 
     The messages are those of :class:`.Conversation`. After an unreadable or illegal response, the
-    model gets the reason and the complete request again, up to ``tries`` attempts in total. After a
-    refusal, the model gets the same request again. A persona precedes the briefing, and advice on
+    model gets the reason and the complete request again, up to ``tries`` attempts in total, but not
+    its response, which small models often repeat. After a refusal, the model gets the same request
+    again. A persona precedes the briefing, and advice on
     how to think follows the open request.
 
     Summaries, candidates and choices have separate calls with the same retries. If such a call
@@ -281,13 +284,12 @@ class LanguageModel:
 
         Retries contain the complete request for agents that read only the last message.
         """
-        request = messages[-1].content
-        kind = Kind.UNPARSABLE
-        retries: list[ChatMessage] = []
+        *past, request = messages
+        kind, open_request = Kind.UNPARSABLE, request
         for attempt in range(self.tries):
             reply = yield ModelCall(
                 model=self.model,
-                messages=(*messages, *retries),
+                messages=(*past, open_request),
                 settings=self.settings,
                 form=form,
                 game=self.game.name,
@@ -299,11 +301,13 @@ class LanguageModel:
                     continue
                 return ReadResult(None, kind)
             try:
-                value = read(unwrapped(reply, form), reply.truncated)
+                value = read(reply.text, reply.truncated)
             except Unparsable as problem:
                 kind, reason = fault(problem, reply, reasons=bool(self.prompt.advice))
-                if self.prompt.reask == "reason":
-                    retries += [assistant_message(echoed(reply.text)), _again(reason, request)]
+                if self.prompt.reask == "quoted":
+                    past += [open_request, assistant_message(echoed(reply.text))]
+                if self.prompt.reask != "afresh":
+                    open_request = user_message([AGAIN.format(reason=reason), request.content])
             else:
                 return ReadResult(value, Kind.REPAIRED if attempt else Kind.OK, reply.text)
         return ReadResult(None, kind)
@@ -315,7 +319,3 @@ def _words(text: str, cut_off: bool) -> str:
     if not text.strip():
         raise Unparsable("the reply is empty")
     return text.strip()
-
-
-def _again(reason: str, request: str) -> ChatMessage:
-    return user_message([f"That answer does not count: {reason}.", "Please answer again.", request])

@@ -56,8 +56,8 @@ class ModelSeat(SeatSpec):
         refine: candidates that the model writes down before it chooses an answer.
         tries: maximum attempts for each answer, summary, list of candidates and choice before the
             model forfeits; by default that of the game.
-        reask: whether a retry contains the ``reason`` why the response is invalid, or repeats the
-            request ``afresh``.
+        reask: whether a retry contains the ``reason`` why the last response is invalid, all invalid
+            responses ``quoted`` with their reasons, or only the request (``afresh``).
         refusals: whether a request is repeated after a refusal by the model or the provider's
             filter (``again``, at most ``tries`` times), or the refusal is ``final``.
         deadline: timeout of one call, in seconds.

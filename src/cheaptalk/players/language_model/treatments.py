@@ -60,8 +60,9 @@ History: TypeAlias = Literal["all", "summary"] | LastTurns
 requested before each answer except the first."""
 PastAnswers: TypeAlias = Literal["canonical", "verbatim"]
 """How a player sees its past answers: only the answer, or the complete response."""
-Reask: TypeAlias = Literal["reason", "afresh"]
-"""Whether a retry includes the invalid response with the reason, or only repeats the request."""
+Reask: TypeAlias = Literal["reason", "quoted", "afresh"]
+"""Whether a retry includes the reason why the last response is invalid, all invalid responses with
+their reasons, or only the request."""
 Refusals: TypeAlias = Literal["again", "final"]
 """Whether a request is repeated after a refusal by the model or the provider's filter."""
 
