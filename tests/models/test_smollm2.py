@@ -8,6 +8,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
 from cheaptalk.learning.language.trainers.trainer import TrainingExample
+from cheaptalk.models.local.files import missing_files
 from cheaptalk.records.exports.chats import chats
 
 pytestmark = pytest.mark.lm
@@ -31,4 +32,4 @@ def test_smollm2_gives_valid_answers_and_can_be_fine_tuned(tmp_path: Path) -> No
     fine_tune("smollm2", [example], tmp_path / "tuned", settings)
     config = import_module("transformers").AutoConfig.from_pretrained(tmp_path / "tuned")
     assert not hasattr(config, "quantization_config")
-    assert ct.models.local.files.missing_files(str(tmp_path / "tuned")) is None
+    assert missing_files(str(tmp_path / "tuned")) is None

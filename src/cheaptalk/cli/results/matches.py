@@ -147,8 +147,8 @@ def show(
 
     Args:
         match: ID of the match, or a prefix of it; by default, the match that ended last.
-        with_player: Without an ID, show the last match with this player (label). Repeat the option
-            to require several players.
+        with_player: Show the last match with this player (label) instead of an ID. Repeat the
+            option to require several players.
         actor: Only show what this actor (e.g. alice) saw and did.
         request: Only show decision request number N.
         calls: Also show the prompts and responses of model calls.
