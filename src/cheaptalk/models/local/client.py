@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.failures import broken
-from cheaptalk.models.local.generator import TOGETHER, Generator
+from cheaptalk.models.local.generator import SPARE, TOGETHER, Generator
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.usage import characters
@@ -113,7 +113,7 @@ class Worker:
     def _work(self) -> None:
         try:
             with self._loading:
-                generator = Generator(self.name)
+                generator = SPARE.pop(self.name, None) or Generator(self.name)
         except Exception as error:  # noqa: BLE001 - reported, not raised
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return

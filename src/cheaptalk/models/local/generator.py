@@ -13,7 +13,7 @@ from cheaptalk.models.local.files import efficient_gguf, model_files
 from cheaptalk.models.local.masks import Masks, Schemas
 from cheaptalk.models.local.prefix_cache import Reading, Readings, joined, separate, shared_prefixes
 from cheaptalk.models.local.sampling import Draw, filters, temperature_of
-from cheaptalk.models.settings import wire
+from cheaptalk.models.settings import most_characters, wire
 from cheaptalk.models.structured_output import standard, ways
 
 TOGETHER = (16, 64, 512)
@@ -42,17 +42,22 @@ def token_bytes(model: Any) -> int:
 
 
 class Generator:
-    """A causal language model with its tokenizer; ``most`` is the maximum batch size."""
+    """A causal language model with its tokenizer; ``most`` is the maximum batch size.
 
-    def __init__(self, name: str) -> None:
+    Unless ``download`` is set, OSError is raised if the model is not on this machine.
+    """
+
+    def __init__(self, name: str, *, download: bool = True) -> None:
         self.torch = import_module("torch")  # large, and an extra
         transformers = import_module("transformers")
         transformers.utils.logging.disable_progress_bar()
         self.name = name
         device = "cuda" if self.torch.cuda.is_available() else "cpu"
         files = model_files(name)
-        options = {} if files.gguf_file is None else {"gguf_file": files.gguf_file}
-        with efficient_gguf() if options else nullcontext():
+        options: dict[str, Any] = {} if download else {"local_files_only": True}
+        if files.gguf_file is not None:
+            options["gguf_file"] = files.gguf_file
+        with efficient_gguf() if files.gguf_file else nullcontext():
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(
                 files.source, padding_side="left", **options
             )
@@ -100,7 +105,8 @@ class Generator:
         settings = calls[0].settings
         routes = [ways(call)[0] for call in calls]
         prompts = [*map(self._prompt, calls, routes)]
-        masks = self._masks(calls, routes)
+        longest = most_characters(settings, calls[0].model)
+        masks = self._masks(calls, routes, longest)
         # the cache changes the rounding of scores, so calls with a seed do not use it
         find = self._readings.find
         states = [*map(find, calls, prompts)] if settings.seed is None else []
@@ -116,6 +122,7 @@ class Generator:
             timeout = not answer.complete and len(answer.ids) < tokens
             reply = timed_out(deadline) if timeout else self._reply(settings, answer)
             sampling = {"temperature": temperature} | ({"seed": seed} if temperature else {})
+            sampling |= {"max_characters": longest} if route == "schema" else {}
             usage = Usage(input_tokens=len(prompt), output_tokens=len(answer.ids))
             taken = {"usage": usage, "sent": sampling, "route": call.form and route}
             replies.append(reply.model_copy(update=taken))
@@ -131,9 +138,9 @@ class Generator:
         )["input_ids"]
         return prompt
 
-    def _masks(self, calls: Sequence[ModelCall], routes: Sequence[Route]) -> Masks:
+    def _masks(self, calls: Sequence[ModelCall], routes: Sequence[Route], longest: int) -> Masks:
         schemas = {
-            row: standard(call.form.json_schema)
+            row: standard(call.form.json_schema, longest)
             for row, (call, route) in enumerate(zip(calls, routes, strict=True))
             if call.form and route == "schema"
         }
@@ -242,3 +249,7 @@ class Generator:
             model=self.name,
             finish="stop" if answer.complete else "length",
         )
+
+
+SPARE: dict[str, Generator] = {}
+"""Loaded models, by name, that the next run uses."""
