@@ -222,11 +222,10 @@ def estimate(
         totals = _at_length(totals, remaining, history.lengths)
     players = {label: Amounts() for label in specs}
     work, work_here = NOTHING, NOTHING
-    share = LONGER / max(len(remaining), 1)
     for (label, part), amounts in totals.items():
         players[label] = players[label].plus(amounts)
         if speed := speeds.get(label):
-            here = tokens.seconds_in_process(amounts, loads[part], speed, share)
+            here = tokens.seconds_in_process(amounts, loads[part], speed, len(remaining))
             work_here = work_here.plus(here)
         else:
             calls = history.calls.get(call_types[label, part])
@@ -235,7 +234,7 @@ def estimate(
     if batch_rounds is not None:
         seconds = Range(batch_rounds.low * BATCH[0], batch_rounds.high * BATCH[1])
     else:
-        longest = work.high * share
+        longest = work.high / max(len(remaining), 1) * LONGER
         seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
         seconds = Range(max(seconds.low, work_here.low), seconds.high + work_here.high)
     costs = _recorded_costs(remaining, begun)

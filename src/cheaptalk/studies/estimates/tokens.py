@@ -71,19 +71,17 @@ def seconds_of(amounts: Amounts, history: UsageHistory | None = None) -> Range:
 
 
 def seconds_in_process(
-    amounts: Amounts, loads: tuple[Load, Load], speed: Speed, longest: float
+    amounts: Amounts, loads: tuple[Load, Load], speed: Speed, matches: int
 ) -> Range:
     """Return the time that an in-process model needs for estimated calls, in batches.
 
-    It reads only the part of a prompt that an earlier call did not send.
-
-    Args:
-        longest: the share of the calls in the longest match, which are made one after another.
+    It reads only the part of a prompt that an earlier call did not send. In the high estimate, the
+    last of the ``matches`` is played without others.
     """
     fresh = [1 - load.repeated / max(load.sent, 1) for load in loads]
     reading = (share * count for share, count in zip(fresh, amounts.input_tokens, strict=True))
     writing = amounts.output_tokens.times(1 / speed.writing)
-    shares = Range(1 / speed.chats, 1 / speed.chats + longest)
+    shares = Range(1 / speed.chats, 1 / speed.chats + 1 / max(matches, 1))
     ends = zip(reading, writing, shares, strict=True)
     return Range(*(read / speed.reading + write * share for read, write, share in ends))
 
@@ -131,8 +129,8 @@ def _high_usage(
         aloud = thinking * ALOUD[1] + (1 - thinking) * AROUND[1]
         if speed is not None:
             per_token, schema = 1 / speed.density, 0
-            if load.schema and not reasoning:  # the answer is nothing but an object
-                longest = min(MESSAGE, most_characters(spec.settings(), spec.model))
+            if load.schema and not reasoning:  # only an object, with texts of half their limit
+                longest = min(MESSAGE, most_characters(spec.settings(), spec.model) // 2)
                 aloud = 0
         written_tokens = (load.answered + load.written * longest) / calls / per_token + aloud
         answer = min(written_tokens + reasoning, limit or written_tokens + reasoning)
