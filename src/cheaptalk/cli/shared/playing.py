@@ -236,7 +236,7 @@ def _print_estimate(
             prices,
             batch=options.batch,
             concurrency=options.concurrency,
-            measured=True,
+            measured=options.cluster is None,
         )
     estimate = forecast.takes
     assert estimate is not None

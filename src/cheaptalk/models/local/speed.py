@@ -1,6 +1,7 @@
 """Measurement of the speed of a model in this process, for estimates of a run's duration."""
 
 import time
+from math import inf
 from typing import NamedTuple
 
 from cheaptalk.models.calls import ModelCall
@@ -15,7 +16,7 @@ CHARACTERS = 600
 TOKENS = 16
 """Maximum tokens of an answer in a trial."""
 SECONDS = 3.0
-"""Seconds after which the answers of a trial end."""
+"""Maximum seconds for writing in a trial."""
 
 
 class Speed(NamedTuple):
@@ -62,11 +63,11 @@ def local_speed(call: ModelCall, chats: int) -> Speed | None:
     name = ModelName.parse(call.model)
     if name.protocol != "in process" or missing_files(name.model) is not None:
         return None
-    key = name.model, chats
+    key = name.model, 1 if call.settings.seed is not None else chats
     if key not in _measured:
         try:
             generator = SPARE.get(name.model) or Generator(name.model, download=False)
-            _measured[key] = measure(generator, call, chats)
+            _measured[key] = measure(generator, call, key[1])
         except Exception:  # noqa: BLE001 - a run reports the reason
             _measured[key] = None
         else:
@@ -82,18 +83,18 @@ def measure(generator: Generator, call: ModelCall, chats: int) -> Speed:
         for message in call.messages
     ]
 
-    def seconds(tokens: int, batch: int) -> tuple[float, int, int]:
+    def seconds(tokens: int, batch: int, deadline: float = inf) -> tuple[float, int, int]:
         settings = call.settings.model_copy(update={"max_tokens": tokens})
         trial = call.model_copy(update={"messages": tuple(cut), "settings": settings})
         began = time.monotonic()
-        replies = generator.answer([trial] * batch, range(batch), SECONDS)
+        replies = generator.answer([trial] * batch, range(batch), deadline)
         longest = max(reply.usage.output_tokens for reply in replies)
         return time.monotonic() - began, replies[0].usage.input_tokens, longest
 
     seconds(1, 1)  # the first call takes longer
     reading, read, _ = seconds(1, 1)
     batch = min(chats, generator.most)
-    both, _, written = seconds(TOKENS, batch)
+    both, _, written = seconds(TOKENS, batch, reading + SECONDS)
     characters = sum(len(message.content) for message in cut)
     writing = max(both - reading, 1e-3)
     return Speed(batch, read / reading, written / writing, read / max(characters, 1))
