@@ -221,22 +221,14 @@ def estimate(
     if history.lengths:
         totals = _at_length(totals, remaining, history.lengths)
     players = {label: Amounts() for label in specs}
-    work, work_here = NOTHING, NOTHING
-    for (label, part), amounts in totals.items():
+    for (label, _), amounts in totals.items():
         players[label] = players[label].plus(amounts)
-        if speed := speeds.get(label):
-            here = tokens.seconds_in_process(amounts, loads[part], speed, len(remaining))
-            work_here = work_here.plus(here)
-        else:
-            calls = history.calls.get(call_types[label, part])
-            work = work.plus(tokens.seconds_of(amounts, calls))
     batch_rounds = rehearsals.batch_rounds(len(remaining) / at_once, begun) if batch else None
     if batch_rounds is not None:
         seconds = Range(batch_rounds.low * BATCH[0], batch_rounds.high * BATCH[1])
     else:
-        longest = work.high / max(len(remaining), 1) * LONGER
-        seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
-        seconds = Range(max(seconds.low, work_here.low), seconds.high + work_here.high)
+        histories = {asking: history.calls.get(calls) for asking, calls in call_types.items()}
+        seconds = _seconds(totals, loads, speeds, histories, len(remaining), at_once)
     costs = _recorded_costs(remaining, begun)
     for label, spec in specs.items():
         price = price_list.of(spec.model)
@@ -254,6 +246,26 @@ def estimate(
     usage = (len(remaining), players, per_match, models)
     duration = (len(rehearsals.done), limit, seconds, batch_rounds)
     return Estimate(*usage, *duration, _calls_by_game(totals, remaining), assumes)
+
+
+def _seconds(
+    totals: Mapping[Asking, Amounts],
+    loads: Mapping[RehearsedRole, tuple[Load, Load]],
+    speeds: Mapping[str, Speed],
+    histories: Mapping[Asking, UsageHistory | None],
+    matches: int,
+    at_once: int,
+) -> Range:
+    """Estimate the duration of calls to servers and to in-process models, which share a machine."""
+    served, here = NOTHING, NOTHING
+    for (label, part), amounts in totals.items():
+        if speed := speeds.get(label):
+            here = here.plus(tokens.seconds_in_process(amounts, loads[part], speed, matches))
+        else:
+            served = served.plus(tokens.seconds_of(amounts, histories[label, part]))
+    longest = served.high / max(matches, 1) * LONGER
+    high = served.high / min(at_once, START) + longest + here.high
+    return Range(max(served.low / at_once, here.low), high)
 
 
 def _calls_by_game(
