@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.atomic_files import read_whole, whole_file, whole_folder
+from cheaptalk.atomic_files import read_whole, whole_file, whole_folder, whole_path
 from cheaptalk.records import Store
 
 
@@ -86,3 +86,20 @@ def test_folder_is_written_atomically(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError), whole_folder(out):
         pass
     assert [*out.parent.iterdir()] == [out]
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    """Those of a process that is still writing are kept."""
+    for name in ("policy", "other"):
+        (tmp_path / f".{name}.0123abcd.part").mkdir()
+        (tmp_path / f".{name}.0123abcd.part" / name).touch()
+    policy = tmp_path / "policy"
+    with whole_path(policy) as slow:
+        slow.write_text("slow")
+        with whole_path(policy) as fast:
+            fast.write_text("fast")
+        assert policy.read_text() == "fast"
+    assert policy.read_text() == "slow"
+    with whole_folder(tmp_path / "other"):
+        pass
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "other", policy]

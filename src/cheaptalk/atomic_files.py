@@ -5,10 +5,16 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from glob import escape
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TextIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 LONGEST = 2**28
 """Default maximum size of a file to read, in bytes; devices have no end."""
@@ -50,19 +56,9 @@ def whole_path(path: Path) -> Iterator[Path]:
 
     Missing parent folders are created. After an OSError, no partial file remains.
     """
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
+    with _temporary(path) as partial:
         yield partial
         partial.replace(path)
-    except OSError as error:
-        if error.filename == str(partial):
-            error.filename = str(path)
-        raise
-    finally:
-        if partial.exists():
-            partial.unlink()
 
 
 @contextmanager
@@ -74,15 +70,49 @@ def whole_folder(path: Path) -> Iterator[Path]:
     path = path.absolute()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(errno.EEXIST, "the folder already exists", str(path))
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        partial.mkdir(parents=True)
+    with _temporary(path) as partial:
+        partial.mkdir()
         yield partial
         if path.exists():
             path.rmdir()
         partial.rename(path)
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """Yield a path on the same disk, in a hidden folder that is locked and finally removed.
+
+    A killed process leaves its folder behind, without a lock; the next use of the path removes it.
+    """
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in path.parent.glob(f".{escape(path.name)}.*.part"):
+        with suppress(OSError), _locked(leftover, wait=False):
+            shutil.rmtree(leftover)
+    hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    with ExitStack() as stack:
+        try:
+            hidden.mkdir()
+            stack.callback(shutil.rmtree, hidden, ignore_errors=True)
+            with suppress(OSError):  # not on every disk
+                stack.enter_context(_locked(hidden))
+            hidden.mkdir(exist_ok=True)  # another process removed it before it was locked
+            yield hidden / path.name
+        except OSError as error:
+            if error.filename in (str(hidden), str(hidden / path.name)):
+                error.filename = str(path)
+            raise
+
+
+@contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a folder until the process ends; raise OSError if that is impossible."""
+    descriptor = os.open(folder, os.O_RDONLY)  # impossible on Windows
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        os.close(descriptor)
 
 
 def read_whole(path: Path | Traversable, max_bytes: int = LONGEST) -> str:

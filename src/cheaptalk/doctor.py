@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cheaptalk as ct
-from cheaptalk.models.local.files import NEEDED
+from cheaptalk.models.local.files import NEEDED, PACKAGED, missing_files
+from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.reader import StudySummary
 from cheaptalk.rules import counted
 
 
@@ -150,6 +152,9 @@ def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
         Diagnosis(f"[{extra}]", _works(modules), "; ".join(_of_extra(extra, modules)))
         for extra, modules in parts.items()
     ]
+    for name in PACKAGED:
+        problem = missing_files(name)
+        checks.append(Diagnosis(name, not problem, problem or "is installed"))
     for name, provider in ct.models.PROVIDERS.items():
         has_key = provider.secret is not None
         if has_key or provider.needs_key:
@@ -180,15 +185,30 @@ def examine_store(
                 return _examined(ct.records.examine(store, progress), name)
             problem = store.check()
             shortfalls = [] if problem else store.shortfalls()
-            count = sum(sum(study.counts.values()) for study in store.studies())
+            studies = store.studies()
+            count = sum(sum(study.counts.values()) for study in studies)
+            unready = [] if problem else [*_unready(store, studies)]
     except ct.CheaptalkError as error:
         return [Diagnosis("store", False, str(error))]
     summary = f"{name} is intact and contains {counted(count, 'match')}"
     if shortfalls:
         missing = [Diagnosis(f"study {study}", False, reason) for study, reason in shortfalls]
         detail = f"matches of {counted(len(shortfalls), 'study')} are missing in {name}"
-        return [*missing, Diagnosis("store", False, detail)]
-    return [Diagnosis("store", problem is None, problem or summary)]
+        return [*unready, *missing, Diagnosis("store", False, detail)]
+    return [*unready, Diagnosis("store", problem is None, problem or summary)]
+
+
+def _unready(store: ct.Store, studies: Sequence[StudySummary]) -> Iterator[Diagnosis]:
+    """Yield what the players of unfinished studies still need, such as a local model's files."""
+    for study in studies:
+        if (study.planned or 0) <= sum(study.counts[status] for status in SETTLED):
+            continue
+        try:
+            planned = ct.studies.plan_in_store(ct.studies.stored_study(store, study.name), store)
+            problems = ct.studies.missing_requirements(planned, store)
+        except ct.CheaptalkError as error:
+            problems = [str(error)]
+        yield from (Diagnosis(f"study {study.name}", False, problem) for problem in problems)
 
 
 def _examined(integrity: ct.records.Integrity, name: str) -> list[Diagnosis]:

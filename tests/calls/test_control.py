@@ -317,3 +317,16 @@ def test_scripted_matches_can_be_stopped(store: Store, monkeypatch: pytest.Monke
     progress = ct.run(study(instances=20), store, progress=stop_once)
     assert progress.halted == control.STOPPED
     assert progress.counts == {Status.FINISHED: 4}
+
+
+async def test_scripted_matches_do_not_predict_when_matches_with_models_end(store: Store) -> None:
+    done, states = 0, list[RunState]()
+    mailbox = store.backend.mailbox
+    run = control.Control(mailbox, "made", lambda: commands.MatchCounts(24, done, 0))
+    run.publish_state()
+    done = 21
+    assert run.publish_state().eta is not None
+    async with run.minding(None, states.append):  # type: ignore[arg-type] # without limits
+        while not states:
+            await asyncio.sleep(0)
+    assert states[0].eta is None

@@ -1,5 +1,6 @@
 """The doctor reports what is installed, what is missing and how to install it."""
 
+import shutil
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.doctor import Imported, imported
+from cheaptalk.models.local.files import PACKAGED
 from tests.conftest import Command
-from tests.fakes import study
+from tests.fakes import Canned, study
 
 doctor = import_module("cheaptalk.doctor")
 
@@ -33,6 +35,45 @@ def test_doctor_prints_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monke
     assert "ollama" not in done.out, "it needs no key"
     assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist; the first run creates it"
     assert "sk-sec" not in done.out + done.err
+
+
+def test_missing_local_models_are_reported_before_a_run(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The doctor, a plan and a run report the same sentences."""
+    monkeypatch.setattr(doctor, "extras", lambda: {"analysis": ("absent",), "learn": ("absent",)})
+    monkeypatch.setattr("cheaptalk.models.local.files.NEEDED", ())
+    for name in ("gone", "llama", "ready"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").touch()
+    players = {name: {"model": f"hf/{tmp_path}/{name}"} for name in ("gone", "llama", "ready")}
+    made = study(games=[{"game": "negotiation"}], players=players, instances=2, pairing="self")
+    begun = ct.studies.restrict_plan(ct.studies.plan(made), None, limit=1)
+    ct.run(begun, "cheaptalk.sqlite", models=Canned())
+    done = cheaptalk("store doctor")
+    assert "players." not in done.out
+
+    shutil.rmtree(tmp_path / "gone")
+    (tmp_path / "llama" / "config.json").rename(tmp_path / "llama" / "b.gguf")
+    monkeypatch.setattr("cheaptalk.models.local.files.NEEDED", ("no_such_package",))
+    monkeypatch.setitem(PACKAGED, "small", "no_such_package")
+    llama = tmp_path / "llama"
+    needed = 'requires: pip install "cheaptalk[lm]"'
+    problems = [
+        f"players.gone: there is no folder {tmp_path}/gone; write hf/FOLDER, hf/FILE.gguf, or",
+        f"players.llama: {llama} is a folder of GGUF files; write hf/{llama}/b.gguf",
+        f"players.ready: a model in this process {needed}",
+    ]
+    done, planned = cheaptalk("store doctor"), cheaptalk(f"plan {made.name}")
+    assert done.status == planned.status == 0, "the store is intact"
+    for problem in problems:
+        assert f"--  study {made.name}: {problem}" in done.out
+        assert f"\n- {problem}" in planned.out
+    package = "pip install --no-deps no-such-package"
+    assert f"--  small: a model in this process {needed} && {package}" in done.out
+    resumed = cheaptalk(f"resume {made.name}")
+    assert resumed.status == 2
+    assert problems[0] in resumed.err
 
 
 MODULES = {

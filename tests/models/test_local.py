@@ -18,8 +18,9 @@ from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.models.local import client, files
 from cheaptalk.models.local.batch import PendingCall
 from cheaptalk.models.local.client import give_back
-from cheaptalk.models.local.generator import Generator
+from cheaptalk.models.local.generator import LOADED, Generator
 from cheaptalk.models.local.prefix_cache import shared_prefixes
+from cheaptalk.models.local.speed import CHARACTERS, local_speed
 from cheaptalk.models.settings import wire
 from cheaptalk.records import Status
 from cheaptalk.records.ledger.ledger import lost_calls
@@ -70,6 +71,27 @@ def test_reply_reports_token_usage(tiny: Path) -> None:
     assert (reply.model, reply.sent) == (str(tiny), {"max_tokens": 5, "temperature": 0})
     assert wire(ModelSettings(), f"hf/{tiny}") == {"max_tokens": 1_024}
     assert reply.truncated == (reply.usage.output_tokens == 5)
+
+
+@pytest.mark.lm
+def test_speed_is_measured_once_with_the_model_of_the_next_run(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speed = local_speed(call(tiny, "x" * 900), 4)
+    assert speed is not None
+    assert speed.chats == 4
+    assert 0 < speed.writing < speed.reading
+    assert speed.density == pytest.approx((CHARACTERS + TOKEN_OVERHEAD) / CHARACTERS)
+
+    def loading_again(name: str, **_: object) -> None:
+        raise AssertionError(f"{name} is loaded again")
+
+    monkeypatch.setattr(client, "Generator", loading_again)
+    monkeypatch.setattr("cheaptalk.models.local.speed.Generator", loading_again)
+    assert local_speed(call(tiny), 4) is speed
+    assert call_models(call(tiny, max_tokens=5))[0].text is not None
+    assert not LOADED, "the run has unloaded it"
+    assert local_speed(call("not/downloaded"), 4) is None
 
 
 def test_models_are_loaded_sequentially(monkeypatch: pytest.MonkeyPatch) -> None:

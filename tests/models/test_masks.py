@@ -75,7 +75,7 @@ def test_batch_and_other_schemas_do_not_change_an_answer(generator: Generator) -
         (single,) = answers(generator, [calls[seed]], [seed])
         assert single.text == batched[seed].text
     assert [reply.sent for reply in batched] == [
-        {"temperature": 1.0, "seed": seed} for seed in range(4)
+        {"temperature": 1.0, "seed": seed, "max_characters": 26} for seed in range(4)
     ]
 
 
@@ -83,6 +83,17 @@ def test_cut_answer_is_truncated(generator: Generator) -> None:
     (reply,) = answers(generator, [call(SCHEMAS[0], max_tokens=5)], [1])
     assert reply.truncated
     assert (reply.text or "").startswith("{")
+
+
+def test_answer_with_endless_message_is_complete(generator: Generator) -> None:
+    """Characters of texts are limited to a third of the tokens."""
+    talk = schema(message={"type": "string", "maxLength": 4_000}, number=AMOUNT)
+    for length in (90, 40):
+        limited = call(talk, max_tokens=3 * length, temperature=0)
+        (reply,) = generator.answer([limited], [1], inf)
+        assert not reply.truncated
+        assert len(json.loads(reply.text or "")["message"]) == length
+        assert (reply.sent or {})["max_characters"] == length
 
 
 def test_model_with_reasoning_is_free_to_reason(generator: Generator) -> None:

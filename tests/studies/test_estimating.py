@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games.item_bargaining.best_response import Responder
 from cheaptalk.models import ModelCall, Reply, Usage
+from cheaptalk.models.local.speed import Speed
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.usage import characters
@@ -353,3 +355,37 @@ def test_concurrency_shortens_estimated_time() -> None:
     assert parallel.seconds.low == pytest.approx(serial.seconds.low / 32)
     assert parallel.seconds.high < serial.seconds.high / 4
     assert serial.total == parallel.total
+
+
+def test_measured_speed_determines_duration_of_local_models() -> None:
+    """Twice the speed halves the duration, and concurrent answers share only the writing."""
+    made = build("negotiation", model={"model": "hf/tiny"}, instances=20)
+    planned = ct.studies.plan(made)
+    calls: list[tuple[ModelCall, int]] = []
+
+    def speed_of(speed: float, chats: int = 16) -> Callable[[ModelCall, int], Speed]:
+        def measure(call: ModelCall, at_once: int) -> Speed:
+            calls.append((call, at_once))
+            return Speed(min(chats, at_once), 100 * speed, speed, 0.25)
+
+        return measure
+
+    slow = estimate(planned, PRICES, speed_of=speed_of(10), concurrency=12)
+    fast = estimate(planned, PRICES, speed_of=speed_of(20), concurrency=12)
+    single = estimate(planned, PRICES, speed_of=speed_of(10, chats=1), concurrency=12)
+    for quick, end, lonely in zip(fast.seconds, slow.seconds, single.seconds, strict=True):
+        assert end == pytest.approx(2 * quick)
+        assert end < lonely < 12 * end
+    call, at_once = calls[0]
+    assert (call.model, at_once) == ("hf/tiny", 12)
+    assert call.form is not None
+    assert "message" in call.form.json_schema["properties"]
+    assert any("model reads 1,000 tokens per second" in text for text in slow.assumes)
+    total = slow.total
+    assert total.output_tokens.high < 60 * total.calls.high, "messages are limited"
+
+
+def test_unmeasured_local_model_is_estimated_like_a_server() -> None:
+    planned = ct.studies.plan(build("negotiation", model={"model": "hf/./tiny"}))
+    forecast = ct.studies.forecast(planned, None, measured=True)  # there is no such model
+    assert forecast.takes == estimate(planned)

@@ -50,7 +50,12 @@ def test_work_on_live_matches_reduces_remaining_work() -> None:
         time_left.end("game", 10.0)
     assert time_left.remaining() == 50
     assert time_left.remaining(under_way=20.0) == 30
-    assert time_left.remaining(under_way=500.0) == pytest.approx(5), "they have not ended"
+    assert time_left.remaining(under_way=44.0) == pytest.approx(11), "long matches last longer"
+    assert time_left.remaining(under_way=500.0) == pytest.approx(125)
+    for _ in range(4):
+        time_left.end("game", 10.0)
+    assert time_left.remaining(under_way=2.0) == 8
+    assert time_left.remaining(under_way=9.8) == pytest.approx(2.45)
 
 
 def test_matches_played_elsewhere_shorten_the_estimate() -> None:

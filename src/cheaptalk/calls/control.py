@@ -59,6 +59,8 @@ class Control:
     ) -> AsyncIterator[None]:
         """Publish the state and carry out commands every second while the context is open."""
         self.dispatcher = dispatcher
+        self._rates.clear()  # of matches between scripts
+        self._at_start = sys.maxsize
 
         async def mind() -> None:
             while True:

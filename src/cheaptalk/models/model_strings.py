@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from cheaptalk.models.local.files import PACKAGED, missing_files
+from cheaptalk.models.local.files import PACKAGED, missing_files, packaged_like
 from cheaptalk.models.prices import package_prices
 from cheaptalk.models.providers import (
     PROVIDERS,
@@ -227,7 +227,11 @@ def hint(text: str) -> str:
     'a model is written with its provider, such as openai/gpt-4o'
     >>> hint("mistral"), hint("google")
     ('for a model write mistral/NAME', 'for a model write gemini/NAME')
+    >>> hint("SmolLM")
+    'did you mean the model "smollm2"?'
     """
+    if packaged := packaged_like(text):
+        return f'did you mean the model "{packaged}"?'
     provider, colon, model = text.partition(":")
     if colon and model and provider in PROVIDERS:
         return f"for the model write {provider}/{model}"

@@ -46,17 +46,25 @@ def sendable(schema: dict[str, Any], *, exact: bool = False) -> Sendable:
     return _sendable(msgspec.json.encode(schema), exact)
 
 
-def standard(schema: Any) -> Any:
-    """Return a schema, or a part of one, with only standard keywords, for decoding in-process."""
+def standard(schema: Any, longest: int) -> Any:
+    """Return a schema, or a part of one, with only standard keywords, for decoding in-process.
+
+    Args:
+        longest: the maximum characters of a text, unless the schema has a lower limit.
+    """
     if isinstance(schema, list):
-        return [*map(standard, schema)]
+        return [standard(part, longest) for part in schema]
     if not isinstance(schema, dict):
         return schema
     result = {}
     for key, value in schema.items():
         named = key in ("properties", "$defs")
-        parts = {name: standard(part) for name, part in value.items()} if named else None
-        result[RENAMED.get(key, key)] = standard(value) if parts is None else parts
+        parts = {name: standard(part, longest) for name, part in value.items()} if named else None
+        result[RENAMED.get(key, key)] = standard(value, longest) if parts is None else parts
+    if schema.get("type") == "string" and not schema.keys() & {"enum", "const", "pattern"}:
+        result["maxLength"] = max(
+            min(schema.get("maxLength", longest), longest), schema.get("minLength", 0)
+        )
     return result
 
 

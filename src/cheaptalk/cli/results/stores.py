@@ -170,8 +170,8 @@ def doctor(
 ) -> None:
     """Check the installation and the store.
 
-    The output lists missing optional dependencies and how to install them. The exit status is 1 if
-    the store is damaged.
+    The output lists missing optional dependencies, and what the players of unfinished studies need.
+    The exit status is 1 if the store is damaged.
 
     Args:
         deep: Read the entire store and replay every finished match; do not import optional

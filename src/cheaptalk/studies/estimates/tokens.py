@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from cheaptalk.models import Usage
+from cheaptalk.models.local.speed import Speed
 from cheaptalk.models.prices import Prices
-from cheaptalk.models.settings import most_tokens
+from cheaptalk.models.settings import most_characters, most_tokens
 from cheaptalk.models.usage import reasoning_of
 from cheaptalk.players import ModelSeat
 from cheaptalk.studies.estimates.amounts import Amounts, Range
@@ -38,17 +39,19 @@ def amounts_of(
     *,
     batch: bool = False,
     history: UsageHistory | None = None,
+    speed: Speed | None = None,
 ) -> Amounts:
     """Return a model's estimated usage from low and high estimates of its text volume.
 
     Schemas count only in the high amounts, because some servers do not bill them. The recorded
-    usage of such calls, if there are enough replies, takes precedence over assumptions.
+    usage of such calls, if there are enough replies, takes precedence over assumptions. In-process
+    models, whose ``speed`` is measured, do not read the schemas that their answers follow.
     """
     price = prices.of(spec.model)
     usual = "medium" if price is not None and price.reasons else "none"
     minimum, maximum = reasoning_of(spec.settings(), unset=usual)
-    low = _low_usage(loads[0], spec, minimum, history)
-    high = _high_usage(loads[1], spec, maximum, history)
+    low = _low_usage(loads[0], spec, minimum, history, speed)
+    high = _high_usage(loads[1], spec, maximum, history, speed)
     return Amounts(
         Range(loads[0].calls, loads[1].calls * (1 + REASKED)),
         Range(low.input_tokens, high.input_tokens),
@@ -67,13 +70,34 @@ def seconds_of(amounts: Amounts, history: UsageHistory | None = None) -> Range:
     return Range(*(count * wait + tokens / speed for count, wait, tokens, speed in ends))
 
 
+def seconds_in_process(
+    amounts: Amounts, loads: tuple[Load, Load], speed: Speed, matches: int
+) -> Range:
+    """Return the time that an in-process model needs for estimated calls, in batches.
+
+    It reads only the part of a prompt that an earlier call did not send. In the high estimate, the
+    last of the ``matches`` is played without others.
+    """
+    fresh = [1 - load.repeated / max(load.sent, 1) for load in loads]
+    reading = (share * count for share, count in zip(fresh, amounts.input_tokens, strict=True))
+    writing = amounts.output_tokens.times(1 / speed.writing)
+    shares = Range(1 / speed.chats, 1 / speed.chats + 1 / max(matches, 1))
+    ends = zip(reading, writing, shares, strict=True)
+    return Range(*(read / speed.reading + write * share for read, write, share in ends))
+
+
 def _low_usage(
-    load: Load, spec: ModelSeat, reasoning: float, history: UsageHistory | None
+    load: Load,
+    spec: ModelSeat,
+    reasoning: float,
+    history: UsageHistory | None,
+    speed: Speed | None,
 ) -> Usage:
     if history is None:
         limit = most_tokens(spec.settings(), spec.model)
-        sent, repeated = load.sent / CHARACTERS[0], load.repeated / CHARACTERS[0]
-        answer = load.answered / max(load.calls, 1) / CHARACTERS[0] + reasoning
+        per_token = CHARACTERS[0] if speed is None else 1 / speed.density
+        sent, repeated = load.sent / per_token, load.repeated / per_token
+        answer = load.answered / max(load.calls, 1) / per_token + reasoning
         answer = min(answer, limit or answer)
     else:
         sent = (load.sent + load.schema) * history.density.low
@@ -88,7 +112,11 @@ def _low_usage(
 
 
 def _high_usage(
-    load: Load, spec: ModelSeat, reasoning: float, history: UsageHistory | None
+    load: Load,
+    spec: ModelSeat,
+    reasoning: float,
+    history: UsageHistory | None,
+    speed: Speed | None,
 ) -> Usage:
     calls = max(load.calls, 1)
     limit = most_tokens(spec.settings(), spec.model)
@@ -96,12 +124,18 @@ def _high_usage(
     if spec.past_answers == "verbatim":
         earlier_answers = load.calls * max(load.calls - 1, 0) / 2
     if history is None:
+        per_token, longest, schema = CHARACTERS[1], MESSAGE, load.schema
         thinking = 1 if spec.chain_of_thought or spec.answers == "text" else load.thinking / calls
         aloud = thinking * ALOUD[1] + (1 - thinking) * AROUND[1]
-        written_tokens = (load.answered + load.written * MESSAGE) / calls / CHARACTERS[1] + aloud
+        if speed is not None:
+            per_token, schema = 1 / speed.density, 0
+            if load.schema and not reasoning:  # only an object, with texts of half their limit
+                longest = min(MESSAGE, most_characters(spec.settings(), spec.model) // 2)
+                aloud = 0
+        written_tokens = (load.answered + load.written * longest) / calls / per_token + aloud
         answer = min(written_tokens + reasoning, limit or written_tokens + reasoning)
         written_tokens = min(written_tokens, answer)
-        sent = (load.sent + load.schema + load.heard * MESSAGE) / CHARACTERS[1]
+        sent = (load.sent + schema + load.heard * longest) / per_token
         sent += earlier_answers * written_tokens
         retry_tokens = sent / calls + written_tokens + AGAIN
     else:

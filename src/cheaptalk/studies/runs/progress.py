@@ -255,10 +255,11 @@ class TimeLeft:
     def remaining(self, under_way: float = 0.0) -> float:
         """Return the work left to do, after deducting the work done on unfinished matches.
 
-        At most nine tenths of the remaining work are subtracted.
+        Unfinished matches need at least one more unit, and a quarter of their work so far.
         """
         total = sum(entry.left * self.work_of(game) for game, entry in self.games.items())
-        return total - min(under_way, 0.9 * total)
+        unfinished = sum(entry.left for entry in self.games.values())
+        return max(total - under_way, min(total, unfinished), under_way / 4)
 
     def after(self, seconds: float, under_way: float = 0.0, elsewhere: int = 0) -> float | None:
         """Return the smoothed estimate of the seconds until the run ends; None if unknown.
