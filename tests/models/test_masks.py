@@ -90,7 +90,7 @@ def test_answer_with_endless_message_is_complete(generator: Generator) -> None:
     talk = schema(message={"type": "string", "maxLength": 4_000}, number=AMOUNT)
     for length in (90, 40):
         limited = call(talk, max_tokens=3 * length, temperature=0)
-        (reply,) = generator.answer([limited], [1], inf)
+        (reply,) = answers(generator, [limited], [1])
         assert not reply.truncated
         assert len(json.loads(reply.text or "")["message"]) == length
         assert (reply.sent or {})["max_characters"] == length
