@@ -17,9 +17,10 @@ def answer(messages: list[dict[str, str]]) -> str:
 
     The first answer is invalid, to show how the request is repeated with the reason.
     """
-    if '"decision"' in messages[-1]["content"]:
+    request = messages[-1]["content"]
+    if '"decision"' in request:
         return json.dumps({"decision": "accept"})
-    return json.dumps({"alice_gain": 70, "bob_gain": 70 if len(messages) == 2 else 30})
+    return json.dumps({"alice_gain": 70, "bob_gain": 30 if "does not count" in request else 70})
 
 
 def ask(model: str, path: Path) -> None:

@@ -235,7 +235,7 @@ def test_package_readme_has_no_relative_links() -> None:
     readme = for_an_index((ROOT / "README.md").read_text(encoding="utf-8"))
     ways = re.findall(r"\]\(([^)]*)\)", readme)
     assert [way for way in ways if not way.startswith("https://")] == []
-    assert "- Your first study: a 30-minute tutorial\n" in readme
+    assert "- Your first study: a tutorial with scripts and a real language model\n" in readme
     assert for_an_index("![a](b.png)\n\n[c](https://d.org)") == "[c](https://d.org)"
 
 
