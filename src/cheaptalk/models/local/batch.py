@@ -301,7 +301,7 @@ class Batch:
 
 def chosen(rows: Sequence[Row], scores: Any, config: Any) -> list[int]:
     """Return the next token of each row, given the scores with the shape [rows, vocabulary]."""
-    scores = penalized(scores, [[*row.prompt, *row.ids] for row in rows], config)
+    scores = penalized(scores, ([*row.prompt, *row.ids] for row in rows), config)
     matchers = {index: row.matcher for index, row in enumerate(rows) if row.matcher is not None}
     scores = restricted(scores, matchers)
     tokens = scores.argmax(-1)

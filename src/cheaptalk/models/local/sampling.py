@@ -1,6 +1,6 @@
 """Sampling with one random stream per call, so that its seed determines the answer in any batch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -41,7 +41,7 @@ def filters(settings: ModelSettings, config: Any) -> list[Any]:
     ]
 
 
-def penalized(scores: Any, texts: Sequence[list[int]], config: Any) -> Any:
+def penalized(scores: Any, texts: Iterable[list[int]], config: Any) -> Any:
     """Apply the generation config's repetition penalty to the tokens of each row's text."""
     if config.repetition_penalty in (None, 1.0):
         return scores
