@@ -153,16 +153,16 @@ class Visitor(Person):
         entry = (await self.look()).form("enter")
         assert entry is not None, self.page.words
         await self.press(entry, {})
-        self.path = await self.tab.run("location.pathname")
+        self.path = await self.tab.read("location.pathname")
         return await self.look()
 
     async def look(self) -> Page:
         await asyncio.sleep(0.1)
-        self.page = Page(await self.tab.run("document.documentElement.outerHTML"))
+        self.page = Page(await self.tab.read("document.documentElement.outerHTML"))
         if self.path or self.page.form("enter"):
             kind = self.participant.journey.stop.name if self.path else "entry"
             self.kinds.append(kind)
-            if await self.tab.run("document.documentElement.scrollWidth > innerWidth"):
+            if await self.tab.read("document.documentElement.scrollWidth > innerWidth"):
                 self.wide.append(kind)
         return self.page
 
@@ -172,7 +172,7 @@ class Visitor(Person):
 
     async def submit(self, form: Form, fields: Any) -> bool:
         """Submit a form and wait for the next page; return False if the form has disappeared."""
-        before = await self.tab.run("performance.timeOrigin")
+        before = await self.tab.read("performance.timeOrigin")
         submitted: bool = await self.tab.run(
             f"({FILL})(...{json.dumps([form.action, dict(fields)])})"
         )

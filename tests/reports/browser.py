@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,10 @@ TIMEOUT = 60.0
 """Timeout of each wait in seconds."""
 
 
+class Navigated(AssertionError):
+    """The page was replaced before a command returned."""
+
+
 class Tab:
     """A tab of the browser.
 
@@ -54,6 +58,8 @@ class Tab:
         while True:
             message = json.loads((await self.socket.receive(TIMEOUT)).data)
             if message.get("id") == number:
+                if "navigated" in message.get("error", {}).get("message", ""):
+                    raise Navigated(message)
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
@@ -77,10 +83,16 @@ class Tab:
         assert "exceptionDetails" not in response, response
         return response["result"].get("value")
 
+    async def read(self, code: str) -> Any:
+        """Evaluate an expression that changes nothing, again if the page reloads meanwhile."""
+        while True:
+            with suppress(Navigated):
+                return await self.run(code)
+
     async def until(self, code: str) -> None:
         """Wait until an expression is true."""
         deadline = time.monotonic() + TIMEOUT
-        while not await self.run(code):
+        while not await self.read(code):
             assert time.monotonic() < deadline, f"never true: {code}"
             await asyncio.sleep(0.05)
 
