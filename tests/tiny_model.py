@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from importlib import import_module
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.local.batch import Batch, PendingCall
@@ -19,8 +20,8 @@ CONTEXT = 16_384
 """The context length in tokens."""
 
 
-def make_tiny_model(folder: Path, seed: int = 0) -> Path:
-    """Save a Llama of about 100,000 random parameters in a folder, in the format of the Hub.
+def make_tiny_model(folder: Path, seed: int = 0, family: str = "Llama", **config: Any) -> Path:
+    """Save a model of about 100,000 random parameters in a folder, in the format of the Hub.
 
     Each byte of a text is a token; a message costs two more, and the prompt for an answer one.
     """
@@ -42,19 +43,20 @@ def make_tiny_model(folder: Path, seed: int = 0) -> Path:
         model_max_length=CONTEXT,
     ).save_pretrained(folder)
     torch.manual_seed(seed)
-    model = transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
-            vocab_size=len(tokens),
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=CONTEXT,
-            bos_token_id=None,
-            eos_token_id=tokens.index(END),
-            pad_token_id=tokens.index(END),
-        )
+    sizes = {
+        "vocab_size": len(tokens),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": CONTEXT,
+        "bos_token_id": None,
+        "eos_token_id": tokens.index(END),
+        "pad_token_id": tokens.index(END),
+    }
+    model = transformers.AutoModelForCausalLM.from_config(
+        getattr(transformers, f"{family}Config")(**sizes | config)
     )
     model.generation_config.do_sample = True  # otherwise temperature is ignored
     model.save_pretrained(folder)

@@ -1,7 +1,7 @@
 """Calls join and leave a batch of an in-process model without changing each other's answers."""
 
+import gc
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings
 from cheaptalk.models.local.batch import Batch
 from cheaptalk.models.local.generator import Generator
 from cheaptalk.models.local.prefix_cache import Readings
-from cheaptalk.models.local.row_cache import SPARE
+from cheaptalk.models.local.row_cache import SPARE, RowCache
 from tests.tiny_model import answers, make_tiny_model, pending_calls, run
 
 pytestmark = pytest.mark.lm
@@ -64,6 +64,22 @@ def test_free_rows_are_used_again_and_then_removed(generator: Generator) -> None
     assert batch._cache is None
 
 
+def test_caches_are_freed_without_garbage_collection(generator: Generator) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        answers(generator, calls(), range(4))
+        assert not [each for each in gc.get_objects() if type(each) is RowCache]
+    finally:
+        gc.enable()
+
+
+def test_model_without_key_value_cache_is_reported(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path, family="Mamba", expand=2, state_size=4)
+    with pytest.raises(ValueError, match="no key-value cache; use a server"):
+        Generator(str(folder))
+
+
 def test_call_with_a_seed_is_answered_without_others(generator: Generator) -> None:
     pending = pending_calls([*calls()[:1], *calls(seed=5)[:2], *calls()[2:3]], range(4))
     batch, sizes = Batch(generator), set()
@@ -100,6 +116,7 @@ def test_failing_call_does_not_affect_others(
 
 
 FAMILIES: dict[str, dict[str, Any]] = {
+    "Llama": {},
     "Gemma3Text": {"sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]},
     "Qwen3Next": {
         "layer_types": ["linear_attention", "full_attention"],
@@ -117,14 +134,15 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "qk_rope_head_dim": 8,
         "v_head_dim": 4,
         "head_dim": 8,
+        "num_key_value_heads": 4,
     },
 }
 
 
-@pytest.mark.parametrize("family", ["Llama", *FAMILIES])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_generation_matches_transformers(tmp_path: Path, family: str) -> None:
-    model = make_model_of(family, tmp_path)
-    generator = Generator(str(model))
+    config = FAMILIES[family] | {"initializer_range": 0.5}
+    generator = Generator(str(make_tiny_model(tmp_path, 1, family, **config)))
     assert (generator.token is None) == (family in ("Qwen3Next", "DeepseekV3"))
     tokens = SPARE + 9
     options = {"max_new_tokens": tokens, "do_sample": False, "return_dict_in_generate": True}
@@ -137,29 +155,3 @@ def test_generation_matches_transformers(tmp_path: Path, family: str) -> None:
         ids = generator.torch.tensor([prompt])
         sequence = generator.model.generate(ids, **options).sequences[0, len(prompt) :]
         assert reply.text == generator.tokenizer.decode(sequence, skip_special_tokens=True)
-
-
-def make_model_of(family: str, folder: Path) -> Path:
-    """Replace the tiny model by one of another family, with random weights."""
-    make_tiny_model(folder)
-    if family == "Llama":
-        return folder
-    transformers, torch = import_module("transformers"), import_module("torch")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    torch.manual_seed(1)
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None,
-        initializer_range=0.5,
-        **{"head_dim": 16} | FAMILIES[family],
-    )
-    model = transformers.AutoModelForCausalLM.from_config(config)
-    model.save_pretrained(folder)
-    return folder

@@ -8,7 +8,7 @@ import pytest
 
 from cheaptalk.models import ModelSettings
 from cheaptalk.models.local.attention import attention
-from cheaptalk.models.local.sampling import filters, penalized, sample, stream, temperature_of
+from cheaptalk.models.local.sampling import filters, penalised, sample, stream, temperature_of
 
 pytestmark = pytest.mark.lm
 CHATS, HEADS, GROUPS, WIDTH = 3, 6, 2, 8
@@ -89,5 +89,5 @@ def test_unset_settings_come_from_the_generation_config() -> None:
 def test_repetition_penalty_concerns_only_tokens_of_the_row(torch: Any) -> None:
     config = import_module("transformers").GenerationConfig(repetition_penalty=2.0)
     scores = torch.tensor([[4.0, -4.0, 1.0], [4.0, -4.0, 1.0]])
-    penalty = penalized(scores, [[0, 1], [2]], config)
+    penalty = penalised(scores, [[0, 1], [2]], config)
     assert penalty.tolist() == [[2.0, -8.0, 1.0], [4.0, -4.0, 0.5]]

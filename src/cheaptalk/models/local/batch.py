@@ -12,7 +12,7 @@ from cheaptalk.models.local.generator import Generator
 from cheaptalk.models.local.masks import restricted
 from cheaptalk.models.local.prefix_cache import PASS, Reading, shared_prefixes
 from cheaptalk.models.local.row_cache import SPARE, RowCache
-from cheaptalk.models.local.sampling import filters, penalized, sample, stream, temperature_of
+from cheaptalk.models.local.sampling import filters, penalised, sample, stream, temperature_of
 from cheaptalk.models.settings import most_characters, wire
 from cheaptalk.models.structured_output import standard, ways
 
@@ -301,7 +301,7 @@ class Batch:
 
 def chosen(rows: Sequence[Row], scores: Any, config: Any) -> list[int]:
     """Return the next token of each row, given the scores with the shape [rows, vocabulary]."""
-    scores = penalized(scores, ([*row.prompt, *row.ids] for row in rows), config)
+    scores = penalised(scores, ([*row.prompt, *row.ids] for row in rows), config)
     matchers = {index: row.matcher for index, row in enumerate(rows) if row.matcher is not None}
     scores = restricted(scores, matchers)
     tokens = scores.argmax(-1)

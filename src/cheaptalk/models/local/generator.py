@@ -68,10 +68,17 @@ class Generator:
         self.ends |= {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
 
     def _token(self) -> Any:
-        """Return the state of one token, or None if its form is not that of attention."""
+        """Return the state of one token, or None if it is not a key and a value for each layer.
+
+        Raises:
+            ValueError: the model has no key-value cache.
+        """
         with self.torch.inference_mode():
             ids = self.torch.zeros((1, 1), dtype=self.torch.long, device=self.model.device)
-            layers = self.model(input_ids=ids, use_cache=True).past_key_values.layers
+            cache = getattr(self.model(input_ids=ids, use_cache=True), "past_key_values", None)
+            if cache is None:
+                raise ValueError("it has no key-value cache; use a server such as vLLM")
+            layers = cache.layers
             states = [getattr(layer, name, None) for layer in layers for name in ("keys", "values")]
             shapes = {None if state is None else state.shape for state in states}
             if len(shapes) > 1 or None in shapes:

@@ -41,7 +41,7 @@ def filters(settings: ModelSettings, config: Any) -> list[Any]:
     ]
 
 
-def penalized(scores: Any, texts: Iterable[list[int]], config: Any) -> Any:
+def penalised(scores: Any, texts: Iterable[list[int]], config: Any) -> Any:
     """Apply the generation config's repetition penalty to the tokens of each row's text."""
     if config.repetition_penalty in (None, 1.0):
         return scores
