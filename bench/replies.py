@@ -93,20 +93,20 @@ def said(cause: str, text: str, *, states: bool = False, cut_off: bool = False) 
 
 def text_cases(sample: Sample, random: Random) -> Iterator[Case]:
     """Yield replies on the text route: an answer among texts, or texts that make it doubtful."""
-    whole, other = fields(sample.action), texts.compact(fields(sample.other))
+    data, other = fields(sample.action), texts.compact(fields(sample.other))
     writers = texts.STRICT | texts.LOOSE | (texts.DOLLARS if has_money(sample.action) else {})
-    if texts.UNITS.keys() & whole.keys():
+    if texts.UNITS.keys() & data.keys():
         writers = writers | {"unit": texts.with_units}
     cause, writer = random.choice(list(writers.items()))
-    yield said(cause, enclosed(writer(whole), other, random), states=True)
+    yield said(cause, enclosed(writer(data), other, random), states=True)
     is_value = (
-        len(type(sample.action).model_fields) == 1 and not {"message", "proposal"} & whole.keys()
+        len(type(sample.action).model_fields) == 1 and not {"message", "proposal"} & data.keys()
     )
     if is_value:
         wrapping = random.choice(("{form}", '"{form}"', "**{form}**", "{form}.", "`{form}`\n"))
-        yield said("value only", filled(wrapping, str(*whole.values())), states=True)
+        yield said("value only", filled(wrapping, str(*data.values())), states=True)
     cause, doubts = random.choice(list(texts.DOUBTFUL.items()))
-    doubt = filled(random.choice(doubts), texts.compact(whole), other)
+    doubt = filled(random.choice(doubts), texts.compact(data), other)
     yield said(cause, "\n\n".join((texts.choose(random, texts.REASONS, 0.3), doubt)).strip())
     yield from faulty(sample, random)
 
@@ -127,11 +127,11 @@ def enclosed(form: str, other: str, random: Random) -> str:
 
 def faulty(sample: Sample, random: Random) -> Iterator[Case]:
     """Yield replies without an answer: wrong numbers, incomplete objects and empty replies."""
-    whole = texts.compact(fields(sample.action))
+    form = texts.compact(fields(sample.action))
     if has_numbers(sample.action):
         cause, writer = random.choice(list(texts.WRONG_AMOUNTS.items()))
-        yield said(cause, enclosed(writer(fields(sample.action)), whole, random))
-    start = texts.choose(random, texts.LEADS, 0.5) + "\n" + whole[: random.randrange(1, len(whole))]
+        yield said(cause, enclosed(writer(fields(sample.action)), form, random))
+    start = texts.choose(random, texts.LEADS, 0.5) + "\n" + form[: random.randrange(1, len(form))]
     yield said("incomplete", start, cut_off=random.random() < 0.5)
     yield said("empty", random.choice(("", " \n", "...", "<think>Fine.</think>", "{}", "[]")))
 
@@ -147,9 +147,9 @@ def json_cases(sample: Sample, random: Random) -> Iterator[Case]:
     form, other = writer(fields(sample.action)), texts.compact(fields(sample.other))
     is_wrapped = "anyOf" in sample.ask.schema and random.random() < 0.5
     thought = filled(texts.choose(random, texts.THOUGHTS, 0.1), form, other)
-    whole = f'{{"answer": {form}}}' if is_wrapped else form
+    stated = f'{{"answer": {form}}}' if is_wrapped else form
     wrapping = random.choice(("{form}", "{form}", "\n{form}\n", "```json\n{form}\n```"))
-    yield said(cause, thought + filled(wrapping, whole), states=True)
+    yield said(cause, thought + filled(wrapping, stated), states=True)
     pairs = ["{form}{other}", "{form}\n{other}", "[{form}, {other}]"]
     pair = random.choice([*pairs, '{"answer": {form}, "answer": {other}}'][: 3 + is_wrapped])
     yield said("contradiction", filled(pair, form, other))
