@@ -114,6 +114,15 @@ Roster = Annotated[
         autocompletion=completion.rosters,
     ),
 ]
+Replace = Annotated[
+    list[str] | None,
+    Settings(
+        help="Replace a model with another model, e.g. gpt-4=openai/gpt-5-mini; OLD may also be "
+        "the label of a player. Repeatable.",
+        metavar="OLD=MODEL",
+        rich_help_panel="Scope",
+    ),
+]
 Parameters = Annotated[
     list[Setting] | None, Settings(help="Set a parameter of the game, in YAML. Repeatable.")
 ]
