@@ -17,7 +17,7 @@ GEM = "gemini/gemini-1.5-pro"
 @pytest.fixture(autouse=True)
 def study_file(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a study with two retired models to the working directory."""
-    for key in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+    for key in ("OPENAI_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY"):
         monkeypatch.delenv(key, raising=False)
     players = {"old": {"model": OLD}, "gem": {"model": GEM}}
     write_study(players=players | {"fair": "equal_split"}, pairing="all")
@@ -71,10 +71,10 @@ def test_options_find_players_with_new_labels(cheaptalk: Command) -> None:
 
 
 def test_all_retired_models_and_missing_keys_are_named_before_a_run(cheaptalk: Command) -> None:
-    replace = "replace it with: cheaptalk run ... --replace"
+    add, to = "to replace it, add --replace", "to cheaptalk run or serve"
     retired = [
-        f"players.gem: {GEM} has been retired since 2025-09; {replace} gemini-1.5-pro=MODEL",
-        f"players.old: {OLD} has been retired since 2026-03; {replace} gpt-4-0125-preview=MODEL",
+        f"players.gem: {GEM} has been retired since 2025-09; {add} gemini-1.5-pro=MODEL {to}",
+        f"players.old: {OLD} has been retired since 2026-03; {add} gpt-4-0125-preview=MODEL {to}",
     ]
     missing = [
         "players.gem: set the environment variable GEMINI_API_KEY",
@@ -108,3 +108,15 @@ def test_retired_model_can_run_if_a_server_answers(
     done = cheaptalk("resume small")
     assert done.status == 0
     assert f"warning: {line}" in done.err
+
+
+def test_served_study_is_checked_like_a_run(cheaptalk: Command) -> None:
+    missing = cheaptalk("serve deal-or-no-deal-human --port 0")
+    assert "warning: players.model: openai/gpt-4 has been retired since 2026-10-23" in missing.err
+    assert "players.model: set the environment variable OPENAI_API_KEY" in missing.rejection
+    unknown = cheaptalk("serve deal-or-no-deal-human --replace gpt-5=script/legal").rejection
+    assert unknown.endswith("models of this study: openai/gpt-4")
+    keyless = cheaptalk("serve deal-or-no-deal-human --replace gpt-4=mistral/x --port 0")
+    assert "players.x: set the environment variable MISTRAL_API_KEY" in keyless.rejection
+    assert "retired" not in keyless.err
+    assert "only valid with a STUDY" in cheaptalk("serve --replace a=script/legal").rejection

@@ -110,7 +110,7 @@ def find_study(
     study = _study_named(name, store)
     if not (players or rosters or replace):
         return FoundStudy(study)
-    entries, new_models = _entries(players or ()), _replacements(replace or ())
+    entries, new_models = _entries(players or ()), opt.replacements(replace or ())
     with naming(name):
         complete = ct.studies.with_players(study, entries, rosters or ())
         final = ct.studies.with_players(complete, replace=new_models)
@@ -147,16 +147,6 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
             )
         entries[label] = opt.player_entry(spec)
     return entries
-
-
-def _replacements(texts: Sequence[str]) -> dict[str, str]:
-    new_models: dict[str, str] = {}
-    for text in texts:
-        old, new = opt.pair(text, "OLD=MODEL, e.g. gpt-4=openai/gpt-5-mini", "--replace")
-        if old in new_models:
-            raise typer.BadParameter(f'"{old}" is replaced twice', param_hint="--replace")
-        new_models[old] = new
-    return new_models
 
 
 def _study_named(name: str, store: str) -> ct.Study:

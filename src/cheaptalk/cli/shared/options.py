@@ -317,6 +317,17 @@ def pair(
     return name, value
 
 
+def replacements(texts: Sequence[str]) -> dict[str, str]:
+    """Return the new models of ``--replace`` by old model or label."""
+    new_models: dict[str, str] = {}
+    for text in texts:
+        old, new = pair(text, "OLD=MODEL, e.g. gpt-4=openai/gpt-5-mini", "--replace")
+        if old in new_models:
+            raise typer.BadParameter(f'"{old}" is replaced twice', param_hint="--replace")
+        new_models[old] = new
+    return new_models
+
+
 def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
     """Return the values of an option of the form NAME=VALUE, with VALUE in YAML."""
     pairs = [pair(text, "NAME=VALUE", option, empty=True) for text in texts]

@@ -98,8 +98,8 @@ class RetiredModel(NamedTuple):
     def __str__(self) -> str:
         name = without_url(self.model).partition("/")[2]
         return (
-            f"{_players(self.players)}: {self.model} has been retired since "
-            f"{self.retirement}; replace it with: cheaptalk run ... --replace {name}=MODEL"
+            f"{_players(self.players)}: {self.model} has been retired since {self.retirement}; "
+            f"to replace it, add --replace {name}=MODEL to cheaptalk run or serve"
         )
 
 
