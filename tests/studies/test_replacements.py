@@ -90,7 +90,7 @@ def test_records_contain_the_model_that_played(tmp_path: Path) -> None:
 
 
 def test_invalid_replacements_raise_clear_error() -> None:
-    models = {"gpt-4o": {"model": OLD}, "tiny": {"model": f"vllm/tiny{URL}"}}
+    models = {"gpt-4o": {"model": OLD}, "tiny": {"model": f"vllm/tiny{URL}", "temperature": 1}}
     cases: list[tuple[Any, str]] = [
         ({"gpt-4": NEW}, '"gpt-4" is neither a model of this study nor the label of a player with'),
         ({"gpt-4": NEW}, "; models of this study: openai/gpt-4o, vllm/tiny"),
@@ -99,6 +99,10 @@ def test_invalid_replacements_raise_clear_error() -> None:
         ({"gpt-4o": "opnai/x"}, 'unknown provider "opnai" (did you mean "openai"?)'),
         ({"gpt-4o": 5}, "replace.gpt-4o: 5 is not a model string"),
         ([OLD], 'replace: ["openai/gpt-4o"] is not a mapping of models; write, for example'),
+        (
+            {"tiny": "openai/o3"},
+            "replace: tiny: openai/o3 does not support temperature: remove it; ",
+        ),
         ({"gpt-4o": NEW, OLD: NEW}, "both replace the model of gpt-4o; remove one"),
     ]
     for replace, message in cases:

@@ -43,7 +43,7 @@ from cheaptalk.studies.factors import (
 )
 from cheaptalk.studies.people.pay import check_metrics
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.replacements import REPLACE, replace_models
+from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
 from cheaptalk.text import plain, readable
 from cheaptalk.yaml_files import read_yaml as read_file
 
@@ -72,6 +72,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
         factors = study.get("factors")
         levels = factors if isinstance(factors, Mapping) else {}
         replaced = replace_models(players, levels, replacements)
+        _check_replaced(players, replaced)
         players = replaced.players
         study |= {"factors": replaced.factors} if levels else {}
         study |= _relabelled(study, {old: [new] for old, new in replaced.labels.items()})
@@ -97,6 +98,18 @@ def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
     if not isinstance(grid, Mapping) or "pairing" not in grid:
         return grid
     return {**grid, "pairing": cross_pairing(grid["pairing"], cells)}
+
+
+def _check_replaced(players: Mapping[Any, Any], replaced: Replaced) -> None:
+    """Check that new models support the settings of the players whose model they replace."""
+    for label, entry in players.items():
+        new = replaced.players[replaced.labels.get(str(label), str(label))]
+        if new is not entry and _problem(entry) is None and (problem := _problem(new)):
+            raise LocatedError(
+                f"{label}: {problem}; choose another model, or change the player's settings in the "
+                "study file or in a copy of its roster",
+                REPLACE,
+            )
 
 
 def _players_of_rosters(value: object) -> dict[Any, Any]:

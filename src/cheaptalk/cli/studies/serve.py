@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -70,22 +70,17 @@ def serve(
                 await ct.web.serve_app(site.app, sock, address)
 
     with needing("analysis"):
-        spec = (
-            _study_to_serve(study, store, replace or ())
-            if study
-            else ct.web.demo()
-            if demo
-            else None
-        )
+        new_models = opt.replacements(replace or ())
+        spec = _served(study, store, new_models) if study else ct.web.demo() if demo else None
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())
 
 
-def _study_to_serve(name: str, store: str, replace: Sequence[str]) -> ct.Study:
+def _served(name: str, store: str, new_models: Mapping[str, str]) -> ct.Study:
     """Return a study with replaced models, and warn about retired models."""
     study = ct.studies.study_of(name)
-    if replace:
-        study = ct.studies.with_players(study, replace=opt.replacements(replace))
+    if new_models:
+        study = ct.studies.with_players(study, replace=new_models)
     with opened(store) as existing:
         retired = ct.studies.retired_models(ct.studies.plan_in_store(study, existing))
     for model in retired:
