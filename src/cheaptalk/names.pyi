@@ -12,7 +12,7 @@ PresetName: TypeAlias = Literal["chip-trading", "chip-trading-human", "deal-or-n
     "glee-small", "item-bargaining", "item-bargaining-heuristics", "item-bargaining-strategies",
     "quickstart", "self-play"] | str
 RecipeName: TypeAlias = Literal["chips", "gama", "glee", "metagame", "self-play"] | str
-RosterName: TypeAlias = Literal["chip-trading", "gama", "gama-treatments", "glee",
+RosterName: TypeAlias = Literal["chip-trading", "current", "gama", "gama-treatments", "glee",
     "item-bargaining", "item-bargaining-circles", "self-play"] | str
 RubricName: TypeAlias = Literal["claims", "hallucination", "honesty", "promises",
     "theme-collaboration", "theme-colours", "theme-profit"] | str

@@ -1,27 +1,47 @@
 """Rosters and prompts can be inspected before any call is paid for."""
 
 import re
+from pathlib import Path
 
-import yaml
+import pytest
 
-from cheaptalk.players.rosters import roster, roster_names
+from cheaptalk.players.rosters import Roster, roster, roster_names
 from cheaptalk.styles import style
 from tests.conftest import Command
 
 
-def test_rosters_are_listed_with_settings_and_notes(cheaptalk: Command) -> None:
+def test_rosters_are_listed_with_numbers_of_players(cheaptalk: Command) -> None:
     listed = cheaptalk("model rosters").out
     for name in roster_names():
         assert re.search(rf"^{name} +{len(roster(name).players)} ", listed, re.MULTILINE)
-    assert list(cheaptalk("model rosters --json").json) == roster_names()
-    shown = cheaptalk("model rosters chip-trading --json").json
-    assert shown["players"]["gpt-4o-refined"]["refine"] == {"candidates": 3}
-    assert "shut down" in shown["notes"]["gpt-4o"]
-    lines = cheaptalk("model rosters chip-trading").out.splitlines()
-    (line,) = (line for line in lines if line.startswith("gpt-4o: "))
-    entry, note = line.removeprefix("gpt-4o: ").split(" # ")
-    assert yaml.safe_load(entry) == shown["players"]["gpt-4o"]
-    assert note == shown["notes"]["gpt-4o"]
+    numbers = cheaptalk("model rosters --json").json
+    assert list(numbers) == roster_names()
+    assert (numbers["chip-trading"]["players"], numbers["chip-trading"]["retired"]) == (4, 4)
+
+
+@pytest.mark.parametrize("name", roster_names())
+def test_printed_roster_can_be_read(cheaptalk: Command, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "printed.yaml"
+    file.write_text(cheaptalk("model", "rosters", name).out, encoding="utf-8")
+    assert roster(str(file)) == roster(name)
+    printed = cheaptalk("model", "rosters", name, "--json").json
+    assert Roster.model_validate(printed["roster"]) == roster(name)
+
+
+def test_roster_shows_prices_and_retirements(cheaptalk: Command) -> None:
+    (line,) = (
+        line
+        for line in cheaptalk("model rosters chip-trading").out.splitlines()
+        if "gpt-4o:" in line
+    )
+    assert line.endswith("  # $5.00, $15.00 (2025-06-15); retirement: 2026-10-23")
+    facts = cheaptalk("model rosters chip-trading --json").json["models"]
+    assert facts["openai/gpt-4o-2024-05-13"] == {
+        "input": 5,
+        "output": 15,
+        "as_of": "2025-06-15",
+        "retirement": "2026-10-23",
+    }
 
 
 def test_roster_option_adds_players_to_a_study(cheaptalk: Command) -> None:

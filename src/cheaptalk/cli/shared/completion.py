@@ -67,7 +67,8 @@ BUILT_IN = {
         "item-bargaining-heuristics item-bargaining-strategies quickstart self-play"
     ),
     "cheaptalk.rosters": (
-        "chip-trading gama gama-treatments glee item-bargaining item-bargaining-circles self-play"
+        "chip-trading current gama gama-treatments glee item-bargaining item-bargaining-circles "
+        "self-play"
     ),
     "cheaptalk.rubrics": (
         "claims hallucination honesty promises theme-collaboration theme-colours theme-profit"

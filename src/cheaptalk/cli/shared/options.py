@@ -114,6 +114,15 @@ Roster = Annotated[
         autocompletion=completion.rosters,
     ),
 ]
+Replace = Annotated[
+    list[str] | None,
+    Settings(
+        help="Replace a model with another model, e.g. gpt-4=openai/gpt-5-mini; OLD may also be "
+        "the label of a player. Repeatable.",
+        metavar="OLD=MODEL",
+        rich_help_panel="Scope",
+    ),
+]
 Parameters = Annotated[
     list[Setting] | None, Settings(help="Set a parameter of the game, in YAML. Repeatable.")
 ]
@@ -306,6 +315,17 @@ def pair(
     if not (name and equals and (value or empty)):
         raise typer.BadParameter(f'expected {form}, got "{text}"', param_hint=option)
     return name, value
+
+
+def replacements(texts: Sequence[str]) -> dict[str, str]:
+    """Return the new models of ``--replace`` by old model or label."""
+    new_models: dict[str, str] = {}
+    for text in texts:
+        old, new = pair(text, "OLD=MODEL, e.g. gpt-4=openai/gpt-5-mini", "--replace")
+        if old in new_models:
+            raise typer.BadParameter(f'"{old}" is replaced twice', param_hint="--replace")
+        new_models[old] = new
+    return new_models
 
 
 def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
