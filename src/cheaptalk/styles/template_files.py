@@ -1,0 +1,227 @@
+"""Template files: a researcher's own prompts of a game, as an alternative to its prompt styles.
+
+A study refers to a template file where it could name a prompt style, and stores the file's text. A
+file is read only where a user wrote its path: in a study file, a roster, an option of a command or
+a ``Path`` in Python. Templates are rendered in a sandbox.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import jinja2.meta
+import jinja2.nodes
+import jinja2.sandbox
+from jinja2.runtime import BlockReference, LoopContext, Macro
+
+from cheaptalk.atomic_files import read_whole
+from cheaptalk.rules import suggest
+from cheaptalk.rules.errors import WrongValue
+from cheaptalk.styles.slots import Block
+
+SUFFIX = ".jinja"
+"""The suffix of template files; names of prompt styles never end with it."""
+MAX_BYTES = 200_000
+"""Maximum size of a template file."""
+PLAIN_DATA = (str, int, float, dict, list, tuple)
+"""Types of values whose methods a template can call."""
+CALLABLES = (BlockReference, LoopContext, Macro)
+"""Types of Jinja objects that a template can call."""
+
+
+class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
+    """A Jinja environment whose templates reach only their slots, and render reproducibly."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        del self.filters["random"], self.globals["lipsum"]
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Return whether a template can call an object: Jinja's own, or a method of plain data."""
+        if isinstance(obj, CALLABLES) or any(obj is value for value in self.globals.values()):
+            return True
+        owner = getattr(obj, "__self__", None)
+        return type(owner) in PLAIN_DATA or isinstance(owner, LoopContext)
+
+
+def is_template_file(value: object) -> bool:
+    """Return whether the value of ``style`` names a template file instead of a prompt style."""
+    return isinstance(value, Path) or (isinstance(value, str) and value.endswith(SUFFIX))
+
+
+def with_texts(entry: Any, folder: Path) -> Any:
+    """Return a player's entry in which ``templates`` contains the text of its template files.
+
+    Args:
+        entry: the entry, in the form of a study file, or the settings of all models.
+        folder: the folder to which the entry's relative paths refer.
+
+    Raises:
+        WrongValue: a file cannot be read.
+    """
+    if not isinstance(entry, Mapping):
+        return entry
+    texts = dict(entry.get("templates") or {})
+    paths: dict[str, Path] = {}
+
+    def read(value: Path | str) -> str:
+        path = Path(value)
+        is_inner = not path.is_absolute() and ".." not in path.parts
+        name = path.as_posix() if is_inner else path.name  # records don't name a user's folders
+        if paths.setdefault(name, path) != path:
+            raise WrongValue(f"two template files are named {name}; rename one of them")
+        if name not in texts:
+            texts[name] = read_template(folder / path)
+        return name
+
+    replaced = _with_files(entry, read)
+    return {**replaced, "templates": texts} if texts else replaced
+
+
+def named_files(entry: Any) -> list[str]:
+    """Return the template files that an entry or a part of it names."""
+    files: list[str] = []
+
+    def note(value: Path | str) -> str:
+        files.append(str(value))
+        return str(value)
+
+    _with_files(entry, note)
+    return files
+
+
+def _with_files(value: Any, read: Callable[[Path | str], str], *, is_style: bool = False) -> Any:
+    """Return a value in which ``read`` replaced each template file under a key ``style``."""
+    if isinstance(value, Mapping):
+        return {
+            key: _with_files(inner, read, is_style=is_style or key == "style")
+            for key, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_with_files(inner, read, is_style=is_style) for inner in value]
+    return read(value) if is_style and is_template_file(value) else value
+
+
+def without_texts(settings: Any) -> Any:
+    """Return settings for display, in which the texts of template files are replaced by digests.
+
+    A digest has the first 16 digits of the SHA-256 of the text in UTF-8, as ``sha256sum`` prints.
+
+    >>> without_texts({"style": "a.jinja", "templates": {"a.jinja": "Hello"}})
+    {'style': 'a.jinja', 'templates': {'a.jinja': 'sha256 185f8db32271fe25'}}
+    """
+    if isinstance(settings, list):
+        return [without_texts(inner) for inner in settings]
+    if not isinstance(settings, Mapping):
+        return settings
+    shown = {key: without_texts(value) for key, value in settings.items()}
+    texts = shown.get("templates")
+    if isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values()):
+        shown["templates"] = {
+            name: f"sha256 {sha256(text.encode()).hexdigest()[:16]}" for name, text in texts.items()
+        }
+    return shown
+
+
+def read_template(path: Path) -> str:
+    """Return the text of a template file; raise a WrongValue if it can't be read."""
+    try:
+        return read_whole(path, MAX_BYTES)
+    except FileNotFoundError:
+        raise WrongValue(f"template file {path} not found") from None
+    except UnicodeDecodeError:
+        raise WrongValue(f"template file {path} is not text in UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise WrongValue(f"template file {path} cannot be read: {error.strerror}") from None
+
+
+def parent_of(tree: jinja2.nodes.Template, templates: Iterable[str]) -> str:
+    """Return the name of the template that a template file extends."""
+    parents = [node.template for node in tree.find_all(jinja2.nodes.Extends)]
+    known = list(templates)
+    if not parents:
+        raise jinja2.TemplateSyntaxError(
+            f'it extends no template; write {{% extends "{known[0]}" %}} in the first line', 1
+        )
+    name = parents[0].value if isinstance(parents[0], jinja2.nodes.Const) else None
+    if name not in known:
+        raise jinja2.TemplateSyntaxError(
+            f"it can't extend {suggest(str(name), known)}", parents[0].lineno
+        )
+    return str(name)
+
+
+def check_template(
+    tree: jinja2.nodes.Template, blocks: Mapping[str, Block], inherited: Iterable[str]
+) -> None:
+    """Check that a template file has only blocks and slots of the game, and text only in blocks.
+
+    Args:
+        inherited: the blocks of the templates that it extends.
+
+    Raises:
+        TemplateSyntaxError: with the line of the first problem.
+    """
+    inherited = list(inherited)
+    for line, text in _outside(tree):
+        raise jinja2.TemplateSyntaxError(
+            f"{text} is outside all blocks and would not be shown; move it into a block", line
+        )
+    environment = tree.environment
+    assert environment is not None
+    shared = set(environment.globals) | set(_defined(tree)) | {"self", "super", "block"}
+    for block in tree.find_all(jinja2.nodes.Block):
+        if block.name in blocks:
+            _check_slots(block, environment, blocks[block.name], shared)
+        elif block.name not in inherited:
+            problem = f"unknown block {suggest(block.name, list(blocks))}"
+            raise jinja2.TemplateSyntaxError(problem, block.lineno)
+    if missing := [name for name in blocks if name not in inherited and name not in _named(tree)]:
+        raise jinja2.TemplateSyntaxError(
+            f"block {missing[0]} is missing; write it, or extend a template that has it", 1
+        )
+
+
+def _check_slots(
+    node: jinja2.nodes.Block, environment: jinja2.Environment, block: Block, shared: set[str]
+) -> None:
+    body = jinja2.nodes.Template(node.body, lineno=node.lineno)
+    body.set_environment(environment)
+    unknown = jinja2.meta.find_undeclared_variables(body) - shared - set(block.slots)
+    for name in node.find_all(jinja2.nodes.Name):
+        if name.name in unknown:
+            raise jinja2.TemplateSyntaxError(
+                f"in block {block.name}: unknown slot {suggest(name.name, block.slots)}",
+                name.lineno,
+            )
+
+
+def _named(tree: jinja2.nodes.Template) -> set[str]:
+    return {block.name for block in tree.find_all(jinja2.nodes.Block)}
+
+
+def _outside(tree: jinja2.nodes.Template) -> Iterator[tuple[int, str]]:
+    """Yield line and beginning of each text outside of blocks and macros."""
+    outputs = (node.nodes for node in tree.body if isinstance(node, jinja2.nodes.Output))
+    for node in chain.from_iterable(outputs):
+        text = node.data if isinstance(node, jinja2.nodes.TemplateData) else "{{ ... }}"
+        if text.strip():
+            line = node.lineno + len(text[: len(text) - len(text.lstrip())].splitlines())
+            yield line, f'"{text.strip().splitlines()[0][:40]}"'
+
+
+def _defined(tree: jinja2.nodes.Template) -> Iterator[str]:
+    """Yield the names that a template defines for all its blocks."""
+    for node in tree.body:
+        match node:
+            case jinja2.nodes.Macro(name=name) | jinja2.nodes.Import(target=name):
+                yield name
+            case jinja2.nodes.FromImport(names=names):
+                yield from (name if isinstance(name, str) else name[1] for name in names)
+            case jinja2.nodes.Assign() | jinja2.nodes.AssignBlock():
+                yield from (name.name for name in node.target.find_all(jinja2.nodes.Name))
+                if isinstance(node.target, jinja2.nodes.Name):
+                    yield node.target.name
