@@ -82,11 +82,14 @@ def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
 
 
 def test_slots_are_listed_by_block(cheaptalk: Command) -> None:
-    lines = cheaptalk("model prompt bargaining --slots").out.splitlines()
-    assert any(re.fullmatch(r"offer_rejected +stage: int *", line) for line in lines)
-    listed = cheaptalk("model prompt chip_trading --slots --json").json
-    assert listed["offered"]["own"]["worth"] == "int"
-    assert "form" in listed["response"]["shared"]
+    listed = cheaptalk("model prompt item_bargaining --slots").out
+    assert "\nopening\nA request to move when no offer is on the table.\n" in listed
+    assert re.search(
+        r"^quantities +tuple\[int, \.\.\.\] +the items of each kind", listed, re.MULTILINE
+    )
+    blocks = cheaptalk("model prompt chip_trading --slots --json").json
+    assert blocks["offered"]["own"]["worth"][0] == "int"
+    assert "form" in blocks["response"]["shared"]
 
 
 def test_diff_compares_sentences_of_the_same_request(cheaptalk: Command, tmp_path: Path) -> None:

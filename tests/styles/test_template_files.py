@@ -1,5 +1,6 @@
 """Template files: checks of blocks and slots, the sandbox, and privacy."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,3 +154,17 @@ def test_unreadable_file_raises_error(tmp_path: Path) -> None:
     ]:
         with pytest.raises(WrongValue, match=message):
             with_texts({"style": style_}, tmp_path)
+
+
+def test_published_prompts_page_lists_existing_slots_of_every_game() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reproduce" / "published-prompts.md"
+    listed = set()
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [re.findall(r"`(\w+)`", cell) for cell in re.split(r"(?<!\\)\|", line)]
+        if not line.startswith("| `"):
+            continue
+        _, (game,), _, names, slots, _ = cells
+        listed.add(game)
+        known = {slot for name in names for slot in blocks(game)[name].slots}
+        assert set(slots) <= known, line
+    assert listed == set(ct.rules.games())

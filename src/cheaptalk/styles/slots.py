@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
+from cheaptalk.field_docs import attribute_docs
 from cheaptalk.rules import Action, Event, Game, get_game
 from cheaptalk.rules.registry import SpecLike
 
@@ -29,14 +30,16 @@ class Block(NamedTuple):
 
     Attributes:
         name: the name in templates, such as ``offer_made``.
-        meaning: the first line of the docstring of the event or action.
-        own: the types of the event's own slots by name; empty for an action.
-        shared: types and meanings of all other slots by name.
+        kind: the name of the class of the event or action.
+        meaning: the docstring of the event or action.
+        own: type and meaning of each slot that shows a field of the event; empty for an action.
+        shared: type and meaning of each other slot.
     """
 
     name: str
+    kind: str
     meaning: str
-    own: Mapping[str, str]
+    own: Mapping[str, tuple[str, str]]
     shared: Mapping[str, tuple[str, str]]
 
     @property
@@ -59,8 +62,8 @@ def block_name(kind: type) -> str:
 def blocks(game: SpecLike) -> dict[str, Block]:
     """Return the blocks of a game's templates by name, with their slots.
 
-    >>> ct.styles.blocks("bargaining")["turn"].own["worth"]
-    'float | None'
+    >>> ct.styles.blocks("item_bargaining")["briefing"].own["values"]
+    ('tuple[int, ...]', 'the value of one item of each kind to the player.')
 
     Raises:
         UnknownName: there is no such game.
@@ -77,17 +80,20 @@ def blocks_of(rules: type[Game]) -> dict[str, Block]:
 
 
 def _of_event(event: type[Event]) -> Block:
-    hints = get_type_hints(event)
-    own = {name: _written(hints[name]) for name in event.__struct_fields__}
-    return Block(block_name(event), _meaning(event), own, EVERYWHERE)
+    hints, meanings = get_type_hints(event), attribute_docs(event)
+    own = {
+        name: (_written(hints[name]), meanings.get(name, "")) for name in event.__struct_fields__
+    }
+    return Block(block_name(event), event.__name__, _meaning(event), own, EVERYWHERE)
 
 
 def _of_action(action: type[Action]) -> Block:
-    return Block(block_name(action), _meaning(action), {}, SHARED)
+    return Block(block_name(action), action.__name__, _meaning(action), {}, SHARED)
 
 
 def _meaning(kind: type) -> str:
-    return (inspect.getdoc(kind) or "").partition("\n")[0]
+    text, _, _ = (inspect.getdoc(kind) or "").partition("\nAttributes:\n")
+    return " ".join(text.split())
 
 
 def _written(hint: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -163,14 +164,18 @@ def _show_slots(game: str, json: bool) -> None:
     if json:
         print_json({block.name: block._asdict() for block in blocks})
         return
-    rows = [
-        [block.name, ", ".join(f"{name}: {kind}" for name, kind in block.own.items()) or "none"]
-        for block in blocks
-    ]
-    print_table(None, ["block", "slots"], rows)
-    out.print()
-    shared = ct.styles.SHARED.items()
-    print_table("Shared slots", ["slot", "type", "meaning"], [[name, *of] for name, of in shared])
+    for block in blocks:
+        out.print(f"[bold]{block.name}[/]")
+        say(block.meaning)
+        if block.own:
+            print_table(None, ["slot", "type", "meaning"], _slot_rows(block.own))
+        out.print()
+    say("Slots of all blocks:")
+    print_table(None, ["slot", "type", "meaning"], _slot_rows(ct.styles.SHARED))
+
+
+def _slot_rows(slots: Mapping[str, tuple[str, str]]) -> list[list[object]]:
+    return [[name, *described] for name, described in slots.items()]
 
 
 def _file_text(reference: str) -> str | None:
