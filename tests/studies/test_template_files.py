@@ -80,6 +80,22 @@ def test_rosters_shared_settings_and_python_accept_template_files(file: Path) ->
     players: dict[str, Any] = {"own": {"model": "script/legal", "style": folder / "mine/own.jinja"}}
     study = ct.Study(name="python", games=["bargaining"], players=players)
     assert own(study)["templates"] == {"own.jinja": TEMPLATE}
+    settings: dict[str, Any] = {"style": folder / "mine/own.jinja"}
+    study = ct.Study(
+        name="b", games=["bargaining"], players={"own": "script/legal"}, models=settings
+    )
+    assert study.written()["models"] == {"style": "own.jinja", "templates": {"own.jinja": TEMPLATE}}
+    assert own(study)["templates"] == {"own.jinja": TEMPLATE}
+
+
+def test_player_option_accepts_template_files(file: Path, cheaptalk: Command) -> None:
+    """Paths in options are relative to the current folder."""
+    (Path.cwd() / "option.jinja").write_text(TEMPLATE.replace("NAME", "option"))
+    entry = "own={model: script/legal, style: option.jinja}"
+    store = str(Path.cwd() / "store.sqlite")
+    assert cheaptalk("run --store", store, str(file), "--player", entry).status == 0
+    (record,) = records(Path(store))
+    assert [*record.seats["alice"]["spec"]["templates"]] == ["option.jinja"]
 
 
 def test_each_level_of_a_crossed_style_is_named_after_its_file(file: Path) -> None:

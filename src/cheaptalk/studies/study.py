@@ -69,8 +69,10 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
         grids = study.get("games") or []
         if isinstance(grids, list | tuple):
             study["games"] = [_with_cells(grid, crossing.cells) for grid in grids]
-    shared = study.get("models") or {}
+    shared = with_texts(study.get("models") or {})
     _check_shared(shared)
+    if shared:
+        study["models"] = shared
     study["players"] = {
         label: _with_shared(shared, entry_of(entry)) for label, entry in players.items()
     }

@@ -52,29 +52,33 @@ def is_template_file(value: object) -> bool:
     return isinstance(value, Path) or (isinstance(value, str) and value.endswith(SUFFIX))
 
 
-def with_texts(entry: Any, folder: Path) -> Any:
+def with_texts(entry: Any, folder: Path | None = None) -> Any:
     """Return a player's entry in which ``templates`` contains the text of its template files.
 
     Args:
         entry: the entry, in the form of a study file, or the settings of all models.
-        folder: the folder to which the entry's relative paths refer.
+        folder: the folder to which the entry's relative paths refer; None to read only files that
+            Python code names by a ``Path``, because data from elsewhere must not name files.
 
     Raises:
         WrongValue: a file cannot be read.
     """
-    if not isinstance(entry, Mapping):
+    written = entry.get("templates") if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(written, Mapping | None):
         return entry
-    texts = dict(entry.get("templates") or {})
+    texts = dict(written or {})
     paths: dict[str, Path] = {}
 
     def read(value: Path | str) -> str:
+        if folder is None and isinstance(value, str):
+            return value
         path = Path(value)
         is_inner = not path.is_absolute() and ".." not in path.parts
         name = path.as_posix() if is_inner else path.name  # records don't name a user's folders
         if paths.setdefault(name, path) != path:
             raise WrongValue(f"two template files are named {name}; rename one of them")
         if name not in texts:
-            texts[name] = read_template(folder / path)
+            texts[name] = read_template((folder or Path()) / path)
         return name
 
     replaced = _with_files(entry, read)

@@ -1,7 +1,6 @@
 """Settings of language models as players."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
@@ -110,11 +109,8 @@ class ModelSeat(SeatSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_read_files(cls, data: Any) -> Any:
-        """Read template files that Python code names by a ``Path``; text is never a path here."""
-        styles = data.get("style") if isinstance(data, Mapping) else None
-        named = styles.values() if isinstance(styles, Mapping) else [styles]
-        is_path = any(isinstance(value, Path) for value in named)
-        return with_texts(data, Path()) if is_path else data
+        """Read template files that Python code names by a ``Path``."""
+        return with_texts(data)
 
     @field_validator("templates")
     @classmethod
