@@ -38,6 +38,15 @@ def test_template_shows_slots_and_inherits_other_blocks() -> None:
     assert written.tell(TURN(1, 1.0, False, None, None), GAME, "alice") == "Alice!"
 
 
+@pytest.mark.parametrize("game_spec", ct.rules.games().values(), ids=lambda spec: spec.name)
+def test_built_in_templates_pass_the_checks_of_template_files(game_spec: ct.GameSpec) -> None:
+    for name, file in game_spec.styles.items():
+        if name != "german":  # it imports templates of its language, and extends no German style
+            text = (game_spec.words / file.template).read_text(encoding="utf-8")
+            copied = style(game_spec, "own.jinja", templates={"own.jinja": text})
+            assert copied.blocks == style(game_spec, name).blocks
+
+
 def test_template_with_the_name_of_a_built_in_one_can_extend_it() -> None:
     assert own(HEAD, name="plain.jinja").says(OFFER_MADE)
 
@@ -59,6 +68,10 @@ def test_answer_format_and_language_are_those_of_the_extended_style() -> None:
         (
             HEAD + "{% block offer_rejected %}{% if message %}{% endif %}{% endblock %}",
             'line 2: in block offer_rejected: unknown slot "message" (known: stage, me, role',
+        ),
+        (
+            HEAD + "{% macro rest(left) %}\n{{ left }} of {{ mony }}{% endmacro %}",
+            'line 3: in macro rest: unknown slot "mony" (did you mean "money"?)',
         ),
         (HEAD + "{% block trn %}{% endblock %}", 'unknown block "trn" (did you mean "turn"?)'),
         (HEAD + "{% block turn %}{{ money | dolars }}{% endblock %}", "No filter named 'dolars'"),

@@ -5,7 +5,7 @@ file is read only where a user wrote its path: in a study file, a roster, an opt
 a ``Path`` in Python. Templates are rendered in a sandbox.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import Any
 
 import jinja2
 import jinja2.meta
-import jinja2.nodes
 import jinja2.sandbox
+from jinja2 import nodes
 from jinja2.runtime import BlockReference, LoopContext, Macro
 
 from cheaptalk.atomic_files import read_whole
@@ -28,6 +28,8 @@ MAX_BYTES = 200_000
 """Maximum size of a template file."""
 PLAIN_DATA = (str, int, float, dict, list, tuple)
 """Types of values whose methods a template can call."""
+CONTEXT = {"self", "super", "block"}
+"""Names that Jinja or a style defines in every block."""
 CALLABLES = (BlockReference, LoopContext, Macro)
 """Types of Jinja objects that a template can call."""
 
@@ -142,15 +144,15 @@ def read_template(path: Path) -> str:
         raise WrongValue(f"template file {path} cannot be read: {error.strerror}") from None
 
 
-def parent_of(tree: jinja2.nodes.Template, templates: Iterable[str]) -> str:
+def parent_of(tree: nodes.Template, templates: Iterable[str]) -> str:
     """Return the name of the template that a template file extends."""
-    parents = [node.template for node in tree.find_all(jinja2.nodes.Extends)]
+    parents = [node.template for node in tree.find_all(nodes.Extends)]
     known = list(templates)
     if not parents:
         raise jinja2.TemplateSyntaxError(
             f'it extends no template; write {{% extends "{known[0]}" %}} in the first line', 1
         )
-    name = parents[0].value if isinstance(parents[0], jinja2.nodes.Const) else None
+    name = parents[0].value if isinstance(parents[0], nodes.Const) else None
     if name not in known:
         raise jinja2.TemplateSyntaxError(
             f"it can't extend {suggest(str(name), known)}", parents[0].lineno
@@ -159,73 +161,84 @@ def parent_of(tree: jinja2.nodes.Template, templates: Iterable[str]) -> str:
 
 
 def check_template(
-    tree: jinja2.nodes.Template, blocks: Mapping[str, Block], inherited: Iterable[str]
+    tree: nodes.Template, blocks: Mapping[str, Block], parents: Sequence[nodes.Template]
 ) -> None:
     """Check that a template file has only blocks and slots of the game, and text only in blocks.
 
     Args:
-        inherited: the blocks of the templates that it extends.
+        parents: the templates that it extends.
 
     Raises:
         TemplateSyntaxError: with the line of the first problem.
     """
-    inherited = list(inherited)
     for line, text in _outside(tree):
         raise jinja2.TemplateSyntaxError(
             f"{text} is outside all blocks and would not be shown; move it into a block", line
         )
-    environment = tree.environment
-    assert environment is not None
-    shared = set(environment.globals) | set(_defined(tree)) | {"self", "super", "block"}
-    for block in tree.find_all(jinja2.nodes.Block):
-        if block.name in blocks:
-            _check_slots(block, environment, blocks[block.name], shared)
-        elif block.name not in inherited:
+    shared = {name for template in (tree, *parents) for name in _defined(template)} | CONTEXT
+    anywhere = list(dict.fromkeys(slot for block in blocks.values() for slot in block.slots))
+    for macro in tree.find_all(nodes.Macro):
+        _check_slots(tree, [macro], f"in macro {macro.name}", anywhere, shared)
+    inherited = {name for template in parents for name in _blocks_of(template)}
+    called = {node.attr for node in tree.find_all(nodes.Getattr) if _is_self(node.node)}
+    for block in tree.find_all(nodes.Block):
+        if block.name not in {*blocks, *inherited, *called}:
             problem = f"unknown block {suggest(block.name, list(blocks))}"
             raise jinja2.TemplateSyntaxError(problem, block.lineno)
-    if missing := [name for name in blocks if name not in inherited and name not in _named(tree)]:
+        slots = blocks[block.name].slots if block.name in blocks else anywhere
+        _check_slots(tree, block.body, f"in block {block.name}", slots, shared)
+    if missing := [name for name in blocks if name not in {*inherited, *_blocks_of(tree)}]:
         raise jinja2.TemplateSyntaxError(
             f"block {missing[0]} is missing; write it, or extend a template that has it", 1
         )
 
 
 def _check_slots(
-    node: jinja2.nodes.Block, environment: jinja2.Environment, block: Block, shared: set[str]
+    tree: nodes.Template,
+    body: list[nodes.Node],
+    where: str,
+    slots: Sequence[str],
+    shared: Collection[str],
 ) -> None:
-    body = jinja2.nodes.Template(node.body, lineno=node.lineno)
-    body.set_environment(environment)
-    unknown = jinja2.meta.find_undeclared_variables(body) - shared - set(block.slots)
-    for name in node.find_all(jinja2.nodes.Name):
+    """Check that a part of a template uses no other names than slots and names that it defines."""
+    environment = tree.environment
+    assert environment is not None
+    part = nodes.Template(body, lineno=1)
+    part.set_environment(environment)
+    names = list(part.find_all(nodes.Name))
+    known = {*slots, *shared, *environment.globals, *(n.name for n in names if n.ctx == "store")}
+    unknown = jinja2.meta.find_undeclared_variables(part) - known
+    for name in names:
         if name.name in unknown:
-            raise jinja2.TemplateSyntaxError(
-                f"in block {block.name}: unknown slot {suggest(name.name, block.slots)}",
-                name.lineno,
-            )
+            problem = f"{where}: unknown slot {suggest(name.name, slots)}"
+            raise jinja2.TemplateSyntaxError(problem, name.lineno)
 
 
-def _named(tree: jinja2.nodes.Template) -> set[str]:
-    return {block.name for block in tree.find_all(jinja2.nodes.Block)}
+def _blocks_of(tree: nodes.Template) -> set[str]:
+    return {block.name for block in tree.find_all(nodes.Block)}
 
 
-def _outside(tree: jinja2.nodes.Template) -> Iterator[tuple[int, str]]:
+def _is_self(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Name) and node.name == "self"
+
+
+def _outside(tree: nodes.Template) -> Iterator[tuple[int, str]]:
     """Yield line and beginning of each text outside of blocks and macros."""
-    outputs = (node.nodes for node in tree.body if isinstance(node, jinja2.nodes.Output))
+    outputs = (node.nodes for node in tree.body if isinstance(node, nodes.Output))
     for node in chain.from_iterable(outputs):
-        text = node.data if isinstance(node, jinja2.nodes.TemplateData) else "{{ ... }}"
+        text = node.data if isinstance(node, nodes.TemplateData) else "{{ ... }}"
         if text.strip():
             line = node.lineno + len(text[: len(text) - len(text.lstrip())].splitlines())
             yield line, f'"{text.strip().splitlines()[0][:40]}"'
 
 
-def _defined(tree: jinja2.nodes.Template) -> Iterator[str]:
+def _defined(tree: nodes.Template) -> Iterator[str]:
     """Yield the names that a template defines for all its blocks."""
     for node in tree.body:
         match node:
-            case jinja2.nodes.Macro(name=name) | jinja2.nodes.Import(target=name):
+            case nodes.Macro(name=name) | nodes.Import(target=name):
                 yield name
-            case jinja2.nodes.FromImport(names=names):
+            case nodes.FromImport(names=names):
                 yield from (name if isinstance(name, str) else name[1] for name in names)
-            case jinja2.nodes.Assign() | jinja2.nodes.AssignBlock():
-                yield from (name.name for name in node.target.find_all(jinja2.nodes.Name))
-                if isinstance(node.target, jinja2.nodes.Name):
-                    yield node.target.name
+            case nodes.Assign() | nodes.AssignBlock():
+                yield from (n.name for n in node.find_all(nodes.Name) if n.ctx == "store")

@@ -8,7 +8,7 @@ and add text to blocks with ``{{ super() }}``.
 import hashlib
 import re
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -236,7 +236,8 @@ def _own(
         folders = [words] if file.folder is None else [file.folder, words]
         writes = writes or writing(language)
         environment = _environment(folders, language, writes, {OWN + name: (text, name)})
-        check_template(environment.parse(text), blocks_of(rules), _contents(environment, parent)[0])
+        trees = [tree for _, tree in _sources(environment, parent)]
+        check_template(environment.parse(text), blocks_of(rules), trees)
         own = Style(name, environment, replace(file, template=OWN + name), writes)
     except jinja2.TemplateSyntaxError as error:
         raise StyleError(f"{name}, line {error.lineno}: {error.message}") from None
@@ -309,6 +310,16 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
     """Return the blocks of a template and its parents, and a digest of their source."""
     blocks: set[str] = set()
     text = hashlib.sha256()
+    for source, tree in _sources(environment, name):
+        text.update(source.encode())
+        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+    return frozenset(blocks), text.hexdigest()[:16]
+
+
+def _sources(
+    environment: jinja2.Environment, name: str
+) -> Iterator[tuple[str, jinja2.nodes.Template]]:
+    """Yield source and syntax tree of a template and of all templates that it refers to."""
     pending: list[tuple[str, ...]] = [(name,)]
     while pending:
         assert environment.loader is not None
@@ -317,8 +328,6 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
             raise jinja2.TemplateError(f"{trail[-1]} extends itself; rename it")
         source, _, _ = environment.loader.get_source(environment, trail[-1])
         tree = environment.parse(source, trail[-1])
-        text.update(source.encode())
-        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+        yield source, tree
         references = jinja2.meta.find_referenced_templates(tree)
         pending.extend((*trail, reference) for reference in references if reference)
-    return frozenset(blocks), text.hexdigest()[:16]
