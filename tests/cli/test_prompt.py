@@ -98,3 +98,43 @@ def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
         "model prompt bargaining", "--model", "{history: summary}", "--turn", "2"
     ).out
     assert summarized.index("sum up for yourself") < summarized.index("call 2 of 2")
+
+
+def test_slots_are_listed_by_block(cheaptalk: Command) -> None:
+    listed = cheaptalk("model prompt item_bargaining --slots").out
+    assert "\nopening\nA request to move when no offer is on the table.\n" in listed
+    assert re.search(
+        r"^quantities +tuple\[int, \.\.\.\] +the items of each kind", listed, re.MULTILINE
+    )
+    blocks = cheaptalk("model prompt chip_trading --slots --json").json
+    assert blocks["offered"]["own"]["worth"][0] == "int"
+    assert "form" in blocks["response"]["shared"]
+
+
+def test_diff_compares_sentences_of_the_same_request(cheaptalk: Command, tmp_path: Path) -> None:
+    template = '{% extends "plain.jinja" %}{% block turn %}Round {{ stage }}. Go!{% endblock %}'
+    (tmp_path / "own.jinja").write_text(template)
+    command = "model prompt bargaining --prompt-style own.jinja"
+    lines = cheaptalk(f"{command} --diff plain").out.splitlines()
+    assert lines[:2] == ["--- plain", "+++ own.jinja (this prompt)"]
+    changed = [line for line in lines[2:] if line[0] in "+-"]
+    assert changed == ["-It is your turn to propose how to divide $10,000.", "+Go!"]
+    assert cheaptalk(f"{command} --diff own.jinja --turn 2").out == (
+        "The prompt equals that of own.jinja.\n"
+    )
+    assert 'unknown style of bargaining "plan"' in cheaptalk(f"{command} --diff plan").rejection
+
+
+def test_diff_with_a_text_file_ignores_line_breaks(cheaptalk: Command, tmp_path: Path) -> None:
+    shown = cheaptalk("model prompt bargaining --json").json
+    text = "\n\n".join(message["content"] for message in shown["calls"][0]["messages"])
+    (tmp_path / "paper.txt").write_text(text.replace(" and ", "\nand "))
+    command = "model prompt bargaining --diff paper.txt"
+    assert cheaptalk(command).out == "The prompt equals that of paper.txt.\n"
+    (tmp_path / "paper.txt").write_text(text.replace("12 rounds", "6 rounds"))
+    diff = cheaptalk(f"{command} --json").json["diff"]
+    assert [line for line in diff[2:] if line[0] in "+-"] == [
+        "-There are at most 6 rounds.",
+        "+There are at most 12 rounds.",
+    ]
+    assert "no.txt cannot be read" in cheaptalk("model prompt bargaining --diff no.txt").rejection

@@ -5,6 +5,7 @@ them. A ``note`` contains remarks on a player.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import WrongValue, first_problem
 from cheaptalk.rules.registry import Registry, instances, several
+from cheaptalk.styles.template_files import with_texts
 from cheaptalk.yaml_files import as_block, read_yaml
 
 ROSTERS: Registry[Path] = Registry("roster", "cheaptalk.rosters", instances(Path), several)
@@ -101,8 +103,14 @@ def roster(name: RosterName) -> Roster:
     data = read_yaml(path)
     if not isinstance(data, Mapping) or not isinstance(data.get("players"), Mapping):
         raise WrongValue(f"{name}: expected a mapping with players: LABEL: {{model: NAME}}")
+    read = partial(with_texts, folder=path.parent)
     try:
-        loaded = Roster.model_validate(dict(data))
+        players = {label: read(entry) for label, entry in data["players"].items()}
+        settings = {"settings": read(data["settings"])} if "settings" in data else {}
+    except ValueError as error:
+        raise WrongValue(f"{name}: {error}") from None
+    try:
+        loaded = Roster.model_validate({**data, "players": players, **settings})
     except ValidationError as error:
         raise WrongValue(f"{name}: {first_problem(error)}") from None
     for label, entry in loaded.entries().items():

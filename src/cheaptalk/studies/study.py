@@ -44,6 +44,7 @@ from cheaptalk.studies.factors import (
 from cheaptalk.studies.people.pay import check_metrics
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
+from cheaptalk.styles.template_files import with_texts, without_texts
 from cheaptalk.text import plain, readable
 from cheaptalk.yaml_files import read_yaml as read_file
 
@@ -76,8 +77,10 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
         players = replaced.players
         study |= {"factors": replaced.factors} if levels else {}
         study |= _relabelled(study, {old: [new] for old, new in replaced.labels.items()})
-    shared = study.get("models") or {}
+    shared = with_texts(study.get("models") or {})
     _check_shared(shared)
+    if shared:
+        study["models"] = shared
     study["players"] = {label: _with_shared(shared, entry) for label, entry in players.items()}
     return study
 
@@ -506,7 +509,8 @@ class Study(Printed, Value):
 
     def printout(self) -> Printout:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
-        entries = self.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
+        entries = without_texts(self.model_dump(mode="json", exclude_defaults=True))
+        del entries["name"]
         rows = [("game", readable(entry)) for entry in entries.pop("games", ())]
         parts = entries.pop("players", {}).items()
         rows += [(f"player {label}", readable(entry)) for label, entry in parts]
@@ -527,7 +531,25 @@ def load_study(source: Path | str) -> Study:
     Raises:
         StudyError: the file cannot be read, or is invalid.
     """
-    return parse_study(read_yaml(Path(source)), str(source))
+    path = Path(source)
+    return parse_study(_with_templates(read_yaml(path), path.parent, str(source)), str(source))
+
+
+def _with_templates(data: object, folder: Path, source: str) -> object:
+    """Return a study's data with the texts of template files, by paths relative to a folder."""
+    if not isinstance(data, Mapping):
+        return data
+    players, study = data.get("players"), dict(data)
+    try:
+        if "models" in data:
+            study["models"] = with_texts(data["models"], folder)
+        if isinstance(players, Mapping):
+            study["players"] = {
+                label: with_texts(entry, folder) for label, entry in players.items()
+            }
+    except ValueError as error:
+        raise StudyError(f"{source}: {error}") from None
+    return study
 
 
 def read_yaml(source: Path) -> object:

@@ -130,7 +130,8 @@ PromptStyle = Annotated[
     Name | None,
     Settings(
         flags=("--prompt-style",),
-        help="Use this prompt style; cheaptalk game list GAME lists a game's styles.",
+        help="Use this prompt style or template file, e.g. mine/bargaining.jinja; cheaptalk game "
+        "list GAME lists a game's styles.",
         autocompletion=completion.styles,
         show_default="the default of the player or the game",
     ),
@@ -354,12 +355,14 @@ def roster_players(text: str) -> dict[str, Any]:
 def player_entry(text: str) -> Any:
     """Return a roster entry from a strategy's name, a model string, or YAML.
 
+    Paths of template files are relative to the current folder.
+
     >>> player_entry("linear"), player_entry("openai/gpt-4o")
     ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
     >>> player_entry("{strategy: linear, start: 0.9}")
     {'strategy': 'linear', 'start': 0.9}
     """
-    return ct.players.seats.entry_of(_yaml(text))
+    return ct.styles.template_files.with_texts(ct.players.seats.entry_of(_yaml(text)), Path())
 
 
 def _yaml(text: str) -> Any:
