@@ -18,8 +18,11 @@ from cheaptalk.rules import games
 
 MODEL = "smollm2"
 MATCHES = 20
-ROUNDS = 5
-"""Rounds of the games that repeat the same decisions, to save time."""
+ROUNDS = {"schema": 5, "text": 1}
+"""Rounds of long games by kind of answer, to save time: most text answers have the most tokens."""
+MOST_TOKENS = {"schema": 1_024, "text": 256}
+LONG = 5
+"""Rounds from which a game is shortened."""
 REQUIRED = 0.9
 """Required share of answers that are valid at the first attempt, with schemas."""
 
@@ -51,12 +54,13 @@ def play(answers: str, game: str) -> Counter[str]:
     rules = ct.get_game(game).rules()
     many = len(rules.seats) > 2
     length = "horizon" if game == "persuasion" else "rounds"
-    rounds = {length: ROUNDS} if getattr(rules, length, 0) > ROUNDS else {}
+    rounds = {length: ROUNDS[answers]} if getattr(rules, length, 0) > LONG else {}
+    model = {"model": MODEL, "answers": answers, "max_tokens": MOST_TOKENS[answers]}
     pairing: Any = [{"lm": 1, "random": len(rules.seats) - 1}] if many else [["lm", "random"]]
     study = ct.Study(
         name="model-games",
         games=[{"game": game, "fixed": rounds}],
-        players={"lm": {"model": MODEL, "answers": answers}, "random": "random"},
+        players={"lm": model, "random": "random"},
         pairing=pairing,
         instances=MATCHES,
     )
