@@ -18,6 +18,7 @@ from cheaptalk.models.providers import IN_URL
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.migration import VIEWS
 from cheaptalk.rules import GameSpec, Quantity, field_meanings, field_ranges, games, strategies
+from cheaptalk.styles import blocks
 from cheaptalk.yaml_files import as_yaml
 
 ROOT = Path(__file__).parents[1]
@@ -158,7 +159,11 @@ def game_page(game_spec: GameSpec) -> Iterator[str]:
     yield from table(["role", "minimum", "maximum", "unit"], bounds)
     yield f"Forfeit: {rules.forfeit}\n"
     yield "## Events and actions\n"
-    yield from table(["event or action", "description", "fields"], event_rows(game_spec))
+    yield (
+        "Players receive events and answer with actions. The fields of an event are the *slots* of "
+        "its block in [template files](../../models/prompts.md#write-a-prompt-style).\n"
+    )
+    yield from table(["event or action", "block", "description", "fields"], event_rows(game_spec))
     yield "## Sample match { #a-match }\n"
     yield from match_section(sample_matches()[game_spec.name])
     yield "## Metrics\n"
@@ -183,13 +188,12 @@ def parameter_rows(game_spec: GameSpec) -> Iterator[list[str]]:
 
 
 def event_rows(game_spec: GameSpec) -> Iterator[list[str]]:
-    """Yield a game's events and actions with their fields."""
-    for event in game_spec.rules.events:
-        names = ", ".join(map(code, event.__struct_fields__))
-        yield [code(event.__name__), first_line(event), names]
-    for action in game_spec.rules.actions:
-        names = ", ".join(map(code, action.model_fields))
-        yield [code(action.__name__), first_line(action), names]
+    """Yield a game's events and actions with their template blocks and fields."""
+    fields = {action.__name__: action.model_fields for action in game_spec.rules.actions}
+    for block in blocks(game_spec).values():
+        slots = [f"{name}: {kind}" for name, (kind, _) in block.own.items()]
+        names = ", ".join(map(code, fields.get(block.kind, slots)))
+        yield [code(block.kind), code(block.name), block.meaning, names]
 
 
 def quantity_section(quantities: Collection[Quantity[Any]]) -> Iterator[str]:

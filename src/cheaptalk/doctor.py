@@ -199,13 +199,14 @@ def examine_store(
 
 
 def _unready(store: ct.Store, studies: Sequence[StudySummary]) -> Iterator[Diagnosis]:
-    """Yield what the players of unfinished studies still need, such as a local model's files."""
+    """Yield what unfinished studies still need, such as a local model's files or a replacement."""
     for study in studies:
         if (study.planned or 0) <= sum(study.counts[status] for status in SETTLED):
             continue
         try:
             planned = ct.studies.plan_in_store(ct.studies.stored_study(store, study.name), store)
             problems = ct.studies.missing_requirements(planned, store)
+            problems += map(str, ct.studies.retired_models(planned))
         except ct.CheaptalkError as error:
             problems = [str(error)]
         yield from (Diagnosis(f"study {study.name}", False, problem) for problem in problems)

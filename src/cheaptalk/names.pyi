@@ -12,8 +12,8 @@ PresetName: TypeAlias = Literal["chip-trading", "chip-trading-human", "deal-or-n
     "glee-human", "glee-small", "item-bargaining", "item-bargaining-heuristics", "quickstart",
     "self-play"] | str
 RecipeName: TypeAlias = Literal["chips", "gama", "glee", "metagame", "self-play"] | str
-RosterName: TypeAlias = Literal["chip-trading", "chip-trading-small", "gama", "gama-treatments",
-    "glee", "item-bargaining", "item-bargaining-circles", "self-play"] | str
+RosterName: TypeAlias = Literal["chip-trading", "chip-trading-small", "current", "gama",
+    "gama-treatments", "glee", "item-bargaining", "item-bargaining-circles", "self-play"] | str
 RubricName: TypeAlias = Literal["claims", "hallucination", "honesty", "promises",
     "theme-collaboration", "theme-colours", "theme-profit"] | str
 StrategyName: TypeAlias = Literal["always_recommend", "aspire", "bayesian", "best_response",

@@ -204,8 +204,10 @@ def default_text(field: FieldInfo) -> str:
     return as_yaml(field.get_default(call_default_factory=True))
 
 
-def as_block(data: Any) -> str:
+def as_block(data: Any, width: float = math.inf) -> str:
     """Format plain data as YAML, with a line per field and short values on one line.
+
+    ``width`` is the number of characters after which longer texts continue on the next line.
 
     >>> print(as_block({"url": "https://gpu/v1", "text": "First.\\n\\nSecond."}))
     url: https://gpu/v1
@@ -214,4 +216,4 @@ def as_block(data: Any) -> str:
     <BLANKLINE>
       Second.
     """
-    return str(yaml.dump(data, Dumper=_Dumper, **WRITTEN)).strip()
+    return str(yaml.dump(data, Dumper=_Dumper, **WRITTEN | {"width": width})).strip()

@@ -1,27 +1,47 @@
 """Rosters and prompts can be inspected before any call is paid for."""
 
 import re
+from pathlib import Path
 
-import yaml
+import pytest
 
-from cheaptalk.players.rosters import roster, roster_names
+from cheaptalk.players.rosters import Roster, roster, roster_names
 from cheaptalk.styles import style
 from tests.conftest import Command
 
 
-def test_rosters_are_listed_with_settings_and_notes(cheaptalk: Command) -> None:
+def test_rosters_are_listed_with_numbers_of_players(cheaptalk: Command) -> None:
     listed = cheaptalk("model rosters").out
     for name in roster_names():
         assert re.search(rf"^{name} +{len(roster(name).players)} ", listed, re.MULTILINE)
-    assert list(cheaptalk("model rosters --json").json) == roster_names()
-    shown = cheaptalk("model rosters chip-trading --json").json
-    assert shown["players"]["gpt-4o-refined"]["refine"] == {"candidates": 3}
-    assert "shut down" in shown["notes"]["gpt-4o"]
-    lines = cheaptalk("model rosters chip-trading").out.splitlines()
-    (line,) = (line for line in lines if line.startswith("gpt-4o: "))
-    entry, note = line.removeprefix("gpt-4o: ").split(" # ")
-    assert yaml.safe_load(entry) == shown["players"]["gpt-4o"]
-    assert note == shown["notes"]["gpt-4o"]
+    numbers = cheaptalk("model rosters --json").json
+    assert list(numbers) == roster_names()
+    assert (numbers["chip-trading"]["players"], numbers["chip-trading"]["retired"]) == (4, 4)
+
+
+@pytest.mark.parametrize("name", roster_names())
+def test_printed_roster_can_be_read(cheaptalk: Command, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "printed.yaml"
+    file.write_text(cheaptalk("model", "rosters", name).out, encoding="utf-8")
+    assert roster(str(file)) == roster(name)
+    printed = cheaptalk("model", "rosters", name, "--json").json
+    assert Roster.model_validate(printed["roster"]) == roster(name)
+
+
+def test_roster_shows_prices_and_retirements(cheaptalk: Command) -> None:
+    (line,) = (
+        line
+        for line in cheaptalk("model rosters chip-trading").out.splitlines()
+        if "gpt-4o:" in line
+    )
+    assert line.endswith("  # $5.00, $15.00 (2025-06-15); retirement: 2026-10-23")
+    facts = cheaptalk("model rosters chip-trading --json").json["models"]
+    assert facts["openai/gpt-4o-2024-05-13"] == {
+        "input": 5,
+        "output": 15,
+        "as_of": "2025-06-15",
+        "retirement": "2026-10-23",
+    }
 
 
 def test_roster_option_adds_players_to_a_study(cheaptalk: Command) -> None:
@@ -78,3 +98,43 @@ def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
         "model prompt bargaining", "--model", "{history: summary}", "--turn", "2"
     ).out
     assert summarized.index("sum up for yourself") < summarized.index("call 2 of 2")
+
+
+def test_slots_are_listed_by_block(cheaptalk: Command) -> None:
+    listed = cheaptalk("model prompt item_bargaining --slots").out
+    assert "\nopening\nA request to move when no offer is on the table.\n" in listed
+    assert re.search(
+        r"^quantities +tuple\[int, \.\.\.\] +the items of each kind", listed, re.MULTILINE
+    )
+    blocks = cheaptalk("model prompt chip_trading --slots --json").json
+    assert blocks["offered"]["own"]["worth"][0] == "int"
+    assert "form" in blocks["response"]["shared"]
+
+
+def test_diff_compares_sentences_of_the_same_request(cheaptalk: Command, tmp_path: Path) -> None:
+    template = '{% extends "plain.jinja" %}{% block turn %}Round {{ stage }}. Go!{% endblock %}'
+    (tmp_path / "own.jinja").write_text(template)
+    command = "model prompt bargaining --prompt-style own.jinja"
+    lines = cheaptalk(f"{command} --diff plain").out.splitlines()
+    assert lines[:2] == ["--- plain", "+++ own.jinja (this prompt)"]
+    changed = [line for line in lines[2:] if line[0] in "+-"]
+    assert changed == ["-It is your turn to propose how to divide $10,000.", "+Go!"]
+    assert cheaptalk(f"{command} --diff own.jinja --turn 2").out == (
+        "The prompt equals that of own.jinja.\n"
+    )
+    assert 'unknown style of bargaining "plan"' in cheaptalk(f"{command} --diff plan").rejection
+
+
+def test_diff_with_a_text_file_ignores_line_breaks(cheaptalk: Command, tmp_path: Path) -> None:
+    shown = cheaptalk("model prompt bargaining --json").json
+    text = "\n\n".join(message["content"] for message in shown["calls"][0]["messages"])
+    (tmp_path / "paper.txt").write_text(text.replace(" and ", "\nand "))
+    command = "model prompt bargaining --diff paper.txt"
+    assert cheaptalk(command).out == "The prompt equals that of paper.txt.\n"
+    (tmp_path / "paper.txt").write_text(text.replace("12 rounds", "6 rounds"))
+    diff = cheaptalk(f"{command} --json").json["diff"]
+    assert [line for line in diff[2:] if line[0] in "+-"] == [
+        "-There are at most 6 rounds.",
+        "+There are at most 12 rounds.",
+    ]
+    assert "no.txt cannot be read" in cheaptalk("model prompt bargaining --diff no.txt").rejection

@@ -44,6 +44,7 @@ CHANGED: dict[str, Any] = {
     "reask": "afresh",
     "stream": True,
     "refusals": "final",
+    "templates": {"own.jinja": '{% extends "plain.jinja" %}'},
 }
 
 

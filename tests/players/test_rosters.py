@@ -1,14 +1,17 @@
-"""The rosters of all papers can play their games."""
+"""Rosters can play their games, be written and read, and are up to date."""
 
+import re
 from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from cheaptalk.models import ModelName
+from cheaptalk.models import PROVIDERS, ModelName, Provider, load_prices, retirement
+from cheaptalk.models.prices import PACKAGE
+from cheaptalk.models.retirements import RETIREMENTS
 from cheaptalk.players import ModelSeat, RosterEntry
-from cheaptalk.players.rosters import chosen, roster, roster_names
+from cheaptalk.players.rosters import Roster, chosen, roster, roster_names
 from cheaptalk.rules import UnknownName, games, get_game
 
 GAMA = (
@@ -22,6 +25,7 @@ GAMA = (
     "pirate_game",
 )
 ROSTERS = {
+    "current": (23, tuple(games())),
     "glee": (13, ("bargaining", "negotiation", "persuasion")),
     "gama": (13, GAMA),
     "gama-treatments": (14, GAMA),
@@ -33,7 +37,8 @@ ROSTERS = {
 }
 """The number of players and the games of each roster.
 
-Sources: Tables 5 (GLEE) and 1 (GAMA-Bench), sections 4.1 (item bargaining) and 5.2 (chips).
+Sources of papers' rosters: Tables 5 (GLEE) and 1 (GAMA-Bench), sections 4.1 (item bargaining) and
+5.2 (chips).
 """
 
 
@@ -50,7 +55,8 @@ def test_every_player_can_play_its_games() -> None:
             seat = entry.seat(game, next(iter(game.seats)))
             assert isinstance(seat, ModelSeat)
             assert seat.player(game).model == seat.model
-            assert ModelName.parse(seat.model).entry.maker or seat.model.startswith("openrouter/")
+            provider = ModelName.parse(seat.model)
+            assert name == "current" or provider.entry.maker or provider.provider == "openrouter"
 
 
 players_of = cache(chosen)
@@ -99,7 +105,45 @@ def test_roster_can_be_read_from_a_file_without_notes(tmp_path: Path) -> None:
         "a": {"model": "vllm/x", "temperature": 1},
         "b": {"model": "vllm/y", "temperature": 0},
     }
-    assert roster(file).notes == {"a": "shut down", "c": "no model"}
+
+
+def test_rosters_can_be_read_from_their_text(tmp_path: Path) -> None:
+    odd = {
+        "4": {"model": "vllm/x", "note": 'a: "#1"', "persona": "First line.\n\nSecond line." * 9},
+        "null": {"temperature": 1},
+        "a # b": {},
+    }
+    rosters = [*map(roster, roster_names()), Roster(settings={"model": "vllm/y"}, players=odd)]
+    for item in rosters:
+        text = item.as_yaml(dict.fromkeys(item.players, "$1, {2}: # 3"))
+        assert roster(write_roster(tmp_path, text)) == item
+        assert text.count("  # $1, {2}: # 3") == len(item.players)
+
+
+def test_current_models_have_a_dated_price_and_no_retirement() -> None:
+    prices = load_prices().lists[PACKAGE]
+    patterns = {pattern for price in prices for pattern in price.models}
+    for entry in roster("current").players.values():
+        assert {entry["model"], f"{entry['model']}*"} & patterns
+        assert retirement(entry["model"]) is None
+
+
+def test_retirements_are_days_or_months_of_model_strings() -> None:
+    for model, day in RETIREMENTS.items():
+        assert re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])(-\d\d)?", day)
+        assert ModelName.parse(model).short == model
+        assert retirement(model) == day
+
+
+def test_retirement_concerns_only_the_servers_of_the_provider(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for model in ("openai/gpt-4@https://proxy.example/v1", "azure-openai/gpt-4", "vllm/gpt-4"):
+        assert retirement(model) is None
+    assert retirement("openai/gpt-4@https://api.openai.com:443/v1") == "2026-10-23"
+    proxy = Provider("https://proxy.example/v1")
+    monkeypatch.setitem(PROVIDERS._all(), "openai", proxy)
+    assert retirement("openai/gpt-4") is None
 
 
 @pytest.mark.parametrize(

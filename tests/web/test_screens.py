@@ -9,7 +9,7 @@ from cheaptalk.rules import Action, games
 from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.styles.templates import block_name
+from cheaptalk.styles import block_name
 from cheaptalk.web.rooms.screens import screen_template
 from tests.reports.browser import Tab, browse
 from tests.web.served import served

@@ -25,6 +25,7 @@ from .providers import (
     ProviderError,
     user_provider_file,
 )
+from .retirements import is_retired, retirement
 from .settings import check_settings
 
 __all__ = [
@@ -49,7 +50,9 @@ __all__ = [
     "Usage",
     "built_in_prices",
     "check_settings",
+    "is_retired",
     "load_prices",
     "missing_requirement",
+    "retirement",
     "user_provider_file",
 ]

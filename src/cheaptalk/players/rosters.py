@@ -1,11 +1,13 @@
 """Rosters: named collections of players, ready for use in a study.
 
 A roster is a YAML file. The roster's ``settings`` apply to all players; each player can override
-them. A ``note`` contains remarks on a player, for example that the model was retired.
+them. A ``note`` contains remarks on a player.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
@@ -16,10 +18,16 @@ from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import WrongValue, first_problem
 from cheaptalk.rules.registry import Registry, instances, several
-from cheaptalk.yaml_files import read_yaml
+from cheaptalk.styles.template_files import with_texts
+from cheaptalk.yaml_files import as_block, read_yaml
 
 ROSTERS: Registry[Path] = Registry("roster", "cheaptalk.rosters", instances(Path), several)
 """All rosters by name; an entry point refers to a mapping of their files."""
+OURS: dict[str, Path] = {"current": Path(__file__).with_name("current.yaml")}
+"""Rosters that do not belong to a paper."""
+WIDTH = 100
+"""Maximum characters on a line of a roster's description."""
+NO_COMMENTS: Mapping[str, str] = MappingProxyType({})
 
 
 class Roster(Value):
@@ -56,11 +64,25 @@ class Roster(Value):
             }
         return entries_by_label
 
-    @property
-    def notes(self) -> dict[str, str]:
-        return {
-            label: str(player["note"]) for label, player in self.players.items() if "note" in player
-        }
+    def as_yaml(self, comments: Mapping[str, str] = NO_COMMENTS) -> str:
+        """Return the roster as the text of a roster file, which :func:`roster` reads.
+
+        >>> print(Roster(settings={"tries": 1}, players={"a": {"model": "vllm/x"}}).as_yaml())
+        settings: {tries: 1}
+        players:
+          a: {model: vllm/x}
+
+        Args:
+            comments: a comment on players, by label.
+        """
+        data = self.model_dump(exclude={"players"}, exclude_defaults=True)
+        lines = as_block(data, WIDTH).splitlines() if data else []
+        lines.append("players:")
+        for label, entry in self.players.items():
+            _, first, *rest = as_block({"players": {label: entry}}).splitlines()
+            comment = f"  # {comments[label]}" if comments.get(label) else ""
+            lines += [first + comment, *rest]
+        return "\n".join(lines)
 
 
 def roster_names() -> list[str]:
@@ -81,8 +103,14 @@ def roster(name: RosterName) -> Roster:
     data = read_yaml(path)
     if not isinstance(data, Mapping) or not isinstance(data.get("players"), Mapping):
         raise WrongValue(f"{name}: expected a mapping with players: LABEL: {{model: NAME}}")
+    read = partial(with_texts, folder=path.parent)
     try:
-        loaded = Roster.model_validate(dict(data))
+        players = {label: read(entry) for label, entry in data["players"].items()}
+        settings = {"settings": read(data["settings"])} if "settings" in data else {}
+    except ValueError as error:
+        raise WrongValue(f"{name}: {error}") from None
+    try:
+        loaded = Roster.model_validate({**data, "players": players, **settings})
     except ValidationError as error:
         raise WrongValue(f"{name}: {first_problem(error)}") from None
     for label, entry in loaded.entries().items():

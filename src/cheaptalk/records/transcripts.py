@@ -12,7 +12,7 @@ from cheaptalk.records.encoding import text_of
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.rules import Moment, Table, counted, unknown
 from cheaptalk.rules.display import brief
-from cheaptalk.styles import style
+from cheaptalk.styles import Style, style
 from cheaptalk.styles.templates import Teller
 
 LONG = 4
@@ -203,6 +203,12 @@ def _instead(full: str, text: str) -> str | None:
     return "\n".join(changed) if 2 * len(changed) <= len(new_lines) else None
 
 
+def _style(record: MatchRecord, seat: str) -> Style:
+    """Return the prompt style or template file of a seat's player."""
+    spec = record.seats[seat]["spec"]
+    return style(record.game, spec.get("style"), templates=spec.get("templates"))
+
+
 class _Writer:
     def __init__(self, record: MatchRecord, table: Table) -> None:
         self.table = table
@@ -210,8 +216,7 @@ class _Writer:
         self.read = dict.fromkeys(table.heard, 0)
         self.names = {actor: table.game.called(seat) for actor, seat in record.at.items()}
         self.tellers: dict[str, Teller] = {
-            actor: style(record.game, record.seats[seat]["spec"].get("style")).to(table.game, actor)
-            for actor, seat in record.at.items()
+            actor: _style(record, seat).to(table.game, actor) for actor, seat in record.at.items()
         }
 
     def news(self) -> list[Line]:

@@ -19,6 +19,7 @@ from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.svg import PAGE, WIDE, WIDTH, Href, drawing
 from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
+from cheaptalk.styles.template_files import without_texts
 from cheaptalk.text import capital, fixed, plain, readable
 
 PORT = 8642
@@ -86,8 +87,9 @@ def exactly(text: str) -> Markup:
 
 
 def set_values(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that have a value other than None or an empty collection."""
-    return {name: value for name, value in settings.items() if value not in (None, {}, [])}
+    """Return the settings that have a value, without the texts of template files."""
+    shown: dict[str, Any] = without_texts(settings)
+    return {name: value for name, value in shown.items() if value not in (None, {}, [])}
 
 
 def single(values: Mapping[str, Any]) -> dict[str, Any]:

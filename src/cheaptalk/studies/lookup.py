@@ -10,6 +10,7 @@ from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.studies.study import Study, StudyError, parse_study
 
 NO_MORE: Mapping[str, PlayerLike] = MappingProxyType({})
+UNCHANGED: Mapping[str, str] = MappingProxyType({})
 
 
 @reads
@@ -32,18 +33,20 @@ def with_players(
     study: StudySource,
     players: Mapping[str, PlayerLike] = NO_MORE,
     rosters: Sequence[str] = (),
+    replace: Mapping[str, str] = UNCHANGED,
 ) -> Study:
     """Return a study with players added or, if their labels exist, replaced.
 
     Args:
         study: the study, its file or a preset's name.
         rosters: rosters with players to add, as ``NAME_OR_FILE`` or ``NAME_OR_FILE:LABEL,...``.
+        replace: new models by old model or label, as in a study file.
 
     Raises:
         StudyError: an entry is invalid or cannot play.
     """
     study = study_of(study)
-    data = study.written() | {"roster": list(rosters)}
+    data = study.written() | {"roster": list(rosters), "replace": dict(replace)}
     data["players"] |= players
     factors = {label: levels for label, levels in study.factors.items() if label not in players}
     return Study.model_validate(data | {"factors": factors})

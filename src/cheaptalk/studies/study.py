@@ -1,6 +1,7 @@
 """Study files: games, players, pairings and instances.
 
-Rosters and shared model settings are merged into the players when the file is read.
+Rosters and shared model settings are merged into the players when the file is read, and models are
+replaced.
 """
 
 import re
@@ -42,18 +43,20 @@ from cheaptalk.studies.factors import (
 )
 from cheaptalk.studies.people.pay import check_metrics
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
+from cheaptalk.styles.template_files import with_texts, without_texts
 from cheaptalk.text import plain, readable
 from cheaptalk.yaml_files import read_yaml as read_file
 
 
 def joined(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge rosters and shared model settings into the players of a study.
+    """Merge rosters and shared model settings into the players of a study, and replace models.
 
     A listed player has precedence over a roster's player with the same label. The settings of a
     player have precedence over shared settings.
     """
     study = dict(data)
-    rosters = study.pop("roster", None)
+    rosters, replacements = study.pop("roster", None), study.pop(REPLACE, None)
     listed = study.get("players", {} if rosters else None)
     if not isinstance(listed, Mapping):
         return study
@@ -64,25 +67,52 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     players = crossing.players
     if crossing.cells:
         study["factors"] = with_crossed(study.get("factors") or {}, crossing.factors)
-        study["pairing"] = cross_pairing(study.get("pairing", "all"), crossing.cells)
-        grids = study.get("games") or []
-        if isinstance(grids, list | tuple):
-            study["games"] = [_with_cells(grid, crossing.cells) for grid in grids]
-    shared = study.get("models") or {}
+        study |= _relabelled(study, crossing.cells)
+    players = {label: entry_of(entry) for label, entry in players.items()}
+    if replacements:
+        factors = study.get("factors")
+        levels = factors if isinstance(factors, Mapping) else {}
+        replaced = replace_models(players, levels, replacements)
+        _check_replaced(players, replaced)
+        players = replaced.players
+        study |= {"factors": replaced.factors} if levels else {}
+        study |= _relabelled(study, {old: [new] for old, new in replaced.labels.items()})
+    shared = with_texts(study.get("models") or {})
     _check_shared(shared)
-    study["players"] = {
-        label: _with_shared(shared, entry_of(entry)) for label, entry in players.items()
-    }
+    if shared:
+        study["models"] = shared
+    study["players"] = {label: _with_shared(shared, entry) for label, entry in players.items()}
     return study
 
 
+def _relabelled(study: Mapping[str, Any], cells: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return a study's pairing and games, with each label replaced by one or more labels."""
+    grids = study.get("games") or []
+    relabelled = {"pairing": cross_pairing(study.get("pairing", "all"), cells)}
+    if isinstance(grids, list | tuple):
+        relabelled["games"] = [_with_cells(grid, cells) for grid in grids]
+    return relabelled
+
+
 def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """In a game's own pairing, replace labels of crossed factors with the generated players."""
+    """In a game's own pairing, replace each label with one or more labels."""
     if isinstance(grid, GameGrid):
         grid = grid.model_dump(mode="json", exclude_defaults=True)
     if not isinstance(grid, Mapping) or "pairing" not in grid:
         return grid
     return {**grid, "pairing": cross_pairing(grid["pairing"], cells)}
+
+
+def _check_replaced(players: Mapping[Any, Any], replaced: Replaced) -> None:
+    """Check that new models support the settings of the players whose model they replace."""
+    for label, entry in players.items():
+        new = replaced.players[replaced.labels.get(str(label), str(label))]
+        if new is not entry and _problem(entry) is None and (problem := _problem(new)):
+            raise LocatedError(
+                f"{label}: {problem}; choose another model, or change the player's settings in the "
+                "study file or in a copy of its roster",
+                REPLACE,
+            )
 
 
 def _players_of_rosters(value: object) -> dict[Any, Any]:
@@ -345,6 +375,8 @@ class Study(Printed, Value):
             of ``games``.
         players: the players by label.
         roster: rosters to add to the players, such as ``glee`` or ``[gama, mine.yaml:a,b]``.
+        replace: new models by old model or label, such as ``{gpt-4o: openai/gpt-5-mini}``; the
+            players get new labels (see :mod:`cheaptalk.studies.replacements`).
         models: default settings of all models among the players.
         factors: the level of each factor, by player and factor. Players with ``cross`` (see
             :mod:`cheaptalk.studies.factors`) add their levels automatically.
@@ -368,6 +400,7 @@ class Study(Printed, Value):
     instances_from: str | None = None
     players: dict[str, RosterEntry]
     roster: list[str] = Field(default_factory=list, exclude=True)
+    replace: dict[str, str] = Field(default_factory=dict, exclude=True)
     models: dict[str, Any] = Field(default_factory=dict)
     factors: FactorTable = Field(default_factory=dict)
     pairing: Pairing | Sample = "all"
@@ -390,6 +423,7 @@ class Study(Printed, Value):
             instances_from: str | None = None,
             players: Mapping[str, PlayerLike] = ...,
             roster: Sequence[str] = (),
+            replace: Mapping[str, str] = ...,
             models: Mapping[str, Any] = ...,
             factors: Mapping[str, Mapping[str, str]] = ...,
             pairing: Literal["all", "self"]
@@ -486,7 +520,8 @@ class Study(Printed, Value):
 
     def printout(self) -> Printout:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
-        entries = self.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
+        entries = without_texts(self.model_dump(mode="json", exclude_defaults=True))
+        del entries["name"]
         rows = [("game", readable(entry)) for entry in entries.pop("games", ())]
         parts = entries.pop("players", {}).items()
         rows += [(f"player {label}", readable(entry)) for label, entry in parts]
@@ -507,7 +542,25 @@ def load_study(source: Path | str) -> Study:
     Raises:
         StudyError: the file cannot be read, or is invalid.
     """
-    return parse_study(read_yaml(Path(source)), str(source))
+    path = Path(source)
+    return parse_study(_with_templates(read_yaml(path), path.parent, str(source)), str(source))
+
+
+def _with_templates(data: object, folder: Path, source: str) -> object:
+    """Return a study's data with the texts of template files, by paths relative to a folder."""
+    if not isinstance(data, Mapping):
+        return data
+    players, study = data.get("players"), dict(data)
+    try:
+        if "models" in data:
+            study["models"] = with_texts(data["models"], folder)
+        if isinstance(players, Mapping):
+            study["players"] = {
+                label: with_texts(entry, folder) for label, entry in players.items()
+            }
+    except ValueError as error:
+        raise StudyError(f"{source}: {error}") from None
+    return study
 
 
 def read_yaml(source: Path) -> object:

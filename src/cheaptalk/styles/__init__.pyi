@@ -1,12 +1,16 @@
+from . import template_files as template_files
 from .codec import Codec, IllegalMove, JsonCodec
 from .json_objects import Unparsable
+from .slots import SHARED, Block, block_name, blocks
 from .tagged import TaggedCodec
-from .templates import CODECS, Style, StyleError, block_name, style, style_in
+from .templates import CODECS, Style, StyleError, style, style_in
 from .writing import WRITINGS, dollars, escaped, number, percent, quoted
 
 __all__ = [
     "CODECS",
+    "SHARED",
     "WRITINGS",
+    "Block",
     "Codec",
     "IllegalMove",
     "JsonCodec",
@@ -15,6 +19,7 @@ __all__ = [
     "TaggedCodec",
     "Unparsable",
     "block_name",
+    "blocks",
     "dollars",
     "escaped",
     "number",

@@ -8,8 +8,9 @@ and add text to blocks with ``{{ super() }}``.
 import hashlib
 import re
 import traceback
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ from cheaptalk.rules import (
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.registry import SpecLike
 from cheaptalk.styles.codec import Codec, JsonCodec
+from cheaptalk.styles.slots import block_name, blocks_of
 from cheaptalk.styles.tagged import TaggedCodec
+from cheaptalk.styles.template_files import Sandbox, check_template, is_template_file, parent_of
 from cheaptalk.styles.writing import PLAIN, WRITINGS, Writing
 
 CODECS: dict[str, Codec] = {
@@ -40,6 +43,10 @@ CODECS: dict[str, Codec] = {
     "tagged": TaggedCodec(text="message", numbers="propose"),
 }
 HERE = Path(__file__).parent
+BASE = "base.jinja"
+"""The template without texts that all templates extend."""
+OWN = "own/"
+"""The folder of template files, which may have the name of a game's template."""
 _GAPS = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -71,11 +78,15 @@ class StyleEnvironment(jinja2.Environment):
         return self.loaded[name]
 
 
+class SandboxedStyleEnvironment(StyleEnvironment, Sandbox):
+    """The environment of template files."""
+
+
 class Style:
     """The texts of one game in one prompt style.
 
     Attributes:
-        name: the name in study files.
+        name: the name of the style or template file in study files.
         codec: the answer format.
         writing: the format of numbers, amounts and quotations in the style's language.
         blocks: the names of all blocks, including inherited blocks.
@@ -166,30 +177,76 @@ class Teller:
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
-def style(game: SpecLike, name: str | None = None, writes: Writing | None = None) -> Style:
+def style(
+    game: SpecLike,
+    name: str | None = None,
+    writes: Writing | None = None,
+    templates: Mapping[str, str] | None = None,
+) -> Style:
     """Return a style of a registered game by name; by default the game's first style.
 
     Args:
         writes: the format of numbers and amounts; by default that of the style's language.
+        templates: the texts of template files by name; such a file may be named as the style.
 
     Raises:
         UnknownName: the game does not exist or has no such style.
+        StyleError: the template cannot be read, or has a block or slot that the game doesn't have.
     """
-    return style_in(get_game(game), name, writes)
+    return style_in(get_game(game), name, writes, templates)
 
 
-def style_in(game_spec: SpecLike, name: str | None = None, writes: Writing | None = None) -> Style:
+def style_in(
+    game_spec: SpecLike,
+    name: str | None = None,
+    writes: Writing | None = None,
+    templates: Mapping[str, str] | None = None,
+) -> Style:
     """Return a prompt style of a game spec by name; the arguments are those of :func:`style`.
 
     Raises:
         UnknownName: the game spec has no such style, or the style's codec does not exist.
-        StyleError: the template cannot be read.
+        StyleError: the template cannot be read, or has a block or slot that the game doesn't have.
     """
     game_spec = get_game(game_spec)
     name = name or next(iter(game_spec.styles))
+    if templates and is_template_file(name) and name in templates:
+        files = tuple(game_spec.styles.items())
+        return _own(name, templates[name], game_spec.rules, game_spec.words, files, writes)
     if name not in game_spec.styles:
         raise unknown(f"style of {game_spec.name}", name, list(game_spec.styles))
     return _loaded(name, game_spec.words, game_spec.styles[name], writes or writing(name))
+
+
+@lru_cache(maxsize=256)
+def _own(
+    name: str,
+    text: str,
+    rules: type[Game],
+    words: Path,
+    files: tuple[tuple[str, StyleFile], ...],
+    writes: Writing | None,
+) -> Style:
+    """Return the style of a template file, with codec and language of the style it extends."""
+    parents = {file.template: (style, file) for style, file in files}
+    try:
+        tree = jinja2.Environment(autoescape=False).parse(text)  # noqa: S701 - prompts aren't HTML
+        parent = parent_of(tree, [*parents, BASE])
+        language, file = parents.get(parent, ("", StyleFile(BASE)))
+        folders = [words] if file.folder is None else [file.folder, words]
+        writes = writes or writing(language)
+        environment = _environment(folders, language, writes, {OWN + name: (text, name)})
+        trees = [tree for _, tree in _sources(environment, parent)]
+        check_template(environment.parse(text), blocks_of(rules), trees)
+        own = Style(name, environment, replace(file, template=OWN + name), writes)
+    except jinja2.TemplateSyntaxError as error:
+        raise StyleError(f"{name}, line {error.lineno}: {error.message}") from None
+    except jinja2.TemplateNotFound as error:
+        raise StyleError(
+            f"{name}: template {error.name} not found; a template file can use only templates of "
+            "its game"
+        ) from None
+    return own
 
 
 @cache
@@ -213,10 +270,21 @@ def writing(style: str) -> Writing:
     return WRITINGS.get(style, PLAIN)
 
 
-def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2.Environment:
-    """Return a Jinja environment that finds templates of the style, its language and all styles."""
-    environment = StyleEnvironment(
-        loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
+def _environment(
+    folders: Sequence[Path],
+    style: str,
+    writes: Writing,
+    own: Mapping[str, tuple[str, str]] | None = None,
+) -> jinja2.Environment:
+    """Return a Jinja environment that finds templates of the style, its language and all styles.
+
+    Args:
+        own: texts and file names of template files by name; the environment is then a sandbox.
+    """
+    files = jinja2.FileSystemLoader([*folders, HERE / style, HERE])
+    kind = StyleEnvironment if own is None else SandboxedStyleEnvironment
+    environment = kind(
+        loader=files if own is None else jinja2.ChoiceLoader([_loader(own), files]),
         undefined=Missing,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -229,10 +297,29 @@ def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2
     return environment
 
 
+def _loader(own: Mapping[str, tuple[str, str]]) -> jinja2.BaseLoader:
+    """Return a loader of texts with file names, which errors then mention."""
+
+    def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        return (*own[name], lambda: True) if name in own else None
+
+    return jinja2.FunctionLoader(load)
+
+
 def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
     """Return the blocks of a template and its parents, and a digest of their source."""
     blocks: set[str] = set()
     text = hashlib.sha256()
+    for source, tree in _sources(environment, name):
+        text.update(source.encode())
+        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+    return frozenset(blocks), text.hexdigest()[:16]
+
+
+def _sources(
+    environment: jinja2.Environment, name: str
+) -> Iterator[tuple[str, jinja2.nodes.Template]]:
+    """Yield source and syntax tree of a template and of all templates that it refers to."""
     pending: list[tuple[str, ...]] = [(name,)]
     while pending:
         assert environment.loader is not None
@@ -241,19 +328,6 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
             raise jinja2.TemplateError(f"{trail[-1]} extends itself; rename it")
         source, _, _ = environment.loader.get_source(environment, trail[-1])
         tree = environment.parse(source, trail[-1])
-        text.update(source.encode())
-        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+        yield source, tree
         references = jinja2.meta.find_referenced_templates(tree)
         pending.extend((*trail, reference) for reference in references if reference)
-    return frozenset(blocks), text.hexdigest()[:16]
-
-
-@cache
-def block_name(kind: type) -> str:
-    """Return the name of the template block for an event or action type.
-
-    >>> class OfferMade: ...
-    >>> block_name(OfferMade)
-    'offer_made'
-    """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()

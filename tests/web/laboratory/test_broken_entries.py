@@ -81,6 +81,24 @@ def test_problem_of_a_design_reveals_no_server_file(tmp_path: Path) -> None:
     assert len(problems) == 1
 
 
+def test_designs_with_texts_or_texts_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.jinja").write_text('{% extends "plain.jinja" %}')
+    named, text = tmp_path / "own.jinja", "{templates: {a.jinja: text}, style: a.jinja}"
+    for players in (
+        f"players: {{a: {{model: script/legal, style: {named}}}, b: fair}}",
+        f"players: {{a: {{model: script/legal, style: {{bargaining: {named}}}}}, b: fair}}",
+        f"players: {{a: {{model: script/legal, cross: {{style: [plain, {named}]}}}}, b: fair}}",
+        f"players: {{a: script/legal, b: fair}}\nmodels: {{style: {named}}}",
+        f"players: {{a: script/legal, b: fair}}\nmodels: {text}",
+    ):
+        design = f"name: a\ngames: [{{game: bargaining}}]\n{players}\n"
+        problem = check_design("a", design).problem
+        assert "is a template file; a laboratory uses only installed prompt styles" in problem
+    hidden = "{model: script/legal, style: plain, templates: {plain: text}}"
+    design = f"name: a\ngames: [{{game: bargaining}}]\nplayers: {{a: {hidden}, b: fair}}\n"
+    assert '"plain" is not the name of a template file' in check_design("a", design).problem
+
+
 async def test_damaged_files_do_not_affect_other_studies(tmp_path: Path) -> None:
     texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("sound", "store", "spec", "note")}
     for name, text in texts.items():

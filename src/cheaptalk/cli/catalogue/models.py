@@ -173,6 +173,9 @@ def rosters(
 ) -> None:
     """List the rosters of models, or show one in full.
 
+    A roster is shown as YAML. To change it, save the output in a file, edit it, and add it to a
+    study with --roster FILE.
+
     Args:
         name: Show all players of this roster: a name or a YAML file.
     """
@@ -184,26 +187,58 @@ def rosters(
         _show(roster, json)
         return
     by_name = {name: ct.players.roster(name) for name in ct.players.roster_names()}
+    rows = [
+        [name, len(roster.players), _count_retired(roster), roster.description]
+        for name, roster in by_name.items()
+    ]
+    columns = ["roster", "players", "retired", "description"]
     if json:
-        print_json({name: roster.description for name, roster in by_name.items()})
+        print_json({name: dict(zip(columns[1:], row, strict=True)) for name, *row in rows})
         return
-    rows = [[name, len(roster.players), roster.description] for name, roster in by_name.items()]
-    print_table(None, ["roster", "players", "description"], rows)
+    print_table(None, columns, rows)
     hint("\nShow a roster in full: cheaptalk model rosters NAME")
     hint("Add a roster to a study: cheaptalk plan STUDY --roster NAME (or NAME:LABEL,...)")
+    hint("Replace retired models: cheaptalk plan STUDY --roster NAME --replace OLD=MODEL")
+
+
+def _models_of(roster: ct.players.Roster) -> dict[str, str]:
+    """Return the models of a roster's players by label; players of other kinds are omitted."""
+    entries = roster.entries()
+    return {label: entry["model"] for label, entry in entries.items() if "model" in entry}
+
+
+def _count_retired(roster: ct.players.Roster) -> int:
+    return sum(map(ct.models.is_retired, _models_of(roster).values()))
 
 
 def _show(roster: ct.players.Roster, json: bool) -> None:
-    entries = roster.entries()
+    models, table = _models_of(roster), ct.models.load_prices()
+    facts = {model: _facts(model, table) for model in models.values()}
     if json:
-        print_json(roster.model_dump() | {"players": entries, "notes": roster.notes})
+        print_json({"roster": roster.model_dump(exclude_defaults=True), "models": facts})
         return
-    for text in filter(None, (roster.description, roster.source)):
-        say(text)
-    out.print()
-    for label, entry in entries.items():
-        note = f" # {roster.notes[label]}" if label in roster.notes else ""
-        say(f"{label}: {ct.yaml_files.as_yaml(entry)}{note}")
+    comments = {label: _comment(facts[model]) for label, model in models.items()}
+    if any(facts[model]["input"] for model in facts):
+        say("# Prices are dollars per million tokens of input and output, as of the date shown.")
+    say(roster.as_yaml(comments), wrap=False)
+
+
+def _facts(model: str, table: ct.models.Prices) -> dict[str, Any]:
+    """Return the price of a model, its date and the model's retirement; unknown values are None."""
+    row = _row(table, model)
+    prices = {name: row[name] for name in ("input", "output", "as_of")}
+    return prices | {"retirement": ct.models.retirement(model)}
+
+
+def _comment(facts: dict[str, Any]) -> str:
+    """Return the facts on a model as text.
+
+    >>> _comment({"input": 0.25, "output": 2, "as_of": "2025-08-15", "retirement": "2026-09"})
+    '$0.25, $2.00 (2025-08-15); retirement: 2026-09'
+    """
+    price = f"${_rate(facts['input'])}, ${_rate(facts['output'])} ({facts['as_of']})"
+    retirement = f"retirement: {facts['retirement']}"
+    return "; ".join([price] * bool(facts["input"]) + [retirement] * bool(facts["retirement"]))
 
 
 def batches(store: opt.Store = opt.DEFAULT_STORE, json: opt.Json = False) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import cheaptalk as ct
+from cheaptalk.atomic_files import read_whole
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import counted
 
 MAX_SEEDS = 100
@@ -23,6 +28,8 @@ def prompt(
     opponent: Annotated[opt.PlayerSpec | None, opt.Settings(show_default="random moves")] = None,
     set_: opt.Parameters = None,
     seed: Annotated[int | None, opt.Settings(show_default="the first with enough turns")] = None,
+    diff: Annotated[str | None, opt.Settings(metavar="STYLE|FILE")] = None,
+    slots: bool = False,
     json: opt.Json = False,
 ) -> None:
     """Show the prompt and settings a model would receive.
@@ -36,7 +43,13 @@ def prompt(
         turn: Show the N-th decision request to the seat.
         opponent: Use this scripted strategy in all other seats.
         seed: Set the random seed of the match.
+        diff: Show the differences from the prompt in another prompt style or template file, or from
+            a text file. Line breaks within sentences are ignored.
+        slots: List the blocks and slots of the game's templates.
     """
+    if slots:
+        _show_slots(game, json)
+        return
     rules = opt.configured_game(game, set_ or [])
     seats = list(rules.seats)
     own_seat = seat or seats[0]
@@ -47,7 +60,15 @@ def prompt(
     for number in range(MAX_SEEDS) if seed is None else [seed]:
         preview = ct.players.preview(spec, rules, own_seat, others, str(number), turn)
         if preview is not None:
-            _show(preview, spec, rules, own_seat, turn, json)
+            if diff is None:
+                _show(preview, spec, rules, own_seat, turn, json)
+                return
+            reference = _file_text(diff)
+            if reference is None:
+                other = _styled(spec, diff, rules, own_seat)
+                shown = ct.players.preview(other, rules, own_seat, others, str(number), turn)
+                reference = "" if shown is None else _text(shown)
+            _show_differences(reference, _text(preview), diff, str(spec.style), json)
             return
     matches = f"with seed {seed}" if seed is not None else f"in any of {MAX_SEEDS} sample matches"
     requests = counted(turn, "decision request")
@@ -62,12 +83,23 @@ def _model(text: str, style: str | None, game: ct.Game, seat: str) -> ct.players
     data = next(iter(entries.values())) if entries else opt.player_entry(text)
     if isinstance(data, dict) and "strategy" not in data:
         data = {"model": ct.players.MOCK_MODEL} | data | ({"style": style} if style else {})
+        data = ct.styles.template_files.with_texts(data, Path())
     spec = _player_in(data, game, seat, "--model")
     if not isinstance(spec, ct.players.ModelSeat):
         roster = f"write {text}:LABEL" if text in ct.players.roster_names() else ""
         advice = roster or ct.models.model_strings.hint(text) or "write {model: provider/NAME}"
         raise ct.studies.StudyError(f"--model: {text} is not a language model; {advice}")
     return spec
+
+
+def _styled(
+    spec: ct.players.ModelSeat, style: str, game: ct.Game, seat: str
+) -> ct.players.ModelSeat:
+    """Return a model's settings with another prompt style or template file."""
+    written = spec.written() | {"style": style, "templates": {}}
+    other = _player_in(ct.styles.template_files.with_texts(written, Path()), game, seat, "--diff")
+    assert isinstance(other, ct.players.ModelSeat)
+    return other
 
 
 def _strategy(text: str | None, game: ct.Game, seat: str) -> ct.rules.Decide:
@@ -125,6 +157,59 @@ def _show(
         f"prompt style {spec.style}, digest {spec.words}",
     ):
         say(f"--- {line}", style="dim")
+
+
+def _show_slots(game: str, json: bool) -> None:
+    blocks = ct.styles.blocks(game).values()
+    if json:
+        print_json({block.name: block._asdict() for block in blocks})
+        return
+    for block in blocks:
+        out.print(f"[bold]{block.name}[/]")
+        say(block.meaning)
+        if block.own:
+            print_table(None, ["slot", "type", "meaning"], _slot_rows(block.own))
+        out.print()
+    say("Slots of all blocks:")
+    print_table(None, ["slot", "type", "meaning"], _slot_rows(ct.styles.SHARED))
+
+
+def _slot_rows(slots: Mapping[str, tuple[str, str]]) -> list[list[object]]:
+    return [[name, *described] for name, described in slots.items()]
+
+
+def _file_text(reference: str) -> str | None:
+    """Return the content of a text file; None for a prompt style or a template file."""
+    path = Path(reference)
+    if path.suffix == ".jinja" or not (path.suffix or path.is_file()):
+        return None
+    try:
+        return read_whole(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise ct.studies.StudyError(f"--diff: {path} cannot be read: {reason}") from None
+
+
+def _text(preview: ct.players.Preview) -> str:
+    """Return the text of all messages."""
+    messages = [message.content for call in preview.calls for message in call.messages]
+    return "\n\n".join(messages)
+
+
+def _sentences(text: str) -> list[str]:
+    """Divide a text into sentences and paragraphs, with single spaces between words."""
+    parts = re.split(r"(?<=[.!?])\s+|\n\s*\n", text)
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def _show_differences(reference: str, prompt: str, name: str, style: str, json: bool) -> None:
+    texts = _sentences(reference), _sentences(prompt)
+    lines = list(difflib.unified_diff(*texts, name, f"{style} (this prompt)", lineterm="", n=1))
+    if json:
+        print_json({"reference": name, "style": style, "diff": lines})
+        return
+    for line in lines or [f"The prompt equals that of {name}."]:
+        say(line, style={"-": "red", "+": "green", "@": "cyan"}.get(line[0]))
 
 
 def _settings(

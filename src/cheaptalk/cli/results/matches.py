@@ -265,7 +265,8 @@ def _definition(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> No
 
 
 def _seated(seats: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
-    shown = {key: value for key, value in spec.items() if key != "words"}  # a digest of templates
+    shown = ct.styles.template_files.without_texts(spec)
+    shown.pop("words", None)  # a digest of templates
     return f"{' to '.join(seats)}: {player} ({_settings(shown)})"
 
 

@@ -16,6 +16,7 @@ import cheaptalk as ct
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.lookup import FoundStudy
 from cheaptalk.cli.shared.playing import play_study
 from cheaptalk.cli.shared.printing import err, errors, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted
@@ -119,7 +120,9 @@ def profile(
                 f"--compare-to {compare_to} would be overwritten; set another --json-file or --out"
             )
         playing = replace(options, allow_failures=True)
-        played = play_study(study.name, study, store, playing, again=opt.retyped(context))
+        played = play_study(
+            study.name, FoundStudy(study), store, playing, again=opt.retyped(context)
+        )
         if notice := _all_reused(label, entry, played):
             say(notice, to=errors if compare_to else err, wrap=False)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):

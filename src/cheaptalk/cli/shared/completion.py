@@ -67,7 +67,7 @@ BUILT_IN = {
         "item-bargaining-heuristics quickstart self-play"
     ),
     "cheaptalk.rosters": (
-        "chip-trading chip-trading-small gama gama-treatments glee item-bargaining "
+        "chip-trading chip-trading-small current gama gama-treatments glee item-bargaining "
         "item-bargaining-circles self-play"
     ),
     "cheaptalk.rubrics": (

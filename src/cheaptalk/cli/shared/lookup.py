@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
+
+NONE_ADDED: Mapping[str, Sequence[str]] = MappingProxyType({})
+NONE_REPLACED: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
@@ -44,49 +48,92 @@ def naming(source: str) -> Iterator[None]:
         raise ct.studies.StudyError(f"{source}: {error}") from None
 
 
+class FoundStudy(NamedTuple):
+    """A study with the players that options of the command line add to it.
+
+    Attributes:
+        players: the labels of the players that each ``--player`` option adds, by its label.
+        rosters: the labels of the players that each ``--roster`` option adds, by its value.
+        replaced: the new label of each player whose model ``--replace`` replaces, by old label.
+    """
+
+    study: ct.Study
+    players: Mapping[str, Sequence[str]] = NONE_ADDED
+    rosters: Mapping[str, Sequence[str]] = NONE_ADDED
+    replaced: Mapping[str, str] = NONE_REPLACED
+
+    @property
+    def replacements(self) -> list[str]:
+        """A line for each player whose model is replaced."""
+        return [
+            f"{old} is replaced with {new} ({self.study.players[new].written()['model']})"
+            for old, new in self.replaced.items()
+        ]
+
+    def check_seated(self, planned: ct.studies.Plan) -> None:
+        """Check that planned matches include each added player, and a player of each roster."""
+        unseated = planned.unseated
+        seated = [label for label in self.study.players if label not in unseated]
+        advice = "use the label of a player in a pairing, or add pairings to the study file"
+        for label, added in self.players.items():
+            if all(player in unseated for player in added):
+                suggestion = ct.rules.suggest(label, seated)
+                raise ct.studies.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
+        for roster, added in self.rosters.items():
+            if all(player in unseated for player in added):
+                raise ct.studies.StudyError(
+                    f"--roster: no pairing includes a player of {roster}; {advice}"
+                )
+
+    def absent_players(self, planned: ct.studies.Plan) -> list[str]:
+        """Return the labels of the ``--player`` options that play in none of a plan's matches."""
+        if not self.players:
+            return []
+        present = {label for _, seating in planned.counts() for label in seating}
+        return [label for label, added in self.players.items() if present.isdisjoint(added)]
+
+
 def find_study(
-    name: str, store: str, players: Sequence[str] = (), rosters: Sequence[str] = ()
-) -> ct.Study:
+    name: str,
+    store: str,
+    players: Sequence[str] | None,
+    rosters: Sequence[str] | None,
+    replace: Sequence[str] | None,
+) -> FoundStudy:
     """Return a study from a file, a preset or the store, looked up in this order.
 
-    Players LABEL=SPEC are added or replaced, and those of rosters NAME_OR_FILE:LABEL,... added.
+    Args:
+        players: players LABEL=SPEC to add or replace.
+        rosters: rosters NAME_OR_FILE:LABEL,... whose players are added.
+        replace: models OLD=MODEL to replace.
     """
     study = _study_named(name, store)
-    if not players and not rosters:
-        return study
+    if not (players or rosters or replace):
+        return FoundStudy(study)
+    entries, new_models = _entries(players or ()), opt.replacements(replace or ())
     with naming(name):
-        return ct.studies.with_players(study, _entries(players), rosters)
-
-
-def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
-    """Check that planned matches include each given player, and a player of each roster."""
-    study, unseated = planned.study, planned.unseated
-    seated = [label for label in study.players if label not in unseated]
-    advice = "use the label of a player in a pairing, or add pairings to the study file"
-    for label, generated in _generated(planned, players).items():
-        if all(player in unseated for player in generated):
-            suggestion = ct.rules.suggest(label, seated)
-            raise ct.studies.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
-    for roster in rosters:
-        if all(label in unseated for label in ct.players.rosters.chosen(roster)):
-            raise ct.studies.StudyError(
-                f"--roster: no pairing includes a player of {roster}; {advice}"
-            )
-
-
-def absent_players(planned: ct.studies.Plan, players: Sequence[str]) -> list[str]:
-    """Return the labels of the given players that play in none of a plan's matches."""
-    if not players:
-        return []
-    present = {label for _, seating in planned.counts() for label in seating}
-    given = _generated(planned, players)
-    return [label for label, generated in given.items() if present.isdisjoint(generated)]
-
-
-def _generated(planned: ct.studies.Plan, players: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return the labels of the players that each ``--player`` option generates, by its label."""
-    crossed = {entry.label: entry.players for entry in planned.crossed}
-    return {label: crossed.get(label, [label]) for label in _entries(players)}
+        complete = ct.studies.with_players(study, entries, rosters or ())
+        final = ct.studies.with_players(complete, replace=new_models)
+    pairs = zip(complete.players, final.players, strict=True)  # replacing keeps the order
+    new_labels = dict(pairs)
+    crossings = ct.studies.crossed_entries(complete.factors)
+    crossed = {entry.label: entry.players for entry in crossings}
+    return FoundStudy(
+        final,
+        {
+            label: [new_labels[player] for player in crossed.get(label, [label])]
+            for label in entries
+        },
+        {
+            roster: [new_labels[player] for player in ct.players.rosters.chosen(roster)]
+            for roster in rosters or ()
+        },
+        {
+            old: new
+            for old, new in new_labels.items()
+            if complete.players[old] != final.players[new]
+        },
+    )
 
 
 def _entries(players: Sequence[str]) -> dict[str, Any]:

@@ -114,6 +114,15 @@ Roster = Annotated[
         autocompletion=completion.rosters,
     ),
 ]
+Replace = Annotated[
+    list[str] | None,
+    Settings(
+        help="Replace a model with another model, e.g. gpt-4=openai/gpt-5-mini; OLD may also be "
+        "the label of a player. Repeatable.",
+        metavar="OLD=MODEL",
+        rich_help_panel="Scope",
+    ),
+]
 Parameters = Annotated[
     list[Setting] | None, Settings(help="Set a parameter of the game, in YAML. Repeatable.")
 ]
@@ -121,7 +130,8 @@ PromptStyle = Annotated[
     Name | None,
     Settings(
         flags=("--prompt-style",),
-        help="Use this prompt style; cheaptalk game list GAME lists a game's styles.",
+        help="Use this prompt style or template file, e.g. mine/bargaining.jinja; cheaptalk game "
+        "list GAME lists a game's styles.",
         autocompletion=completion.styles,
         show_default="the default of the player or the game",
     ),
@@ -308,6 +318,17 @@ def pair(
     return name, value
 
 
+def replacements(texts: Sequence[str]) -> dict[str, str]:
+    """Return the new models of ``--replace`` by old model or label."""
+    new_models: dict[str, str] = {}
+    for text in texts:
+        old, new = pair(text, "OLD=MODEL, e.g. gpt-4=openai/gpt-5-mini", "--replace")
+        if old in new_models:
+            raise typer.BadParameter(f'"{old}" is replaced twice', param_hint="--replace")
+        new_models[old] = new
+    return new_models
+
+
 def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
     """Return the values of an option of the form NAME=VALUE, with VALUE in YAML."""
     pairs = [pair(text, "NAME=VALUE", option, empty=True) for text in texts]
@@ -334,12 +355,14 @@ def roster_players(text: str) -> dict[str, Any]:
 def player_entry(text: str) -> Any:
     """Return a roster entry from a strategy's name, a model string, or YAML.
 
+    Paths of template files are relative to the current folder.
+
     >>> player_entry("linear"), player_entry("openai/gpt-4o")
     ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
     >>> player_entry("{strategy: linear, start: 0.9}")
     {'strategy': 'linear', 'start': 0.9}
     """
-    return ct.players.seats.entry_of(_yaml(text))
+    return ct.styles.template_files.with_texts(ct.players.seats.entry_of(_yaml(text)), Path())
 
 
 def _yaml(text: str) -> Any:

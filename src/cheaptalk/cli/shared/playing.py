@@ -14,7 +14,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli import shared
 from cheaptalk.cli.shared import sentences
-from cheaptalk.cli.shared.lookup import absent_players, check_free, check_seated, naming, opened
+from cheaptalk.cli.shared.lookup import FoundStudy, check_free, naming, opened
 from cheaptalk.cli.shared.options import PlayOptions
 from cheaptalk.cli.shared.printing import (
     StatusLine,
@@ -32,6 +32,7 @@ AGENT_SERVER = "127.0.0.1:8140"
 """Default address at which remote agents connect."""
 EXIT_BATCHES = 3
 """Exit status of a run that leaves calls in unfinished batches."""
+REPLACEMENTS = "For models that can replace retired models, see: cheaptalk model rosters current"
 LOG_OPEN = (
     "another program is reading the store, so the latest matches are still in the store's -wal "
     "file; to copy the store, use cheaptalk store copy"
@@ -63,11 +64,9 @@ SUMMARY = (
 
 def play_study(
     name: str,
-    study: ct.Study,
+    found: FoundStudy,
     path: str,
     options: PlayOptions,
-    players: Sequence[str] = (),
-    rosters: Sequence[str] = (),
     *,
     again: str | None = None,
 ) -> ct.Progress:
@@ -78,6 +77,7 @@ def play_study(
     prints no summary, and :class:`typer.Exit` is not raised.
     """
     check_free(path)
+    study = found.study
     prices = ct.models.load_prices(options.prices)
     cap = ct.studies.Cap(
         calls=options.max_calls, tokens=options.max_tokens, dollars=options.max_dollars
@@ -87,12 +87,13 @@ def play_study(
         batching = ct.studies.Batching(not options.no_wait, options.poll_interval)
     with naming(name), opened(path) as earlier:
         complete = ct.studies.plan_in_store(study, earlier)
-        check_seated(complete, players, rosters)
+        found.check_seated(complete)
         planned = complete
         if options.in_part:
             planned = ct.studies.restrict_plan(
                 complete, earlier, games=options.game or (), limit=options.max_matches
             )
+        _warn_about_models(found, planned)
         server = _agent_server(planned, options)
         checked = ct.studies.check(
             planned, earlier, remote_agents=server, prices=prices, cap=cap, batching=batching
@@ -102,7 +103,7 @@ def play_study(
     for line in sentences.change_lines(changes):
         say(line, to=err, wrap=False)
     matches = counted(len(planned.matches), "match")
-    for label in absent_players(planned, players):
+    for label in found.absent_players(planned):
         note = f"note: {label} does not play in this run of {matches}"
         say(f"{note}; to include more matches, change --max-matches or --game", to=err, wrap=False)
     expected = {} if options.no_estimate else _print_estimate(checked, path, options)
@@ -166,6 +167,14 @@ def _run(
         for follower in followers:
             follower.conclude(store, name, progress)
     return progress
+
+
+def _warn_about_models(found: FoundStudy, planned: ct.studies.Plan) -> None:
+    """Print which models are replaced, and warn about retired models, to which calls may fail."""
+    retired = ct.studies.retired_models(planned)
+    warnings = [f"warning: {model}" for model in retired]
+    for line in (*found.replacements, *warnings, *[REPLACEMENTS] * bool(retired)):
+        say(line, to=err, wrap=False)
 
 
 def _agent_server(

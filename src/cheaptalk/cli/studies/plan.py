@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.lookup import check_seated, find_study, naming, opened
+from cheaptalk.cli.shared.lookup import find_study, naming, opened
+from cheaptalk.cli.shared.playing import REPLACEMENTS
 from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import change_lines, cost_text, counted
 
@@ -22,6 +23,7 @@ def plan(
     store: opt.Store = opt.DEFAULT_STORE,
     player: opt.Player = None,
     roster: opt.Roster = None,
+    replace: opt.Replace = None,
     prices: opt.Prices = None,
     batch: bool = False,
     concurrency: opt.Concurrency = None,
@@ -37,10 +39,11 @@ def plan(
         batch: Estimate the cost with providers' batch APIs.
         list_matches: Also print a line for every planned match.
     """
-    spec = find_study(study, store, player or (), roster or ())
+    found = find_study(study, store, player, roster, replace)
+    spec = found.study
     with opened(store) as existing, naming(study):
         planned = ct.studies.plan_in_store(spec, existing)
-        check_seated(planned, player or (), roster or ())
+        found.check_seated(planned)
         table = ct.models.load_prices(prices)
         ct.studies.check_prices(planned, table, ct.studies.Cap())
         if batch:
@@ -58,12 +61,15 @@ def plan(
                 measured=True,
             )
         missing = ct.studies.missing_requirements(planned, existing)
+        retired = ct.studies.retired_models(planned)
         participants = ct.studies.preview_participants(planned)
     if json:
         data = _as_json(planned, forecast) | {
             "changes": changes and vars(changes),
             "participants": participants and participants._asdict(),
             "missing": missing,
+            "replaced": found.replaced,
+            "retired": [model._asdict() for model in retired],
         }
         if list_matches:
             data["plan"] = [_planned(match) for match in planned.matches]
@@ -75,15 +81,14 @@ def plan(
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {players}  instance {match.planned_instance.key}")
     _print_seatings(planned)
-    for line in change_lines(changes):
+    for line in (*found.replacements, *change_lines(changes)):
         say(line)
     state = f"{forecast.settled:,} already in the store {escaped(store)}"
     if not existing:
         state = f"none played yet (the store {escaped(store)} does not exist)"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {state}")
-    people = _people_lines(participants)
-    needs = ["\nBefore a run:", *(f"- {need}" for need in missing)] if missing else []
-    for line in chain(_cost_lines(forecast, spec.budget), people, needs):
+    cost, people = _cost_lines(forecast, spec.budget), _people_lines(participants)
+    for line in chain(cost, people, _need_lines(missing, retired)):
         say(line)
 
 
@@ -129,6 +134,18 @@ def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterato
         yield participants.shortage
     for label in participants.without_deadline:
         yield f"players.{label}: without a deadline, other participants may wait forever"
+
+
+def _need_lines(
+    missing: Sequence[str], retired: Sequence[ct.studies.RetiredModel]
+) -> Iterator[str]:
+    """Yield what to do before a run."""
+    needs = [f"- {need}" for need in (*missing, *retired)]
+    if needs:
+        yield "\nBefore a run:"
+        yield from needs
+    if retired:
+        yield REPLACEMENTS
 
 
 def _as_json(planned: ct.studies.Plan, forecast: ct.studies.Forecast) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared import sentences
-from cheaptalk.cli.shared.lookup import find_study
+from cheaptalk.cli.shared.lookup import FoundStudy, find_study
 from cheaptalk.cli.shared.playing import play_study
 from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_records, say
 from cheaptalk.cli.shared.sentences import Field, cost_text, counted, each, lines
@@ -107,19 +107,19 @@ def run(
     store: opt.Store = opt.DEFAULT_STORE,
     player: opt.Player = None,
     roster: opt.Roster = None,
+    replace: opt.Replace = None,
     *,
     options: opt.PlayOptions,
 ) -> None:
     """Run a study; matches already in the store are reused."""
-    players, rosters = player or (), roster or ()
-    play_study(study, find_study(study, store, players, rosters), store, options, players, rosters)
+    play_study(study, find_study(study, store, player, roster, replace), store, options)
 
 
 def resume(
     study: opt.StoredStudy, /, store: opt.Store = opt.DEFAULT_STORE, *, options: opt.PlayOptions
 ) -> None:
     """Resume an interrupted study from the store."""
-    play_study(study, ct.studies.stored_study(store, study), store, options)
+    play_study(study, FoundStudy(ct.studies.stored_study(store, study)), store, options)
 
 
 def status(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,8 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.printing import print_json, say
+from cheaptalk.cli.shared.lookup import opened
+from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
 
@@ -20,6 +22,7 @@ from cheaptalk.extras import needing
 def serve(
     study: Annotated[str | None, opt.Settings(autocompletion=completion.studies)] = None,
     /,
+    replace: opt.Replace = None,
     demo: bool = False,
     data_dir: Path = Path("laboratory"),
     store: opt.Store = opt.DEFAULT_STORE,
@@ -44,6 +47,8 @@ def serve(
     """
     if study is not None and demo:
         raise typer.BadParameter("not valid with --demo; remove one of them", param_hint="STUDY")
+    if study is None and replace:
+        raise typer.BadParameter("only valid with a STUDY", param_hint="--replace")
 
     async def main() -> None:
         with ct.web.listen(port, host) as sock:
@@ -65,9 +70,22 @@ def serve(
                 await ct.web.serve_app(site.app, sock, address)
 
     with needing("analysis"):
-        spec = ct.studies.study_of(study) if study else ct.web.demo() if demo else None
+        new_models = opt.replacements(replace or ())
+        spec = _served(study, store, new_models) if study else ct.web.demo() if demo else None
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())
+
+
+def _served(name: str, store: str, new_models: Mapping[str, str]) -> ct.Study:
+    """Return a study with replaced models, and warn about retired models."""
+    study = ct.studies.study_of(name)
+    if new_models:
+        study = ct.studies.with_players(study, replace=new_models)
+    with opened(store) as existing:
+        retired = ct.studies.retired_models(ct.studies.plan_in_store(study, existing))
+    for model in retired:
+        say(f"warning: {model}", to=err, wrap=False)
+    return study
 
 
 def view(

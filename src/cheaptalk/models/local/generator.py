@@ -21,6 +21,10 @@ ROOM = 2**30
 """Size of the prefix cache in bytes on a CPU; on a GPU, a quarter of the free memory is used."""
 SMALL = 60_000_000
 """Maximum number of parameters of a small model."""
+CACHE_NAMES = ("cache", "past_key_values")
+"""The argument with the key-value cache: its current name, and that before transformers 5.24."""
+TOLERANCE = 0.25
+"""Maximum rounding error of a score, in standard deviations of the scores."""
 
 
 class Generator:
@@ -57,10 +61,12 @@ class Generator:
             model = model.float()  # same results, but faster
         self.model = model.to(device).eval()
         self._parameters = inspect.signature(model.forward).parameters
+        self._cache_name = next((name for name in CACHE_NAMES if name in self._parameters), "")
         self._small = device == "cpu" and model.num_parameters() <= SMALL
         if self._small:
             set_attention(self.model)
         self.token = self._token()
+        self._check_cache()
         self.most, room = self._capacity()
         self.readings = Readings(room)
         listed = model.generation_config.eos_token_id
@@ -75,15 +81,34 @@ class Generator:
         """
         with self.torch.inference_mode():
             ids = self.torch.zeros((1, 1), dtype=self.torch.long, device=self.model.device)
-            cache = getattr(self.model(input_ids=ids, use_cache=True), "past_key_values", None)
-            if cache is None:
-                raise ValueError("it has no key-value cache; use a server such as vLLM")
-            layers = cache.layers
+            output = self.model(input_ids=ids, use_cache=True)
+            layers = getattr(getattr(output, self._cache_name, None), "layers", ())
             states = [getattr(layer, name, None) for layer in layers for name in ("keys", "values")]
+            if all(state is None for state in states):
+                raise ValueError("it has no key-value cache; use a server such as vLLM")
             shapes = {None if state is None else state.shape for state in states}
             if len(shapes) > 1 or None in shapes:
                 return None
             return self.torch.stack(states).unflatten(0, (-1, 2))[:, :, 0]
+
+    def _check_cache(self) -> None:
+        """Check that a cached text continues as if the whole text were processed at once.
+
+        Raises:
+            ValueError: it does not, because the model passes its cache in an unknown way.
+        """
+        text = [*range(5, 13)]
+        whole, _ = self.scores([text], [len(text)], None)
+        cache = None
+        if self.token is not None:
+            cache = RowCache.empty(self.token, 1, 0, len(text))
+        _, cache = self.scores([text[:-1]], [len(text) - 1], cache)
+        continued, _ = self.scores([text[-1:]], [len(text)], cache)
+        if (whole - continued).abs().max() > TOLERANCE * whole.std():
+            raise ValueError(
+                "it does not continue a cached text correctly with the installed version of "
+                "transformers; use a server such as vLLM"
+            )
 
     def _capacity(self) -> tuple[int, int]:
         """Return the maximum batch size, and the size of the prefix cache in bytes."""
@@ -135,7 +160,7 @@ class Generator:
             "input_ids": ids,
             "attention_mask": (positions >= 0).long(),
             "position_ids": positions.clamp(min=0)[:, -ids.shape[1] :],
-            "past_key_values": past,
+            self._cache_name: past,
             "use_cache": True,
             "logits_to_keep": 1,
         }
@@ -144,7 +169,7 @@ class Generator:
             output = self.model(**known)
         if rows:
             cache.advance(ids.shape[1])
-        return output.logits[:, -1].float(), cache if rows else output.past_key_values
+        return output.logits[:, -1].float(), cache if rows else getattr(output, self._cache_name)
 
 
 LOADED: dict[str, Generator] = {}

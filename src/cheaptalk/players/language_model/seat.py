@@ -1,9 +1,9 @@
 """Settings of language models as players."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.models import (
     AskedRoute,
@@ -29,9 +29,10 @@ from cheaptalk.players.language_model.treatments import (
 )
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Game, UnknownName, games, suggest
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import JsonCodec, Style, style
+from cheaptalk.styles.template_files import is_template_file, named_files, with_texts
 
 Stop: TypeAlias = Annotated[str, Field(min_length=1)]
 
@@ -41,7 +42,9 @@ class ModelSeat(SeatSpec):
 
     Attributes:
         model: ``provider/NAME``, ``provider/NAME@URL``, or ``smollm2``.
-        style: the prompt style, or prompt styles by game; by default that of the game.
+        style: the prompt style or template file, such as ``mine/bargaining.jinja``, or styles and
+            files by game; by default the style of the game.
+        templates: the texts of template files by name, set when the files are read.
         reasoning: reasoning effort before each answer: a level, or a token budget.
         stream: whether the server streams each response.
         answers: how answers are requested: ``auto`` uses the strictest method that the server
@@ -65,12 +68,16 @@ class ModelSeat(SeatSpec):
     """
 
     optional: ClassVar[frozenset[str]] = frozenset(
-        ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
+        (
+            *("templates", "reasoning", "stream", "answers", "history", "past_answers", "refine"),
+            *("reask", "refusals"),
+        )
     )
     may_fail: ClassVar[bool] = True
 
     model: str
     style: str | dict[str, str] | None = None
+    templates: dict[str, str] = Field(default_factory=dict)
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
@@ -98,6 +105,31 @@ class ModelSeat(SeatSpec):
         except LookupError as error:
             raise ValueError(str(error)) from None
         return canonical(text)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_read_files(cls, data: Any) -> Any:
+        """Read template files that Python code names by a ``Path``."""
+        return with_texts(data)
+
+    @field_validator("templates")
+    @classmethod
+    def _is_of_files(cls, templates: dict[str, str]) -> dict[str, str]:
+        for name in templates:
+            if not is_template_file(name):
+                raise ValueError(f'"{name}" is not the name of a template file; end it with .jinja')
+        return templates
+
+    @model_validator(mode="after")
+    def _has_texts(self) -> Self:
+        for file in named_files({"style": self.style}):
+            if file not in self.templates:
+                raise LocatedError(
+                    f'the text of the template file "{file}" is missing; name the file in a study '
+                    f'file, a roster or an option, or in Python write Path("{file}")',
+                    "style",
+                )
+        return self
 
     @field_validator("style")
     @classmethod
@@ -147,7 +179,9 @@ class ModelSeat(SeatSpec):
                     f'answers: "{self.answers}" requests JSON, but {answers}; '
                     "choose another style, or text"
                 )
-        return self.model_copy(update={"style": words.name, "words": words.digest})
+        used = {name: text for name, text in self.templates.items() if name == words.name}
+        update = {"style": words.name, "words": words.digest, "templates": used}
+        return self.model_copy(update=update)
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> LanguageModel:
         prompt = Prompt(**{name: getattr(self, name) for name in Prompt._fields})
@@ -156,9 +190,9 @@ class ModelSeat(SeatSpec):
 
     def _style(self, game: Game) -> Style:
         if isinstance(self.style, dict):
-            return style(game.name, self.style.get(game.name))
+            return style(game.name, self.style.get(game.name), templates=self.templates)
         try:
-            return style(game.name, self.style)
+            return style(game.name, self.style, templates=self.templates)
         except UnknownName as error:
             supporting = [spec.name for spec in games().values() if self.style in spec.styles]
             if not supporting:

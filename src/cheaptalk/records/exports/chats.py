@@ -79,7 +79,7 @@ def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
 def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:
     if settings.get("model"):
         return ModelSeat.model_validate(settings)
-    return ModelSeat(model="script/legal", style=style)
+    return ModelSeat(model="script/legal").model_copy(update={"style": style})
 
 
 def _texts(

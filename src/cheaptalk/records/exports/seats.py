@@ -202,8 +202,8 @@ def setting_columns(
 ) -> list[Column]:
     """Return a column for each setting of players, with the type of its values.
 
-    Names of nested settings are joined by ``_``. The model is a column of its own. ``data`` returns
-    the settings of a row's player.
+    Names of nested settings are joined by ``_``. The model is a column of its own, and texts of
+    template files have none. ``data`` returns the settings of a row's player.
     """
     values: dict[tuple[str, ...], list[Any]] = {}
     for settings in players:
@@ -219,7 +219,7 @@ def setting_columns(
             "settings",
         )
         for path, of_setting in values.items()
-        if path != ("model",)
+        if path[0] not in ("model", "templates")
     ]
 
 

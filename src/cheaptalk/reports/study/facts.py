@@ -26,6 +26,7 @@ from cheaptalk.reports.recipes.tables import Header, ReportTable, counts, texts
 from cheaptalk.rules import get_game
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.plans.plan import planned_count
+from cheaptalk.styles.template_files import without_texts
 from cheaptalk.text import capital, money, readable
 
 NULL_OBSERVER, UNNAMED = "none answered", "not named"
@@ -93,7 +94,10 @@ def study_facts(
         "served": served_table(models) if models else None,
         "costs": costs_table(costs) if costs else None,
         "spec": yaml.safe_dump(
-            _stated(summary.spec), sort_keys=False, allow_unicode=True, default_flow_style=None
+            _stated(without_texts(summary.spec)),
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=None,
         ),
         "rules": {name: get_game(name).rules.version for name in frames},
     }

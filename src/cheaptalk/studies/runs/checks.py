@@ -1,22 +1,28 @@
 """Checks of players, prices and batches before a run."""
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from typing import NamedTuple, TypeAlias
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, Cap, unpriced
-from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models import is_retired, retirement
+from cheaptalk.models.prices import Prices, load_prices, without_url
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Store, line_up
 from cheaptalk.records.ledger.batches import calls_in_batches
 from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.rules import Decide, Game, IllegalAction, StrategyError, play, strategies
+from cheaptalk.rules.errors import Problem
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.runs.host import recordings
 from cheaptalk.studies.study import StudyError
+
+MOST_NAMED = 5
+"""Maximum number of players named in a line."""
 
 
 class Checked(NamedTuple):
@@ -49,14 +55,14 @@ def check(
 
     Raises:
         StudyError: an API key, a price, a person or a recorded match is missing, the plan cannot
-            use batches, or calls are already in a batch and would be paid twice.
+            use batches, or calls are already in a batch and would be paid twice. The message names
+            all players with such a problem.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
     assert store is None or isinstance(store, Store)
     planned = plan_of(planned, store)
     sources = Sources(recordings(store), ask_person, remote_agents)
-    for player, reason in _missing(planned, sources):
-        raise _unreachable(player, reason)
+    _refuse(_missing(planned, sources))
     if batching is None and store is not None:
         check_collected(store, planned.study.name, planned.matches)
     if batching is not None:
@@ -68,11 +74,53 @@ def check(
 
 @reads
 def missing_requirements(planned: PlanLike, store: StoreLike | None) -> list[str]:
-    """Return what players of a plan still need before it can run, such as an API key."""
+    """Return what players of a plan still need before it can run, such as an API key.
+
+    Players with the same need share a line.
+    """
     assert store is None or isinstance(store, Store)
     planned = plan_of(planned, store)
-    needs = _missing(planned, Sources(recordings(store)))
-    return list(dict.fromkeys(f"players.{player.label}: {reason}" for player, reason in needs))
+    return _lines(_missing(planned, Sources(recordings(store))))
+
+
+class RetiredModel(NamedTuple):
+    """A model in a plan that its provider no longer serves.
+
+    Attributes:
+        retirement: the day (``YYYY-MM-DD``) or month (``YYYY-MM``) of the retirement.
+        players: the labels of the players with this model.
+    """
+
+    model: str
+    retirement: str
+    players: list[str]
+
+    def __str__(self) -> str:
+        name = without_url(self.model).partition("/")[2]
+        return (
+            f"{_players(self.players)}: {self.model} has been retired since {self.retirement}; "
+            f"to replace it, add --replace {name}=MODEL to cheaptalk run or serve"
+        )
+
+
+def retired_models(planned: PlanLike, today: date | None = None) -> list[RetiredModel]:
+    """Return the retired models of a plan, which can still run if servers answer nevertheless.
+
+    Args:
+        today: models are retired if their retirement is not after this date; by default the
+            current date.
+    """
+    players = plan_of(planned).players().values()
+    models: dict[str, list[str]] = {}
+    for player in players:
+        if isinstance(player.spec, ModelSeat) and is_retired(player.spec.model, today):
+            labels = models.setdefault(player.spec.model, [])
+            labels += [player.label] * (player.label not in labels)
+    return [RetiredModel(model, str(retirement(model)), labels) for model, labels in models.items()]
+
+
+Reasons: TypeAlias = Iterable[tuple[SeatedPlayer, str]]
+"""Players that cannot play, each with the reason."""
 
 
 def _missing(planned: Plan, sources: Sources) -> Iterator[tuple[SeatedPlayer, str]]:
@@ -86,13 +134,10 @@ def check_batchable(planned: PlanLike) -> None:
     """Check that a plan can use providers' batches.
 
     Raises:
-        StudyError: a player cannot use batches.
+        StudyError: some players cannot use batches.
     """
-    planned = plan_of(planned)
-    for player in planned.players().values():
-        reason = player.spec.unbatchable()
-        if reason is not None:
-            raise _unreachable(player, reason)
+    players = plan_of(planned).players().values()
+    _refuse((player, reason) for player in players if (reason := player.spec.unbatchable()))
 
 
 def check_prices(planned: PlanLike, prices: Prices, cap: Cap) -> None:
@@ -103,15 +148,43 @@ def check_prices(planned: PlanLike, prices: Prices, cap: Cap) -> None:
     """
     planned = plan_of(planned)
     budget = planned.study.budget
-    if not any(limits.dollars for limits in (budget, budget.per_match, cap)):
-        return
-    for player in planned.players().values():
-        if isinstance(player.spec, ModelSeat) and prices.of(player.spec.model) is None:
-            raise _unreachable(player, unpriced(player.spec.model))
+    if any(limits.dollars for limits in (budget, budget.per_match, cap)):
+        _refuse(
+            (player, unpriced(player.spec.model))
+            for player in planned.players().values()
+            if isinstance(player.spec, ModelSeat) and prices.of(player.spec.model) is None
+        )
 
 
-def _unreachable(player: SeatedPlayer, reason: str) -> StudyError:
-    return StudyError.at(("players", player.label), reason)
+def _refuse(reasons: Reasons) -> None:
+    """Raise a StudyError that names all players that cannot play, if any."""
+    reasons = list(reasons)
+    if reasons:
+        error = StudyError("; ".join(_lines(reasons)))
+        error.problems = tuple(
+            Problem(("players", player.label), "value_error", reason) for player, reason in reasons
+        )
+        raise error
+
+
+def _lines(reasons: Reasons) -> list[str]:
+    """Return a line for each reason, with the players that it concerns."""
+    labels: dict[str, list[str]] = {}
+    for player, reason in reasons:
+        listed = labels.setdefault(reason, [])
+        listed += [player.label] * (player.label not in listed)
+    return [f"{_players(listed)}: {reason}" for reason, listed in labels.items()]
+
+
+def _players(labels: Sequence[str]) -> str:
+    """Return labels as a location in the study file, abbreviated if there are many.
+
+    >>> _players(["fair"]), _players([str(number) for number in range(9)])
+    ('players.fair', 'players.0, 1, 2, 3, 4 and 4 more')
+    """
+    few = labels if len(labels) <= MOST_NAMED + 1 else labels[:MOST_NAMED]
+    more = f" and {len(labels) - len(few)} more" if len(few) < len(labels) else ""
+    return f"players.{', '.join(few)}{more}"
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cheaptalk.learning.policy import policy_file, policy_names, read_policy
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import Location, shown
 from cheaptalk.studies.study import Study, StudyError, parse_study
+from cheaptalk.styles.template_files import named_files
 from cheaptalk.yaml_files import parse_yaml
 
 FILES = (".yaml", ".yml")
@@ -32,12 +33,20 @@ def read_design(name: str, text: str) -> Study:
 
 
 def check_references(data: Mapping[str, Any]) -> None:
-    """Check that a design refers to no roster file, and only to policies that can be loaded."""
+    """Check that a design names no file with a roster or template, and only loadable policies."""
     written = data.get("roster")
     for roster in written if isinstance(written, list) else [written]:
         if isinstance(roster, str) and roster.partition(":")[0].endswith(FILES):
             problem = f"{shown(roster)} is a file; a laboratory reads only installed rosters, so "
             raise StudyError.at(("roster",), f"{problem}list its players under players")
+    for location, entry in _entries(data):
+        if files := named_files(entry):
+            raise StudyError.at(
+                location,
+                f"{shown(files[0])} is a template file; a laboratory uses only installed prompt "
+                "styles, so write a style's name, or ask the administrator to install the template "
+                "as a style",
+            )
     for label, policy in _policies(data.get("players")):
         try:
             read_policy(policy_file(policy))
@@ -48,6 +57,14 @@ def check_references(data: Mapping[str, Any]) -> None:
                 f"comes with cheaptalk ({', '.join(policy_names())}), or a policy file that was "
                 "trained with the installed version",
             ) from None
+
+
+def _entries(data: Mapping[str, Any]) -> Iterator[tuple[Location, Any]]:
+    """Yield the location and content of all settings that can name a template file."""
+    yield ("models",), data.get("models")
+    players = data.get("players")
+    for label, entry in players.items() if isinstance(players, Mapping) else ():
+        yield ("players", str(label)), entry
 
 
 def _policies(players: object) -> Iterator[tuple[str, str]]:

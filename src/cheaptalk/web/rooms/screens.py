@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from cheaptalk.rules import Action, Event, Game, get_game
-from cheaptalk.styles.templates import block_name
+from cheaptalk.styles import block_name
 from cheaptalk.web.rooms.forms import Field
 from cheaptalk.web.rooms.languages import DOLLARS, Language, languages
 

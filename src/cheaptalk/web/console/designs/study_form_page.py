@@ -43,7 +43,7 @@ SCRIPT = HERE / "static" / "study_form.js"
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Study": ("name", "description"),
     "Games": ("games", "instances_from"),
-    "Players": ("players", "roster", "models", "factors"),
+    "Players": ("players", "roster", "replace", "models", "factors"),
     "Pairing": ("pairing", "swap"),
     "Participants": ("people",),
 }
