@@ -19,7 +19,7 @@ from cheaptalk.rules import games
 MODEL = "smollm2"
 MATCHES = 20
 ROUNDS = 5
-"""Rounds of the games for several players, to save time."""
+"""Rounds of the games that repeat the same decisions, to save time."""
 REQUIRED = 0.9
 """Required share of answers that are valid at the first attempt, with schemas."""
 
@@ -50,7 +50,8 @@ def play(answers: str, game: str) -> Counter[str]:
     """Play a game against a random player, and return the model's answers by kind."""
     rules = ct.get_game(game).rules()
     many = len(rules.seats) > 2
-    rounds = {"rounds": ROUNDS} if many and "rounds" in type(rules).model_fields else {}
+    length = "horizon" if game == "persuasion" else "rounds"
+    rounds = {length: ROUNDS} if getattr(rules, length, 0) > ROUNDS else {}
     pairing: Any = [{"lm": 1, "random": len(rules.seats) - 1}] if many else [["lm", "random"]]
     study = ct.Study(
         name="model-games",
