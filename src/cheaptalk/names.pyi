@@ -8,12 +8,12 @@ GameName: TypeAlias = Literal["bargaining", "battle_royale", "chip_trading", "de
     "diners_dilemma", "divide_the_dollar", "el_farol_bar", "guess_the_average", "item_bargaining",
     "negotiation", "persuasion", "pirate_game", "public_goods", "sealed_bid_auction"] | str
 PresetName: TypeAlias = Literal["chip-trading", "chip-trading-human", "deal-or-no-deal",
-    "deal-or-no-deal-human", "gama", "gama-scripted", "gama-settings", "glee", "glee-human",
-    "glee-small", "item-bargaining", "item-bargaining-heuristics", "item-bargaining-strategies",
-    "quickstart", "self-play"] | str
+    "deal-or-no-deal-human", "gama", "gama-appendix-g", "gama-scripted", "gama-settings", "glee",
+    "glee-human", "glee-small", "item-bargaining", "item-bargaining-heuristics", "quickstart",
+    "self-play"] | str
 RecipeName: TypeAlias = Literal["chips", "gama", "glee", "metagame", "self-play"] | str
-RosterName: TypeAlias = Literal["chip-trading", "current", "gama", "gama-treatments", "glee",
-    "item-bargaining", "item-bargaining-circles", "self-play"] | str
+RosterName: TypeAlias = Literal["chip-trading", "chip-trading-small", "current", "gama",
+    "gama-treatments", "glee", "item-bargaining", "item-bargaining-circles", "self-play"] | str
 RubricName: TypeAlias = Literal["claims", "hallucination", "honesty", "promises",
     "theme-collaboration", "theme-colours", "theme-profit"] | str
 StrategyName: TypeAlias = Literal["always_recommend", "aspire", "bayesian", "best_response",

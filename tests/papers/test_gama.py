@@ -220,6 +220,13 @@ def test_players_differing_in_one_setting_form_families() -> None:
     ]
 
 
+def test_equal_players_form_no_family() -> None:
+    equal = {"model": "vllm/x", "style": "v1"}
+    assert families({"a": equal, "b": equal}) == []
+    (family,) = families({"a": equal, "b": equal, "c": equal | {"style": "v2"}})
+    assert family.values == {"a": "v1", "c": "v2"}
+
+
 def guess(call: ModelCall, number: str) -> str:
     """Choose ten times the temperature, or 7 if it is unset."""
     warmth = call.settings.temperature

@@ -43,3 +43,22 @@ def test_declared_layouts_are_complete() -> None:
             for key, fields in layout["columns"].items():
                 assert isinstance(key, str), f"{name}: put {key} in quotes"
                 assert fields is None or isinstance(fields, str | list | dict), name
+
+
+def test_printed_values_do_not_move_the_columns_of_files() -> None:
+    frame = pl.DataFrame(
+        {"model": ["a"], "gain": [0.5], "gain.error": [0.1], "loss": [0.25], "game": ["g"]}
+    )
+    numbers = (Header(key, key, decimals=2) for key in ("gain", "loss"))
+    table = ReportTable("t", "T", frame, (Header("model", "Model"), *numbers))
+    values = pl.DataFrame({"model": ["A"], "gain": [1.0], "gain.error": [0.2], "new": [3.0]})
+    columns = table.data().columns
+    assert columns == ["model", "gain", "gain_error", "loss", "game"]
+    both = beside(table, values)
+    assert both.data().columns == [
+        *columns,
+        "gain_printed",
+        "gain_printed_error",
+        "new_printed",
+    ]
+    assert both.frame.columns[: len(columns)] == columns

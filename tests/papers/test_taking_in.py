@@ -1,6 +1,7 @@
 """Import of collections: duplicates, skipped games, redacted names and the command."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,7 @@ def test_command_reports_imported_and_skipped(cheaptalk: Command, games: Path) -
     (skipped,) = json.loads(again.out)["skipped"]
     assert skipped["game"] == "one/SOLD"
     plain = cheaptalk("store", "import", "glee", str(games))
-    assert "one/SOLD: config.json: is not JSON" in plain.out
+    assert re.search(r"\n +1  config\.json: is not JSON.*  one/SOLD\n", plain.out)
     assert "Traceback" not in plain.err
 
 
@@ -139,8 +140,22 @@ def test_command_groups_games_by_reason(cheaptalk: Command, games: Path, tmp_pat
     write_agreed(games, "whole")
     done = cheaptalk("store", "import", "glee", str(games), "--redact", "Zelda")
     assert done.status == 1
-    assert "G00 and 24 others: game.csv: is missing" in done.out
+    assert "     25  game.csv: is missing  G00\n" in done.out
     assert done.out.count("game.csv: is missing") == 1
+    counts = json.loads(cheaptalk("store", "import", "glee", str(games), "--json").out)
+    assert counts["reasons"] == {"game.csv: is missing": 25}
+
+
+def test_files_without_games_are_named(cheaptalk: Command, games: Path) -> None:
+    write_agreed(games, "whole")
+    for name in ("readme.md", "plots/one.png"):
+        (games / name).parent.mkdir(exist_ok=True)
+        (games / name).touch()
+    done = cheaptalk("store", "import", "glee", str(games))
+    assert done.status == 0
+    assert "reads no such files: readme.md and 1 other\n" in done.out
+    shown = json.loads(cheaptalk("store", "import", "glee", str(games), "--json").out)
+    assert shown["ignored"] == ["readme.md", "plots/one.png"]
 
 
 def test_command_truncates_long_list_of_reasons(cheaptalk: Command, games: Path) -> None:
@@ -148,8 +163,8 @@ def test_command_truncates_long_list_of_reasons(cheaptalk: Command, games: Path)
     for number in range(25):
         (write_agreed(games, f"G{number:02}") / "config.json").write_text(" " * number + "{")
     done = cheaptalk("store", "import", "glee", str(games))
-    assert (done.status, done.out.count("\n  ")) == (1, 21)
-    assert "  and 5 more; --json prints all" in done.out
+    assert (done.status, done.out.count("config.json: is not JSON")) == (1, 20)
+    assert "  and 5 more reasons; --json prints all" in done.out
 
 
 def test_missing_folder_creates_no_store(cheaptalk: Command, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ ROSTERS = {
     "item-bargaining": (9, ("item_bargaining",)),
     "item-bargaining-circles": (28, ("item_bargaining",)),
     "chip-trading": (4, ("chip_trading",)),
+    "chip-trading-small": (4, ("chip_trading",)),
 }
 """The number of players and the games of each roster.
 

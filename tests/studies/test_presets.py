@@ -48,6 +48,7 @@ def test_presets_are_found_by_name() -> None:
         "deal-or-no-deal",
         "deal-or-no-deal-human",
         "gama",
+        "gama-appendix-g",
         "gama-scripted",
         "gama-settings",
         "glee",
@@ -55,7 +56,6 @@ def test_presets_are_found_by_name() -> None:
         "glee-small",
         "item-bargaining",
         "item-bargaining-heuristics",
-        "item-bargaining-strategies",
         "quickstart",
         "self-play",
     ]
@@ -120,9 +120,39 @@ def test_other_presets_plan_the_games_and_pairings_of_their_papers() -> None:
     planned = plan(preset_study("deal-or-no-deal"))
     assert planned.configurations() == {"deal_or_no_deal": 3}
     assert len(planned.counts()) == 25
+
+
+def test_item_bargaining_plays_the_papers_baselines_of_each_class() -> None:
+    """The LLM+baselines analysis has 3 baselines in BG1 to BG3 and 6 in BG4 to BG6 (section 5)."""
     study = preset_study("item-bargaining")
     games = [game for grid in study.games for game in grid.configurations()]
     assert games == [ItemBargaining.model_validate(PRESETS[f"BG{n}"]) for n in range(1, 7)]
+    agents: dict[str, set[str]] = {}
+    for match in plan(study).matches:
+        labels = agents.setdefault(match.configuration.digest, set())
+        labels.update(seat.label for seat in match.seating)
+    everywhere = {"soft", "tough", "walk"}
+    with_learned = everywhere | {"aspire", "nfsp", "rnad"}
+    assert list(agents.values()) == [everywhere] * 3 + [with_learned] * 3
+    assert len(plan(study).matches) == 3 * 100 * (3**2 + 6**2)
+
+
+def test_gama_appendix_g_plays_the_papers_models_with_fixed_players() -> None:
+    planned = plan(preset_study("gama-appendix-g"))
+    tables = {
+        (match.configuration.game.name, *(seat.label for seat in match.seating))
+        for match in planned.matches
+    }
+    gpt = "gpt-3.5-0125"
+    assert tables == {
+        ("divide_the_dollar", "dominant", *[gpt] * 9),
+        ("divide_the_dollar", *[gpt] * 10),
+        ("public_goods", "free-rider", *[gpt] * 9),
+        ("public_goods", *[gpt] * 10),
+        ("guess_the_average", *["gpt-4o-0806"] * 10),
+    }
+    assert planned.configurations()["guess_the_average"] == 4, "no information, and (a) to (c)"
+    assert len(planned.matches) == 5 * (2 + 2 + 4)
 
 
 def test_quickstart_plays_all_families_in_every_pairing() -> None:

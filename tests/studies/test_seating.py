@@ -54,6 +54,14 @@ def test_listed_seating_can_give_seat_counts_for_each_game() -> None:
     assert seatings(games=games) == ["free / kind / kind", "kind x 10"]
 
 
+def test_game_can_leave_out_players() -> None:
+    games = [*giving(2, pairing={"without": ["kind"]}), *giving(3)]
+    players = ROSTER | {"luck": {"strategy": "random"}}
+    lineups = seatings(games=games, pairing="all", players=players)
+    assert lineups[:4] == ["free / free", "free / luck", "luck / free", "luck / luck"]
+    assert len(lineups) == 2**2 + 3**3
+
+
 def test_swap_rotates_listed_seatings_through_every_seat_once() -> None:
     lineups = seatings(games=giving(4), pairing=[{"free": 1, "kind": 3}, {"free": 4}], swap=True)
     assert lineups == [
@@ -91,6 +99,10 @@ def test_impossible_seating_raises_error() -> None:
             {"pairing": [{"free": 3_000_000_000}]},
             f"pairing: {{free: 3000000000}} fills {3 * 10**9:,} seats, but giving has 3 {three}; "
             + advice,
+        ),
+        (
+            {"games": giving(3, pairing={"without": ["fre"]}), "pairing": "all"},
+            'pairing: unknown player "fre" (did you mean "free"?)',
         ),
         ({"pairing": [{"fre": 3}]}, 'pairing: unknown player "fre" (did you mean "free"?)'),
         (

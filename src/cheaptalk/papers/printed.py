@@ -12,7 +12,7 @@ import polars as pl
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.tables import ERROR, STARS, Header, ReportTable
+from cheaptalk.reports.recipes.tables import AS_PRINTED, ERROR, STARS, Header, ReportTable
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.yaml_files import read_yaml
 
@@ -126,6 +126,9 @@ def selected_labels(evidence: Evidence, labels: Sequence[str]) -> list[str]:
 def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     """Add printed values to a table; rows and columns found only in the paper come last.
 
+    The columns of the table stay in order: printed values are shown next to the computed ones, but
+    are the last columns of files.
+
     Args:
         table: a table in which the columns before the first number identify rows.
         values: the same identifying columns, and numeric columns. Row names match regardless of
@@ -151,7 +154,7 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         validate="m:1",
     )
     columns = tuple(_columns(table, numbers))
-    shown = [column.key for column in columns if ".printed" in column.key]
+    shown = [column.key for column in columns if AS_PRINTED in column.key]
     frame = (
         both.filter(in_table | pl.any_horizontal(pl.col(shown).is_not_null()))
         .with_columns(pl.coalesce(key, f"{key}.paper").alias(key) for key in stub)
@@ -169,7 +172,7 @@ def _printed_key(name: str, table: ReportTable) -> str:
     """Return the column key of a printed value, such as ``gain.printed.low`` for ``gain.low``."""
     keys = (column.key for column in table.columns if f"{name}.".startswith(f"{column.key}."))
     key = max(keys, key=len, default=name.removesuffix(ERROR))
-    return f"{key}.printed{name.removeprefix(key)}"
+    return f"{key}{AS_PRINTED}{name.removeprefix(key)}"
 
 
 def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
@@ -178,13 +181,13 @@ def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
         yield column
         if column.key in numbers:
             title = f"{column.title}, printed"
-            yield column._replace(key=f"{column.key}.printed", title=title, about=about)
+            yield column._replace(key=column.key + AS_PRINTED, title=title, about=about)
     known = tuple(f"{column.key}." for column in table.columns)
     last = table.columns[-1]
     for name in numbers:
         if not f"{name}.".startswith(known) and not name.endswith(BESIDES):
             title = f"{name}, printed"
-            yield Header(f"{name}.printed", title, last.unit, last.decimals, about)
+            yield Header(name + AS_PRINTED, title, last.unit, last.decimals, about)
 
 
 def position(column: str, order: Iterable[Any]) -> pl.Expr:

@@ -70,7 +70,7 @@ def prediction_baselines(
     """Compare a linear model with boosted trees out of sample, over random splits.
 
     For each seed, each learner is fitted to the training rows with default settings and scored on
-    the held-out rows. All learners have the same splits and one-hot columns (GLEE, appendix G,
+    the held-out rows. All learners have the same splits and one-hot columns (GLEE, appendix F.3,
     Table 9: 80/20 splits, 100 seeds). The scores of a boolean outcome are accuracy and the area
     under the ROC curve; the scores of other outcomes are root mean squared error, in the outcome's
     unit, and out-of-sample R2. Undefined scores are null, such as the area if all held-out rows

@@ -81,7 +81,7 @@ def correlation(
 ) -> Correlation:
     """Estimate the correlation of two columns.
 
-    For example, correlate a first offer with the final payoff (GLEE, section 4.4).
+    For example, correlate a first offer with the final payoff (GLEE, section 4).
 
     ``bootstrap`` resamples clusters. ``fisher`` assumes independent rows and, for Pearson,
     approximate normality. On the artanh scale, the standard error is 1 / sqrt(n - 3) for Pearson,

@@ -185,8 +185,8 @@ def ols(
     factor has a column of zeros and ones for each level except the reference. The effect of a level
     is the expected change in the outcome from the reference to this level, with other factors
     fixed. The levels of a composite are the combinations of several columns, such as GLEE's market
-    (complete information, messages, horizon), so that all interactions are included (GLEE, section
-    4).
+    (complete information, messages, horizon), so that all interactions are included (GLEE,
+    appendix F.1).
 
     Unidentified effects raise an error. A factor with one level or a constant number is omitted
     with a note, and a constant outcome has effects of exactly 0. Rows without an outcome are

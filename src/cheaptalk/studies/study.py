@@ -214,8 +214,16 @@ MOST_SEATINGS = 5_000_000
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Listed: TypeAlias = list[str] | dict[str, int]
 """A seating in a file: labels in the order of seats, or numbers of consecutive seats by label."""
-Pairing: TypeAlias = Literal["all", "self"] | list[Listed]
-"""All seatings of the roster, self-play, or the listed seatings."""
+
+
+class Without(Value):
+    """All seatings of the players of a study, without the players with these labels."""
+
+    without: Annotated[list[str], Field(min_length=1)]
+
+
+Pairing: TypeAlias = Literal["all", "self"] | Without | list[Listed]
+"""All seatings of the roster, self-play, all seatings of some players, or the listed seatings."""
 
 
 def read_name(data: Any) -> str:
@@ -233,15 +241,18 @@ def read_name(data: Any) -> str:
 
 def read_pairing(data: Any) -> Any:
     """Validate how a study pairs its players."""
-    if data in ("all", "self"):
+    if isinstance(data, Without) or data in ("all", "self"):
         return data
+    if isinstance(data, Mapping):
+        return Without.model_validate(data)
     listed = isinstance(data, list | tuple) and all(
         isinstance(row, list | tuple | Mapping) for row in data
     )
     if not data or not listed:
         raise ValueError(
             f"{shown(data)} is not a pairing; write all, self, lists of players by seat such as "
-            "[[LABEL, LABEL]] or [{LABEL: 9, LABEL: 1}], or {sample: N}"
+            "[[LABEL, LABEL]] or [{LABEL: 9, LABEL: 1}], {sample: N}, or, for a game, {without: "
+            "[LABEL]}"
         )
     return [_read_seating(row) for row in data]
 

@@ -229,7 +229,7 @@ def test_csv_files_have_shown_columns_first(tmp_path: Path) -> None:
         frame = pl.DataFrame({"live": [0], "who": ["a"], "gain.low": [0.1], "gain": [sum_]})
         table = ReportTable("gains", "Gains", frame, (Header("who", "Who"), Header("gain", "Gain")))
         text = write_tables({"gains": table}, tmp_path)[0].read_text()
-        assert text == "who,gain_low,gain,live\na,0.1,0.6,0\n"
+        assert text == "who,gain,gain_low,live\na,0.6,0.1,0\n"
 
 
 def test_codebook_describes_the_columns(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,7 +15,15 @@ import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.loading import Group, command_of
 from cheaptalk.cli.shared.lookup import check_free
-from cheaptalk.cli.shared.printing import err, hint, out, print_json, say, warn_about_names
+from cheaptalk.cli.shared.printing import (
+    err,
+    hint,
+    out,
+    print_json,
+    print_table,
+    say,
+    warn_about_names,
+)
 from cheaptalk.cli.shared.sentences import at_store, counted
 
 MAX_LINES = 20
@@ -135,16 +143,6 @@ def _print_lines(lines: Sequence[str]) -> None:
         out.print(f"  and {len(lines) - MAX_LINES:,} more; --json prints all")
 
 
-def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
-    """Yield each reason for skipping games, with the first such game and the number of others."""
-    by_reason: dict[str, list[str]] = {}
-    for game, reason in skipped:
-        by_reason.setdefault(reason, []).append(game)
-    for reason, (first, *others) in by_reason.items():
-        more = f" and {counted(len(others), 'other')}" if others else ""
-        yield f"{first}{more}: {reason}"
-
-
 def _import(
     read: Callable[[], ct.records.imports.GameCollection], store: str, study: str, as_json: bool
 ) -> None:
@@ -167,6 +165,8 @@ def _import(
                 "present": importing.present,
                 "redactions": importing.redactions,
                 "notes": dict(notes),
+                "ignored": list(importing.ignored),
+                "reasons": {reason: len(games) for reason, games in importing.reasons.items()},
                 "imported": importing.imported,
                 "skipped": [game._asdict() for game in importing.skipped],
             }
@@ -178,7 +178,16 @@ def _import(
             f"{study}: {counted(importing.imported, 'game')} imported, {importing.present:,} "
             f"already in the store, {len(importing.skipped):,} skipped{redacted}"
         )
-        _print_lines(list(_reasons(importing.skipped)))
+        if importing.skipped:
+            reasons = importing.reasons.items()
+            rows = [[len(games), reason, games[0]] for reason, games in reasons]
+            print_table(None, ["skipped", "reason", "first"], rows[:MAX_LINES])
+            if len(rows) > MAX_LINES:
+                out.print(f"  and {len(rows) - MAX_LINES:,} more reasons; --json prints all")
+        if importing.ignored:
+            first, *others = importing.ignored
+            more = f" and {counted(len(others), 'other')}" if others else ""
+            out.print(f"ignored, because the import reads no such files: {first}{more}")
         if notes:
             out.print("changes made by the import:")
             _print_lines([f"{note}: {counted(count, 'time')}" for note, count in notes])

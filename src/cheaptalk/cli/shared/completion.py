@@ -63,12 +63,12 @@ def registered(group: str) -> Completer:
 BUILT_IN = {
     "cheaptalk.presets": (
         "chip-trading chip-trading-human deal-or-no-deal deal-or-no-deal-human gama "
-        "gama-scripted gama-settings glee glee-human glee-small item-bargaining "
-        "item-bargaining-heuristics item-bargaining-strategies quickstart self-play"
+        "gama-appendix-g gama-scripted gama-settings glee glee-human glee-small item-bargaining "
+        "item-bargaining-heuristics quickstart self-play"
     ),
     "cheaptalk.rosters": (
-        "chip-trading current gama gama-treatments glee item-bargaining item-bargaining-circles "
-        "self-play"
+        "chip-trading chip-trading-small current gama gama-treatments glee item-bargaining "
+        "item-bargaining-circles self-play"
     ),
     "cheaptalk.rubrics": (
         "claims hallucination honesty promises theme-collaboration theme-colours theme-profit"

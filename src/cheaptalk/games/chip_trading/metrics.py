@@ -219,12 +219,12 @@ def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
 
 
 def proposal_surplus(result: Result) -> Iterator[Point]:
-    """The proposer's potential gain in dollars (Strategic Tradeoffs, table 5, figures 12-14)."""
+    """The proposer's potential gain in dollars (Strategic Tradeoffs, table 5, figure 3)."""
     return _of_proposer(result, lambda proposal: proposal.surplus)
 
 
 def proposal_ratio(result: Result) -> Iterator[Point]:
-    """Chips given per chip requested (Strategic Tradeoffs, table 5, figures 12-14)."""
+    """Chips given per chip requested (Strategic Tradeoffs, table 5, figure 3)."""
     return _of_proposer(result, lambda proposal: proposal.ratio)
 
 

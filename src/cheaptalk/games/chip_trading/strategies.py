@@ -252,9 +252,9 @@ def greedy(request: DecisionRequest) -> Action:
 def one_for_one(request: DecisionRequest) -> Action:
     """Propose the most profitable one-for-one trade, and accept equal or better terms.
 
-    Most people in the study proposed such trades (Strategic Tradeoffs, section 6.2.1). The strategy
-    accepts gainful trades that bring at least as many chips as they cost. If no one-for-one trade
-    is gainful, it proposes the trade with the smallest gain.
+    People tended to propose such trades (Strategic Tradeoffs, section 6.2.1). The strategy accepts
+    gainful trades that bring at least as many chips as they cost. If no one-for-one trade is
+    gainful, it proposes the trade with the smallest gain.
     """
     if isinstance(request.event, rules.Offered):
         offer = request.event.proposal

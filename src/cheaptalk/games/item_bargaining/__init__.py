@@ -14,4 +14,4 @@ STYLES = [*(f"circle_{circle}" for circle in range(7)), *LANGUAGES]
 SPEC = replace(
     GameSpec.of(__name__, assessment=metrics.ItemBargainingAssessment(), styles=STYLES), view=VIEW
 )
-"""Each circle is a prompt version of the paper's appendix C, which adds to the one before."""
+"""Each circle rewords a prompt of the paper's appendix C, and adds to the one before."""

@@ -267,7 +267,7 @@ def _marked_line(name: str, rows: Sequence[Row], index: int, x: str) -> Line:
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
-    """Return all groups of players who differ in exactly one setting.
+    """Return all groups of players who differ in exactly one setting; of equal players, the first.
 
     >>> result = families({"a": {"model": "vllm/x", "temperature": 0.2},
     ...                    "b": {"model": "vllm/x", "temperature": 0}, "c": {"model": "vllm/y"}})
@@ -285,8 +285,9 @@ def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
             other_values = sorted((key, value) for key, value in values.items() if key != name)
             groups.setdefault(str(other_values), []).append(label)
         for labels in groups.values():
-            if len(labels) > 1:
-                values = {label: settings[label].get(name, UNTREATED) for label in labels}
+            first = {settings[label].get(name, UNTREATED): label for label in reversed(labels)}
+            values = {label: value for value, label in first.items()}
+            if len(values) > 1:
                 order = sorted(
                     values, key=lambda label: (values[label] != UNTREATED, _sortable(values[label]))
                 )

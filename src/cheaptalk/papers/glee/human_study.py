@@ -5,8 +5,9 @@ family has a main configuration (persuasion has two, for long-living and myopic 
 variants that differ in one parameter, and a random 5 % of all others. People play both roles, but
 never a role with a single round. The main configurations are our choice.
 
-The base pay, average bonuses, one game per visit, 12 hours between games of a family, the code word
-and the quiz are the paper's. ``human_study.yaml`` contains the configurations and the protocol.
+The base and bonus pay per hour, 12 hours between games of a family, the code word and the quiz are
+the paper's; the average bonuses in cents and one game per visit are its code's.
+``human_study.yaml`` contains the configurations and the protocol.
 """
 
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ MAX_BONUSES = 4
 MINUTES = 3.3
 """Paid minutes per game, for the base pay: $2,245 for 3,405 games, at $12 per hour."""
 TIMEOUT = 300
-"""Timeout of a request in seconds; our choice, because the paper gives 20 minutes per game."""
+"""Timeout of a request in seconds; our choice, because GLEE's code gives 20 minutes per game."""
 
 
 class StudyFamily(NamedTuple):

@@ -55,7 +55,7 @@ HIDDEN_ABOVE = 20
 """The maximum number of rounds that GLEE discloses in bargaining and negotiation."""
 PEOPLE = ("otree", "terminal")
 STUDY_MODEL = "gemini-1.5-flash"
-"""The model behind ``otree_LLM``, the opponent in the human study (GLEE section 4)."""
+"""The model behind ``otree_LLM``, the opponent in the human study (GLEE appendix E)."""
 JOHN = {
     f"{verb}J{spelt}n": "john"
     for verb in ("SellTo", "BuyFrom", "DealWith")
@@ -287,11 +287,17 @@ def read_glee(
     hidden = names_to_hide(keep_names, names)
     folder = Path(folder)
     unreadable: list[Skipped] = []
-    folders = [inner for inner, files in walk(folder, unreadable) if MARKS.intersection(files)]
+    folders, ignored = [], []
+    for inner, files in walk(folder, unreadable):
+        if MARKS.intersection(files):
+            folders.append(inner)
+        else:
+            ignored += [path_name(folder, inner / file) for file in files]
     if not folders and not unreadable:
         raise CheaptalkError(f"{folder} contains no config.json or game.csv, even in subfolders")
     games = (_game(inner, path_name(folder, inner), hidden) for inner in folders)
-    return GameCollection(SYSTEM, chain(unreadable, games), folder.resolve().name, hidden is None)
+    known = chain(unreadable, games)
+    return GameCollection(SYSTEM, known, folder.resolve().name, hidden is None, ignored)
 
 
 class _Row(NamedTuple):

@@ -21,7 +21,7 @@ RECIPE: Recipe = Recipe(
     "(Shapira et al. 2024)",
     (
         PLAYED,
-        RecipePart("Collected data", "Table 6", collected, design=True),
+        RecipePart("Collected data", "Table 6, Figure 7", collected, design=True),
         RecipePart("Outcomes of the games", "section 2", outcomes),
         RecipePart("Effect of the market", "Table 2", market_effects),
         RecipePart("Players' gains", "Table 3", self_gains),

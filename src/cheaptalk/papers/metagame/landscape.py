@@ -110,7 +110,8 @@ def providers(evidence: Evidence) -> Iterator[Shown]:
     away against the equilibrium among providers.
     """
     owners = providers_of_models(evidence.players)
-    if len(set(map(owners.get, evidence.labels)) - {None}) < 2:
+    models = [label for label in evidence.labels if owners.get(label) is not None]
+    if len(set(map(owners.get, models))) < 2:
         raise NoData(
             "models of fewer than two providers played item bargaining; add models of two, or "
             "set the providers of strategies in the command cheaptalk metagame"
@@ -129,7 +130,7 @@ def providers(evidence: Evidence) -> Iterator[Shown]:
                 title = f"Best responses among providers: {analysis.name}"
                 yield Drawing(name, title, graph.svg())
     _, configurations = with_names(GAME, evidence.frames[GAME])
-    for analysis in _solved(evidence, evidence.labels, [PLUS.join(configurations)])[0]:
+    for analysis in _solved(evidence, models, [PLUS.join(configurations)])[0]:
         yield from _provider_tables(evidence, analysis)
 
 

@@ -14,7 +14,8 @@ the plain format of ``data.txt``, which contains all dialogues. Conversion:
   naming the player, the player whose answer was due has disconnected.
 
 A dialogue is skipped if no line contains a required selection. After a disagreement, the tagged
-format lacks both players' selections, and ``data.txt`` sometimes lacks one.
+format lacks both players' selections, and ``data.txt`` sometimes lacks one. Nobody knows whether
+the player proposed a division, selected "no agreement" or disconnected.
 """
 
 import re
@@ -29,7 +30,7 @@ from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest, worth
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Opening
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import digest
-from cheaptalk.records.imports.files import faults, path_name, read_text, walk
+from cheaptalk.records.imports.files import faults, files_in, path_name, read_text
 from cheaptalk.records.imports.importing import (
     GameCollection,
     ImportedGame,
@@ -102,21 +103,17 @@ def read_dond(
     named = [paths] if isinstance(paths, Path | str) else paths
     sources = [Path(path) for path in named]
     skipped: list[Skipped] = []
-    files = list(chain.from_iterable(_files(path, skipped) for path in sources))
+    ignored: list[str] = []
+    files = list(chain.from_iterable(_files(path, skipped, ignored) for path in sources))
     if not files and not skipped:
         raise CheaptalkError(f"{', '.join(map(str, sources))}: contains no .txt files")
     games = _games(files, skipped, hidden)
-    return GameCollection(SYSTEM, games, sources[0].resolve().name, hidden is None)
+    return GameCollection(SYSTEM, games, sources[0].resolve().name, hidden is None, ignored)
 
 
-def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
+def _files(path: Path, skipped: list[Skipped], ignored: list[str]) -> list[Path]:
     if path.is_dir():
-        return [
-            folder / name
-            for folder, names in walk(path, skipped)
-            for name in names
-            if name.endswith(".txt")
-        ]
+        return files_in(path, ".txt", skipped, ignored)
     if not path.exists():
         raise CheaptalkError(f"{path}: no such file or folder")
     return [path]
@@ -225,7 +222,7 @@ def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
         selected = selections[PLAYERS.index(ask.actor)]
         request = table.requests
         if selected is None:
-            raise ImportFailed(f"no line contains the selection of {ask.actor}")
+            raise ImportFailed("the lines lack a required selection")
         if isinstance(selected, str):
             replay_answer(table, request, ask.actor, None)
             return {request: ABORTS[selected]}

@@ -23,7 +23,7 @@ RECIPE: Recipe = Recipe(
         RecipePart("Length", "Figure 7, left", language.lengths),
         RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", language.diversity),
         RecipePart("Strict competition", "Figures 5 and 6", scores.competition),
-        RecipePart("Cross-play", "section 4", scores.cross_play),
+        RecipePart("Cross-play", "", scores.cross_play),
         RecipePart("Judges", "footnote 1", language.judges),
         RecipePart(
             "Participants and pay", "appendix C, Figure 4", people_and_pay, fits=with_people

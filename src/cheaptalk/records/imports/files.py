@@ -33,6 +33,18 @@ def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str
         yield Path(folder), sorted(name for name in files if not name.startswith("."))
 
 
+def files_in(root: Path, ending: str, unreadable: list[Skipped], ignored: list[str]) -> list[Path]:
+    """Return the files with an ending in a folder and its subfolders; ``ignored`` gets the others.
+
+    See :func:`walk` for unreadable folders and errors.
+    """
+    files = []
+    for folder, names in walk(root, unreadable):
+        files += [folder / name for name in names if name.endswith(ending)]
+        ignored += [path_name(root, folder / name) for name in names if not name.endswith(ending)]
+    return files
+
+
 def path_name(root: Path, folder: Path) -> str:
     """Return a folder's path below the root as printable text; for the root itself, its name."""
     location = folder.relative_to(root).as_posix()

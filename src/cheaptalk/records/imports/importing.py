@@ -96,12 +96,14 @@ class GameCollection(NamedTuple):
         games: the games, and skipped ones.
         folder: the name of the games' folder, if any.
         names_kept: whether names that people wrote were kept; None if they were not searched.
+        ignored: files in the folder that contain no games, such as a readme.
     """
 
     system: str
     games: Iterable[ImportedGame | Skipped]
     folder: str = ""
     names_kept: bool | None = None
+    ignored: Sequence[str] = ()
 
 
 def check_not_empty(collection: GameCollection) -> GameCollection:
@@ -124,7 +126,7 @@ def check_not_empty(collection: GameCollection) -> GameCollection:
 
 
 LISTED = 10
-"""Maximum number of skipped games that are printed."""
+"""Maximum number of reasons that are printed."""
 
 
 @dataclass(repr=False)
@@ -137,6 +139,7 @@ class ImportSummary(Printed):
         redactions: the number of names removed from messages.
         skipped: the skipped games with reasons.
         notes: corrections made while reading, with counts.
+        ignored: files in the folder that contain no games.
     """
 
     imported: int = 0
@@ -144,11 +147,20 @@ class ImportSummary(Printed):
     redactions: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
+    ignored: Sequence[str] = ()
 
     @property
     def read(self) -> int:
         """Number of games read so far."""
         return self.imported + self.present + len(self.skipped)
+
+    @property
+    def reasons(self) -> dict[str, list[str]]:
+        """The skipped games by reason; the most frequent reason comes first."""
+        games: dict[str, list[str]] = {}
+        for game, reason in self.skipped:
+            games.setdefault(reason, []).append(game)
+        return dict(sorted(games.items(), key=lambda item: -len(item[1])))
 
     def printout(self) -> Printout:
         rows = [
@@ -159,9 +171,15 @@ class ImportSummary(Printed):
         notes = [f"{count:,} x {note}" for note, count in self.notes.items()]
         if self.redactions:
             notes.append(f"{counted(self.redactions, 'name')} removed from messages")
-        notes += [f"{skipped.game} skipped: {skipped.reason}" for skipped in self.skipped[:LISTED]]
-        if len(self.skipped) > LISTED:
-            notes.append(f"{len(self.skipped) - LISTED:,} more games skipped")
+        reasons = list(self.reasons.items())
+        notes += [
+            f"{counted(len(games), 'game')} skipped, such as {games[0]}: {reason}"
+            for reason, games in reasons[:LISTED]
+        ]
+        if len(reasons) > LISTED:
+            notes.append(f"{sum(len(games) for _, games in reasons[LISTED:]):,} more games skipped")
+        if self.ignored:
+            notes.append(f"{counted(len(self.ignored), 'file')} without games ignored")
         return Printout(
             f"{counted(self.imported, 'game')} imported", ["games", "number"], rows, notes
         )
@@ -258,7 +276,7 @@ class _Clerk:
         self.store = store
         self.rows = StudyRows(store, study, spec)
         self.known = {record.instance_key: record.id for record in store.records(study)}
-        self.importing = ImportSummary()
+        self.importing = ImportSummary(ignored=collection.ignored)
 
     def enter(self, chunk: Sequence[ImportedGame | Skipped]) -> None:
         entries = [entry for game in chunk if (entry := self._entry(game))]

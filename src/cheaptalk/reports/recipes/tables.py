@@ -35,6 +35,8 @@ SUFFIXES = {
     STARS: "Significance stars printed after the number.",
 }
 """Suffixes of the optional columns that accompany a column ``x``, with their meanings."""
+AS_PRINTED = ".printed"
+"""The suffix of a column with a paper's printed values."""
 FIELDS = ("", LOW, HIGH, ERROR, COUNT, CLUSTERS, WANTED)
 """The suffixes of an estimate's fields, in order."""
 MOST_ROWS = 300
@@ -104,7 +106,7 @@ def joined_names(columns: Sequence[str]) -> dict[str, str]:
 
     def joined(column: str) -> str:
         stem, point, ending = column.rpartition(".")
-        is_suffix = stem in columns or point + ending in (*SUFFIXES, ".printed")
+        is_suffix = stem in columns or point + ending in (*SUFFIXES, AS_PRINTED)
         return f"{joined(stem)}_{ending}" if is_suffix and ending.isidentifier() else column
 
     names = {column: joined(column) for column in columns}
@@ -386,15 +388,20 @@ class ReportTable(Printed):
 
     @property
     def shown_first(self) -> pl.DataFrame:
-        """Return the frame with shown columns first, each followed by its related columns."""
-        keys = [column.key for column in self.columns]
-        columns = [
-            name
-            for key in dict.fromkeys(keys)
-            for name in self.numbers.columns
-            if name == key or (name.startswith(f"{key}.") and name not in keys)
-        ]
-        return self.numbers.select(*dict.fromkeys([*columns, *self.numbers.columns]))
+        """Return the frame with shown columns first, each followed by its related columns.
+
+        A paper's printed values come last, so that they don't move the other columns.
+        """
+        keys = dict.fromkeys(column.key for column in self.columns)
+        positions = {key: position for position, key in enumerate(keys)}
+
+        def order(name: str) -> tuple[bool, int, bool]:
+            stems = [key for key in keys if f"{name}.".startswith(f"{key}.")]
+            stem = max(stems, key=len, default="")
+            return f"{AS_PRINTED}." in f"{name}.", positions.get(stem, len(keys)), name != stem
+
+        columns = sorted(self.numbers.columns, key=order)
+        return self.numbers.select(columns)
 
     def latex(self, label: str = "") -> str:
         rows, code = list(self.rows), {}

@@ -21,6 +21,7 @@ from cheaptalk.studies.study import (
     Sample,
     Study,
     StudyError,
+    Without,
     seating_text,
 )
 
@@ -77,8 +78,7 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
     _check_parts(study, list(kinds.values()))
     named: dict[TableKind, set[str]] = {}
     for game, pairing in tables:
-        labels = chain.from_iterable(pairing) if isinstance(pairing, list) else study.players
-        named.setdefault(kind_of(game), set()).update(labels)
+        named.setdefault(kind_of(game), set()).update(_labels(pairing, study))
     able = {
         kind: {
             label: {}
@@ -173,9 +173,22 @@ def _setting_path(study: Study, label: str, game: Game) -> Location:
     return "players", label
 
 
+def _labels(pairing: Pairing | Sample, study: Study) -> Iterable[str]:
+    """Return the labels that a pairing includes."""
+    if isinstance(pairing, Without):
+        for label in pairing.without:
+            if label not in study.players:
+                problem = f"unknown player {suggest(label, list(study.players))}"
+                raise StudyError.at(("pairing",), problem)
+        return [label for label in study.players if label not in pairing.without]
+    return chain.from_iterable(pairing) if isinstance(pairing, list) else study.players
+
+
 def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
     if isinstance(pairing, list):
         return _listed(pairing, swap, game, able)
+    if isinstance(pairing, Without):
+        able = {label: seats for label, seats in able.items() if label not in pairing.without}
     if pairing == "self":
         complete = [seats for seats in able.values() if set(seats) == set(game.seats)]
         return [tuple(seats[seat] for seat in game.seats) for seats in complete]

@@ -15,7 +15,7 @@ from cheaptalk.records.imports.importing import ImportFailed
 from cheaptalk.rules import numbered_seats
 
 ALIASES = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125", "gpt-4o": "gpt-4o-2024-08-06"}
-"""The versions that the paper used (section 3), for files without a version."""
+"""The versions that the paper used (sections 3 and 4.4), for files without a version."""
 Treatment = dict[str, str | float]
 TAGS: dict[str, Treatment] = {
     **{f"t{number}": {"temperature": number / 5} for number in range(6)},

@@ -40,7 +40,7 @@ from cheaptalk.papers.gama.importer.files import (
     is_special,
 )
 from cheaptalk.players import ImportedSeat
-from cheaptalk.records.imports.files import faults, path_name, read_json, walk
+from cheaptalk.records.imports.files import faults, files_in, path_name, read_json
 from cheaptalk.records.imports.importing import (
     GameCollection,
     ImportedGame,
@@ -81,16 +81,13 @@ def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> G
     """
     folder = Path(folder)
     skipped: list[Skipped] = []
-    files = [
-        inner / name
-        for inner, names in walk(folder, skipped)
-        for name in names
-        if name.endswith(".json")
-    ]
+    ignored: list[str] = []
+    files = files_in(folder, ".json", skipped, ignored)
     if not files and not skipped:
         raise CheaptalkError(f"{folder} contains no .json files, even in subfolders")
     names = ALIASES | dict(aliases or {})
-    return GameCollection(SYSTEM, _games(folder, files, skipped, names), folder.resolve().name)
+    games_ = _games(folder, files, skipped, names)
+    return GameCollection(SYSTEM, games_, folder.resolve().name, ignored=ignored)
 
 
 def _games(

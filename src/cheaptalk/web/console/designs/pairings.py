@@ -35,7 +35,7 @@ def pairing_data(row: Row, prefix: str, problems: Problems) -> Any:
     choice, sample = last_text(row, "pairing"), last_text(row, "sample").strip()
     if choice == LISTED:
         seatings = last_text(row, "seatings")
-        return problems.read(f"{prefix}seatings", lambda: read_pairing(line_values(seatings)))
+        return problems.read(f"{prefix}seatings", lambda: _listed(line_values(seatings)))
     if choice == "all" and sample:
         return {"sample": problems.read(f"{prefix}sample", lambda: single_number(sample))}
     if choice and choice not in PAIRINGS:
@@ -44,9 +44,19 @@ def pairing_data(row: Row, prefix: str, problems: Problems) -> Any:
     return {"self_all": "self", "people": "all"}.get(choice, choice) or None
 
 
+def _listed(rows: Sequence[Any]) -> Any:
+    """Return the pairing in the lines of a form field: seatings, or players who don't play."""
+    only = rows[0] if len(rows) == 1 else None
+    if isinstance(only, Mapping) and "without" in only:
+        return read_pairing(only).model_dump()
+    return read_pairing(rows)
+
+
 def pairing_texts(pairing: Any, data: Mapping[str, Any], grid: Mapping[str, Any]) -> Row:
     """Return the form fields of a pairing in a study file's data, for one of its games."""
     if isinstance(pairing, Mapping):
+        if "without" in pairing:
+            return {"pairing": [LISTED], "seatings": [as_yaml(pairing)]}
         return {"pairing": ["all"], "sample": [str(pairing["sample"])]}
     people, others = _people_and_others(data)
     choices = (["self"] if people else []) + (["people"] if people and others else [])
