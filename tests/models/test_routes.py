@@ -147,7 +147,8 @@ def test_forms_that_begin_with_the_same_field_are_joined() -> None:
     assert strict
     assert schema["required"] == ["reasoning", "action", "offer"]
     numbers = {"type": "integer", "minimum": 0, "maximum": 7}
-    many = {"type": "array", "minItems": 3, "maxItems": 3, "items": numbers}
+    ranges = "Ranges of the numbers, in order: 0 to 2, 0 to 0, 0 to 7."
+    many = {"type": "array", "minItems": 3, "maxItems": 3, "items": numbers, "description": ranges}
     assert schema["properties"]["offer"] == {"anyOf": [{"type": "null"}, many]}
 
 
