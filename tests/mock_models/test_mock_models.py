@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -14,7 +14,9 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.loopback import listening
-from cheaptalk.mock_models import answer
+from cheaptalk.mock_models import Batches, answer
+from cheaptalk.models.http.batches import AnthropicBatches, BatchClient, OpenAIBatches
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.records import Store
 from tests.attack.wires import WIRES
 from tests.conftest import Command
@@ -111,6 +113,20 @@ def test_command_serves_until_terminated(server_process: subprocess.Popen[str]) 
     assert broken[0] == unclear[0] == 400
     assert "expected the JSON of a chat completion" in broken[1]
     assert "finds no answer format in the request: send a JSON schema" in unclear[1]
+
+
+@pytest.mark.parametrize(
+    ("client", "kind"), [(OpenAIBatches, "chat"), (AnthropicBatches, "messages")]
+)
+def test_batches_report_unclear_requests_as_errors(
+    client: Callable[[ModelName], BatchClient], kind: str
+) -> None:
+    line = Batches().result("line", {"model": "any", "messages": [HELLO]}, kind)
+    assert line is not None
+    reply = client(ModelName.parse("openai/any@http://127.0.0.1:9/v1")).reply(line)
+    assert reply is not None
+    assert (reply.status, reply.retry) == (400, False)
+    assert "finds no answer format in the request" in (reply.detail or "")
 
 
 def test_mock_server_runs_in_thread_and_leaves_nothing_behind() -> None:

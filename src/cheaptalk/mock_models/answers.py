@@ -47,6 +47,10 @@ NO_FORMAT = (
 share = fraction
 
 
+class NoFormat(ValueError):
+    """An error about a request without a schema or an answer format."""
+
+
 def answer(messages: Messages, seed: int = 0) -> str:
     """Return an answer to the last message, as JSON or as tagged text; for a summary, as text.
 
@@ -59,7 +63,7 @@ def answer(messages: Messages, seed: int = 0) -> str:
         seed: changes the answers.
 
     Raises:
-        ValueError: the request has neither a schema nor an answer format.
+        NoFormat: the request has neither a schema nor an answer format.
     """
     spoken = json.dumps([message["content"] for message in messages])
     draw = share(spoken + (str(seed) if seed else ""))
@@ -85,7 +89,7 @@ def _schemas(request: Mapping[str, str], codec: TaggedCodec | None) -> Sequence[
         return [*_tagged_schemas(codec, question)]
     schemas = [schema_of_form(form) for form in forms(question) if '"' in form]
     if not schemas:
-        raise ValueError(NO_FORMAT)
+        raise NoFormat(NO_FORMAT)
     return schemas
 
 

@@ -1,7 +1,6 @@
 """The mock server's HTTP application."""
 
 import asyncio
-import json
 import socket
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -15,16 +14,12 @@ from aiohttp import web
 from cheaptalk.loopback import listening
 from cheaptalk.mock_models.answers import SCHEMA, Answerer, answer, share
 from cheaptalk.mock_models.batches import Batches
-from cheaptalk.mock_models.formats import BY_PATH, Respond
+from cheaptalk.mock_models.formats import BY_PATH, Respond, response
 from cheaptalk.models.http.transport import CALL_HEADER, SCHEMA_HEADER
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LARGEST = 2**28
 """Maximum size of a request in bytes; batches are large."""
-MALFORMED = (
-    "the mock server cannot read the request: expected the JSON of a chat completion, an Anthropic "
-    "message or an agent's observation, with a list of messages whose content is text"
-)
 
 
 def make_mock_server(
@@ -49,13 +44,8 @@ def make_mock_server(
             if error_rate and share(request.headers.get(CALL_HEADER, "")) < error_rate:
                 return web.json_response({"error": {"message": "overloaded"}}, status=503)
             schema = request.headers.get(SCHEMA_HEADER)
-            try:
-                return web.json_response(respond(json.loads(body), _informed(answerer, schema)))
-            except ValueError as error:
-                problem = str(error)
-            except (LookupError, TypeError, AttributeError):
-                problem = MALFORMED
-            return web.json_response({"error": {"message": problem}}, status=400)
+            status, data = response(respond, body, _informed(answerer, schema))
+            return web.json_response(data, status=status)
 
         return handle
 
