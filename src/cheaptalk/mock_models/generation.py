@@ -275,10 +275,7 @@ class Generator:
         return text[:high].ljust(low, ".")
 
     def _range(self, schema: Schema, step: float) -> Bounds:
-        lows = [*_given(schema, LOW_KEYS), *(bound + step for bound in _given(schema, ABOVE_KEYS))]
-        highs = [*_given(schema, HIGH_KEYS), *(high - step for high in _given(schema, BELOW_KEYS))]
-        declared = Bounds(max(lows, default=-math.inf), min(highs, default=math.inf))
-        bounds = declared.within(self.bounds)
+        bounds = _declared(schema, step).within(self.bounds)
         if math.isfinite(bounds.low) and math.isfinite(bounds.high):
             return bounds
         bounds = bounds.within(self.typical)
@@ -321,8 +318,8 @@ class Generator:
         if isinstance(value, list):
             fixed = schema.get("prefixItems") or [schema.get("items", {})] * len(value)
             return len(fixed) == len(value) and all(map(self.allows, fixed, value))
-        if isinstance(value, int | float):
-            low, high = self._range(schema, 0)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = _declared(schema, 0)
             return schema.get("type") in ("integer", "number") and low <= value <= high
         return schema.get("type") == TYPES[type(value)]
 
@@ -338,7 +335,14 @@ class Generator:
         )
 
 
-TYPES = {str: "string", type(None): "null"}
+TYPES = {str: "string", bool: "boolean", type(None): "null"}
+
+
+def _declared(schema: Schema, step: float) -> Bounds:
+    """Return the range of a number; bounds that it must not reach are moved by ``step``."""
+    lows = [*_given(schema, LOW_KEYS), *(bound + step for bound in _given(schema, ABOVE_KEYS))]
+    highs = [*_given(schema, HIGH_KEYS), *(bound - step for bound in _given(schema, BELOW_KEYS))]
+    return Bounds(max(lows, default=-math.inf), min(highs, default=math.inf))
 
 
 def _aligned(parts: Sequence[Schema], draw: float) -> Sequence[Schema]:

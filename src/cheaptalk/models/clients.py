@@ -20,6 +20,9 @@ from cheaptalk.models.settings import wire as settings_sent
 from cheaptalk.models.structured_output import RouteSupport, offered
 from cheaptalk.models.usage import metered
 
+LONGEST_HEADER = 8_000
+"""Maximum characters of a header; many servers reject more than 8 KiB."""
+
 
 @dataclass
 class HttpModels:
@@ -53,10 +56,6 @@ class HttpModels:
         }
         reply = metered(reply.model_copy(update=fields), call)
         return offered(hinted(reply, name, url), call)
-
-
-LONGEST_HEADER = 8_000
-"""Maximum characters of a header; many servers reject more than 8 KiB."""
 
 
 def _schema_header(call: ModelCall) -> dict[str, str]:
