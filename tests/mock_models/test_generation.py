@@ -10,8 +10,10 @@ import cheaptalk as ct
 from cheaptalk.mock_models import answer
 from cheaptalk.mock_models.formats import with_schema
 from cheaptalk.mock_models.generation import Generator, matching
+from cheaptalk.models.structured_output import sendable
 from cheaptalk.records import Store
-from cheaptalk.rules import Ask, get_game
+from cheaptalk.rules import Ask, alternative, get_game
+from cheaptalk.rules.actions import schema_of
 from cheaptalk.styles import JsonCodec
 from tests.conftest import EXAMPLE_GAMES
 from tests.fakes import Canned, study
@@ -147,20 +149,40 @@ def test_mock_model_negotiates_legally_at_any_scale(store: Store) -> None:
             assert all(math.isfinite(price) and scale / 10 < price < 10 * scale for price in prices)
 
 
-def test_optional_fields_are_null_under_strict_schema() -> None:
-    """A strict schema requires all fields, although "miss" has no target."""
-    request = 'To shoot: {"action": "shoot", "target": "<player>"}. To miss: {"action": "miss"}.'
-    schema = {
-        "type": "object",
-        "properties": {
-            "action": {"enum": ["shoot", "miss"]},
-            "target": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-        },
-        "required": ["action", "target"],
-    }
-    messages = with_schema([{"role": "user", "content": request}], schema)
-    actions = [
-        json.loads(answer(messages, seed).split("```json")[1].strip("`\n")) for seed in range(9)
-    ]
-    assert {"action": "miss", "target": None} in actions
-    assert all(action["target"] is None for action in actions if action["action"] == "miss")
+class Offer(ct.Action):
+    reasoning: str | None = None
+    action: Literal["ACCEPT", "WALK", "OFFER"]
+    offer: tuple[int, ...] | None = None
+
+
+class Shares(ct.Action):
+    shares: dict[str, int]
+
+
+COUNTS = [range(8), range(1), range(3)]
+STRICT: list[tuple[type[ct.Action], list[ct.rules.Schema]]] = [
+    (
+        Offer,
+        [
+            alternative(action=["ACCEPT", "WALK"], offer=None),
+            alternative(action="OFFER", offer=COUNTS),
+        ],
+    ),
+    (Shares, [alternative(shares=alternative(ann=range(101), bob=range(101), total=100))]),
+]
+
+
+def test_answers_to_strict_schemas_are_legal() -> None:
+    """Strict schemas cannot express totals, a range of each number, or which fields go together."""
+    for action, alternatives in STRICT:
+        schema, strict = sendable(schema_of(action, alternatives))
+        assert strict
+        for seed in range(40):
+            messages = with_schema([{"role": "user", "content": "Your turn."}], schema)
+            given = JsonCodec().read(answer(messages, seed), Ask("ann", action, ct.Event()))
+            if isinstance(given, Offer):
+                assert (given.offer is None) == (given.action != "OFFER")
+                numbers = given.offer or [0, 0, 0]
+                assert all(n in counts for n, counts in zip(numbers, COUNTS, strict=True))
+            elif isinstance(given, Shares):
+                assert sum(given.shares.values()) == 100

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -14,13 +14,16 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.loopback import listening
-from cheaptalk.mock_models import answer
+from cheaptalk.mock_models import Batches, answer
+from cheaptalk.models.http.batches import AnthropicBatches, BatchClient, OpenAIBatches
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.records import Store
 from tests.attack.wires import WIRES
 from tests.conftest import Command
 from tests.fakes import Canned, Server, study, with_model
 
 GAMES = sorted(ct.rules.games())
+HELLO = {"role": "user", "content": "Hello."}
 MESSAGES = [{"role": "user", "content": 'A number from 3 to 900: {"bid": <whole number>}'}]
 
 
@@ -31,16 +34,6 @@ def collect_kinds(store: Store, name: str) -> set[tuple[str, str]]:
         for kinds in match.kinds.values()
         for kind in kinds
     }
-
-
-def test_mock_model_plays_every_game_legally(store: Store) -> None:
-    for game, game_spec in ct.rules.games().items():
-        fixed = {"rounds": 3} if "rounds" in game_spec.rules.model_fields else {}
-        games = [{"game": game, "fixed": fixed}]
-        players = {"pretended": {"model": "vllm/tiny"}}
-        spec = {"name": game, "games": games, "players": players, "pairing": "self"}
-        ct.run(ct.studies.parse_study(spec, game), store, models=Canned())
-        assert collect_kinds(store, game) == {("finished", "ok")}
 
 
 def collect_verdicts(
@@ -111,11 +104,29 @@ def test_command_serves_until_terminated(server_process: subprocess.Popen[str]) 
     with closing(HTTPConnection("127.0.0.1", int(port), timeout=60)) as client:
         body = {"model": "any", "messages": MESSAGES}
         statuses = [post(client, f"call {number}", body) for number in range(20)]
-        broken = post(client, f"call {statuses.index(200)}", {"model": "any"})
+        number = f"call {statuses.index(200)}"
+        broken = send(client, number, {"model": "any"})
+        unclear = send(client, number, {"model": "any", "messages": [HELLO]})
     server_process.terminate()
     assert server_process.wait(60) == 0
     assert set(statuses) == {200, 503}
-    assert broken == 400
+    assert broken[0] == unclear[0] == 400
+    assert "expected the JSON of a chat completion" in broken[1]
+    assert "finds no answer format in the request: send a JSON schema" in unclear[1]
+
+
+@pytest.mark.parametrize(
+    ("client", "kind"), [(OpenAIBatches, "chat"), (AnthropicBatches, "messages")]
+)
+def test_batches_report_unclear_requests_as_errors(
+    client: Callable[[ModelName], BatchClient], kind: str
+) -> None:
+    line = Batches().result("line", {"model": "any", "messages": [HELLO]}, kind)
+    assert line is not None
+    reply = client(ModelName.parse("openai/any@http://127.0.0.1:9/v1")).reply(line)
+    assert reply is not None
+    assert (reply.status, reply.retry) == (400, False)
+    assert "finds no answer format in the request" in (reply.detail or "")
 
 
 def test_mock_server_runs_in_thread_and_leaves_nothing_behind() -> None:

@@ -7,11 +7,14 @@ from aiohttp import web
 
 from cheaptalk.games.battle_royale.rules import Shot
 from cheaptalk.games.item_bargaining.rules import Move
-from cheaptalk.models import AnswerForm, AskedRoute, Failure, Reply
-from cheaptalk.models.structured_output import sendable
+from cheaptalk.models import AnswerForm, AskedRoute, Failure, ModelCall, Reply
+from cheaptalk.models.clients import HttpModels
+from cheaptalk.models.http import openai
+from cheaptalk.models.http.transport import SCHEMA_HEADER, HttpTransport
+from cheaptalk.models.structured_output import RouteSupport, sendable
 from cheaptalk.rules import alternative
 from cheaptalk.rules.actions import schema_of
-from tests.models.serving import Received, RequestHandler, always, exchange
+from tests.models.serving import CHAT, Received, RequestHandler, always, exchange
 
 SCHEMA = {
     "type": "object",
@@ -147,7 +150,8 @@ def test_forms_that_begin_with_the_same_field_are_joined() -> None:
     assert strict
     assert schema["required"] == ["reasoning", "action", "offer"]
     numbers = {"type": "integer", "minimum": 0, "maximum": 7}
-    many = {"type": "array", "minItems": 3, "maxItems": 3, "items": numbers}
+    ranges = "Ranges of the numbers, in order: 0 to 2, 0 to 0, 0 to 7."
+    many = {"type": "array", "minItems": 3, "maxItems": 3, "items": numbers, "description": ranges}
     assert schema["properties"]["offer"] == {"anyOf": [{"type": "null"}, many]}
 
 
@@ -185,3 +189,32 @@ def test_unsupported_keywords_are_removed() -> None:
         sent_json = json.dumps(sent.schema)
         assert not any(f'"{word}":' in sent_json for word in ("pattern", "uniqueItems", "default"))
         assert sent.schema["$defs"]["Item"] == {"type": "string"}
+
+
+class Recorder(HttpTransport):
+    """A transport that sends nothing and keeps the headers of requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers: dict[str, str] = {}
+
+    async def post(self, url: str, headers: Any, *_: Any) -> Reply:
+        self.headers = headers
+        return Reply(text="7")
+
+
+async def schema_header(url: str, route: AskedRoute) -> str | None:
+    """Return the schema in the header of a request."""
+    wire = Recorder()
+    form = AnswerForm(name="Price", json_schema=SCHEMA, route=route)
+    client = HttpModels(wire, "chat", {}, openai.body, openai.read, RouteSupport())
+    await client.call(ModelCall(model=f"vllm/tiny@{url}/v1", messages=CHAT, form=form), "m", 1)
+    return wire.headers.get(SCHEMA_HEADER)
+
+
+async def test_schema_header_accompanies_text_answers_on_this_machine() -> None:
+    sent = await schema_header("http://127.0.0.1:8000", "text")
+    assert sent is not None
+    assert json.loads(sent) == SCHEMA
+    assert await schema_header("http://127.0.0.1:8000", "schema") is None
+    assert await schema_header("https://gpu.example.org", "text") is None

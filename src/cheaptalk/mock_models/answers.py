@@ -1,12 +1,14 @@
-"""Answers of the mock server, generated from a request's JSON schema and text.
+"""Answers of the mock server, generated from the JSON schema or the answer format of a request.
 
-The mock server uses only what a model receives: the request's JSON schema, the form at its end,
-and, for some games, the conversation. An answer depends only on the conversation and a seed.
+An answer depends only on the conversation and a seed. The request's schema decides which answers
+are legal; without a schema, the answer format in the prompt does. For some games, a function
+suggests moves that a player might make, such as a price near the value of a product. A suggestion
+counts only if the schema or the format allows it.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +21,9 @@ from cheaptalk.mock_models.generation import (
     named_bounds,
     schema_of_form,
 )
+from cheaptalk.players.language_model.player import SUM_UP
+from cheaptalk.styles import CODECS, TaggedCodec
+from cheaptalk.styles.json_objects import WRAPPED
 
 Messages = list[dict[str, str]]
 """A conversation in the chat format. The last message can contain the answer's JSON schema, as
@@ -26,101 +31,117 @@ JSON text, in the key :data:`SCHEMA`."""
 SCHEMA = "schema"
 Answerer = Callable[[Messages], str]
 """A function that answers a conversation."""
+Fields = dict[str, Any]
 UNREADABLE = (LookupError, ValueError, ArithmeticError)
 """Errors raised when the text of another game is parsed."""
 KINDS = ("book", "hat", "ball")
 """The item types of Deal or No Deal."""
+TAGGED = [codec for codec in CODECS.values() if isinstance(codec, TaggedCodec)]
+TEXT: Schema = {"type": "string"}
+"""Schema of an answer without a format, such as a summary."""
+NO_FORMAT = (
+    "the mock model finds no answer format in the request: send a JSON schema as response_format, "
+    "tool or header X-Cheaptalk-Schema, or end the last message with a form such as "
+    '{"bid": <whole number>} or a tag such as [propose]'
+)
 share = fraction
 
 
-def answer(messages: Messages, seed: int = 0) -> str:
-    """Return an answer to the last message, as JSON or as tagged text.
+class NoFormat(ValueError):
+    """An error about a request without a schema or an answer format."""
 
-    The answer is an instance of the request's schema, or of its form if there is no schema, within
-    the bounds that the request names. It is legal in the usual prompt styles of the included games,
-    and in any other game whose rules require no more than the schema and these bounds.
+
+def answer(messages: Messages, seed: int = 0) -> str:
+    """Return an answer to the last message, as JSON or as tagged text; for a summary, as text.
+
+    The answer is an instance of the request's schema. Without a schema, it has the format that the
+    prompt states, within the bounds that the prompt names. It is then legal in the included games,
+    and in any other game whose rules require no more than the format and these bounds.
 
     Args:
         messages: the conversation, ending with the request.
         seed: changes the answers.
+
+    Raises:
+        NoFormat: the request has neither a schema nor an answer format.
     """
     spoken = json.dumps([message["content"] for message in messages])
     draw = share(spoken + (str(seed) if seed else ""))
     question = messages[-1]["content"]
-    if '"reason"' in _form(question):  # a judge, whose prompt can contain other forms
-        return _written(_judged(messages, draw))
-    if "[propose]" in question:
-        with suppress(*UNREADABLE):
-            return _tagged(_divided(messages, draw))
-    return _written(_fields(messages, draw))
+    codec = next((c for c in TAGGED if c.text in question or c.numbers in question), None)
+    schemas = _schemas(messages[-1], codec)
+    if schemas == [TEXT]:
+        return f"My luck is {draw:.3f}."
+    fields = _fields(messages, draw, schemas)
+    if codec is None:
+        return f"Here is my answer.\n```json\n{json.dumps(fields)}\n```"
+    return _tagged(codec, fields)
 
 
-def _written(fields: Mapping[str, Any]) -> str:
-    return f"Here is my answer.\n```json\n{json.dumps(fields)}\n```"
+def _schemas(request: Mapping[str, str], codec: TaggedCodec | None) -> Sequence[Schema]:
+    """Return the schemas of possible answers; without a schema, one for each form in the prompt."""
+    question = request["content"]
+    if SCHEMA in request:
+        return [json.loads(request[SCHEMA])]
+    if question.endswith(SUM_UP):
+        return [TEXT]
+    if codec is not None:
+        return [*_tagged_schemas(codec, question)]
+    schemas = [schema_of_form(form) for form in forms(question) if '"' in form]
+    if not schemas:
+        raise NoFormat(NO_FORMAT)
+    return schemas
 
 
-SPECIAL: Mapping[str, Callable[[Messages, float], dict[str, Any]]] = {
-    '"books"': lambda messages, draw: _divided(messages, draw),
-    '"COUNTEROFFER", "offer"': lambda messages, draw: _bargained(messages, draw),
-    '"proposal": {': lambda messages, _: _shared_out(messages),
-}
-"""Answers for games that require more than the schema, by a text of their requests."""
+def _tagged_schemas(codec: TaggedCodec, question: str) -> Iterator[Schema]:
+    if codec.text in question:
+        yield {"type": "object", "properties": {"message": TEXT}, "required": ["message"]}
+    for items in re.findall(rf"{re.escape(codec.numbers)} \(([^)]+)\)", question)[:1]:
+        names = [item.split()[-1] for item in items.split(",")]
+        numbers = {name: {"type": "integer"} for name in names}
+        yield {"type": "object", "properties": numbers, "required": names}
 
 
-def _fields(messages: Messages, draw: float) -> dict[str, Any]:
-    """Generate an answer's fields by rules for the game, or from the schema if there are none."""
-    question = messages[-1]["content"]
-    for mark, special in SPECIAL.items():
-        if mark in question:
-            with suppress(*UNREADABLE):  # another game with the same text
-                return special(messages, draw)
-    return _filled(messages, draw)
+def _tagged(codec: TaggedCodec, fields: Fields) -> str:
+    texts = [value for value in fields.values() if isinstance(value, str)]
+    if texts:
+        return f"{codec.text} {texts[0]}"
+    return f"{codec.numbers} ({', '.join(f'{count} {name}' for name, count in fields.items())})"
 
 
-def _filled(messages: Messages, draw: float) -> dict[str, Any]:
-    question = messages[-1]["content"]
-    form = _form(question)
-    schema = _schema(messages, form)
-    typical = _typical(messages)
-    words = re.findall(r'"(\w[^"<>{}\n]*)"', question)
-    generator = Generator(schema, draw, bounds=_bounds(question), typical=typical, words=words)
-    fields: dict[str, Any] = generator.value(schema)
-    for adjust in (_division, _price, _trade):
-        with suppress(*UNREADABLE):
-            fields |= adjust(messages, schema, draw)
-    return fields
+def _fields(messages: Messages, draw: float, schemas: Sequence[Schema]) -> Fields:
+    """Return the first allowed suggestion or, if there is none, a generated answer.
 
-
-def _schema(messages: Messages, form: str) -> Schema:
-    """Return the schema of the answer, from the request's schema and the form in its text.
-
-    A form such as ``{"action": "miss"}`` shows which fields belong together. A strict schema
-    requires all fields; fields that are missing from the form become null if possible.
+    A generated answer fits the last schema: of several forms in a prompt, such as ``{"action":
+    "shoot", "target": "<player>"}`` and ``{"action": "miss"}``, the last one has the fewest blanks.
     """
-    form_schema = schema_of_form(form)
-    if SCHEMA not in messages[-1]:
-        return form_schema
-    schema: dict[str, Any] = json.loads(messages[-1][SCHEMA])
-    properties = schema.get("properties", {})
-    if not properties or not form_schema["properties"].keys() <= properties.keys():
-        return schema
-    fixed = {name: part for name, part in form_schema["properties"].items() if "const" in part}
-    fixed |= {
-        name: {"const": None}
-        for name in properties.keys() - form_schema["properties"].keys()
-        if _can_be_null(properties[name])
-    }
-    required = [
-        name
-        for name in properties
-        if name in schema.get("required", ()) or name in form_schema["properties"]
-    ]
-    return schema | {"properties": properties | fixed, "required": required}
+    question = messages[-1]["content"]
+    words = re.findall(r'"(\w[^"<>{}\n]*)"', question)
+    generator = Generator(
+        schemas[-1], draw, bounds=_bounds(question), typical=_typical(messages), words=words
+    )
+    fields: Fields = generator.value(schemas[-1])
+    if fields.keys() == {WRAPPED} and isinstance(fields[WRAPPED], dict):
+        schemas = [schemas[-1]["properties"][WRAPPED]]
+        return {WRAPPED: _suggested(messages, draw, fields[WRAPPED], schemas, generator)}
+    return _suggested(messages, draw, fields, schemas, generator)
 
 
-def _can_be_null(schema: Schema) -> bool:
-    options = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    return any("null" in option.get("type", ()) for option in options)
+def _suggested(
+    messages: Messages,
+    draw: float,
+    fields: Fields,
+    schemas: Sequence[Schema],
+    generator: Generator,
+) -> Fields:
+    """Return the first suggestion that a schema allows, alone or within the given answer."""
+    for suggest in SUGGESTIONS:
+        with suppress(*UNREADABLE):  # the text of another game
+            for move in suggest(messages, draw):
+                for candidate in (move, fields | move):
+                    if any(generator.allows(schema, candidate) for schema in schemas):
+                        return candidate
+    return fields
 
 
 def _typical(messages: Messages) -> Bounds:
@@ -151,57 +172,24 @@ def _amounts(text: str) -> list[float]:
     return amounts
 
 
-def _division(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
-    if "alice_gain" not in schema["properties"]:
-        return {}
+def _division(messages: Messages, draw: float) -> Iterator[Fields]:
+    """Suggest a division in bargaining."""
     money = _amounts(messages[0]["content"])[0]
     own_share = round(money * draw)
-    return {"alice_gain": own_share, "bob_gain": money - own_share}
+    yield {"alice_gain": own_share, "bob_gain": money - own_share}
 
 
-def _price(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
-    if "price" not in schema["properties"]:
-        return {}
+def _price(messages: Messages, draw: float) -> Iterator[Fields]:
+    """Suggest a price in negotiation, near what the product is worth."""
     worth = _amounts(messages[0]["content"].partition("worth")[2])[0]
     limits = named_bounds(messages[-1]["content"])
     price = worth * (0.6 + draw)
-    return {"price": round(min(max(price, limits.low), limits.high), 2)}
+    yield {"price": round(min(max(price, limits.low), limits.high), 2)}
 
 
-def _trade(messages: Messages, schema: Schema, draw: float) -> dict[str, Any]:
-    return _traded(messages, draw) if "give_amount" in schema["properties"] else {}
-
-
-def _judged(messages: Messages, draw: float) -> dict[str, Any]:
-    briefing, question = messages[0]["content"], messages[-1]["content"]
-    fields = _chosen(_form(question), draw)
-    scale = re.search(r"The verdict is a whole number from (-?\d+) to (-?\d+)", briefing)
-    if scale is not None:
-        low, high = map(int, scale.groups())
-        fields["score"] = low + int((high - low + 1) * draw)
-    return {"reason": f"My luck is {draw:.3f}."} | fields
-
-
-def _form(question: str) -> str:
-    candidates = [candidate for candidate in forms(question) if '"' in candidate]
-    return candidates[-1] if candidates else ""
-
-
-def _chosen(form: str, draw: float) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
-    for name, options in re.findall(r'"(\w+)": ((?:"[^"<>]+"(?: or )?)+)', form):
-        choices = re.findall(r'"([^"]+)"', options)
-        chosen[name] = choices[int(draw * len(choices))]
-    return chosen
-
-
-def _bounds(question: str) -> Bounds:
-    return Bounds(0, 0) if re.search(r"only (?:bid )?0\b", question) else named_bounds(question)
-
-
-def _divided(messages: Messages, draw: float) -> dict[str, Any]:
-    briefing, question = messages[0]["content"], messages[-1]["content"]
-    pool = [int(re.findall(rf"(\d+) {kind}", briefing)[0]) for kind in KINDS]
+def _claim_or_message(messages: Messages, draw: float) -> Iterator[Fields]:
+    """Suggest what the last message left for the player, or a message, in Deal or No Deal."""
+    pool = [int(re.findall(rf"(\d+) {kind}", messages[0]["content"])[0]) for kind in KINDS]
     offers = [
         [int(number) for number in numbers]
         if message["role"] == "assistant"
@@ -211,44 +199,62 @@ def _divided(messages: Messages, draw: float) -> dict[str, Any]:
             r"I take (\d) books, (\d) hats and (\d) balls", message["content"]
         )
     ]
-    must = "message is no longer possible" in question
-    if offers and (must or draw < 0.5):
-        return dict(zip(("books", "hats", "balls"), offers[-1], strict=True))
     amounts = [int(draw * (have + 1)) for have in pool]
-    return {"message": "I take {} books, {} hats and {} balls.".format(*amounts)}
+    names = [f"{kind}s" for kind in KINDS]
+    claim = dict(zip(names, offers[-1] if offers else amounts, strict=True))
+    if offers and draw < 0.5:
+        yield claim
+    yield {"message": "I take {} books, {} hats and {} balls.".format(*amounts)}
+    yield claim
 
 
-def _tagged(move: dict[str, Any]) -> str:
-    if "message" in move:
-        return f"[message] {move['message']}"
-    return "[propose] ({books} books, {hats} hats, {balls} balls)".format(**move)
-
-
-def _bargained(messages: Messages, draw: float) -> dict[str, Any]:
+def _counteroffer(messages: Messages, draw: float) -> Iterator[Fields]:
+    """Suggest a move in item bargaining; walking away is rare."""
     pool = [int(count) for count in re.findall(r"- kind \d+: (\d+) item", messages[0]["content"])]
     request = [message["content"] for message in messages if "(WALK)" in message["content"]][-1]
+    reasoning = {"reasoning": f"My luck is {draw:.3f}."}
     if "(ACCEPT)" in request and (draw < 0.5 or "(COUNTEROFFER)" not in request):
-        return {"action": "ACCEPT"}
+        yield reasoning | {"action": "ACCEPT"}
     if draw > 0.95:
-        return {"action": "WALK"}
-    return {"action": "COUNTEROFFER", "offer": [int(draw * (have + 1)) for have in pool]}
+        yield reasoning | {"action": "WALK"}
+    offer = [int(draw * (have + 1)) for have in pool]
+    yield reasoning | {"action": "COUNTEROFFER", "offer": offer}
 
 
-def _traded(messages: Messages, draw: float) -> dict[str, Any]:
+def _trade(messages: Messages, draw: float) -> Iterator[Fields]:
+    """Suggest a trade in chip trading."""
     spoken = "\n".join(message["content"] for message in messages)
     own_chips = re.findall(r"\(you\): ([^\n]+)", spoken)[-1]
     held = {colour: int(count) for count, colour in re.findall(r"(\d+) (\w+)", own_chips)}
     give = max(held, key=held.__getitem__)
     want = next(colour for colour in held if colour != give)
     amount = 1 + int(draw * min(held[give], 5))
-    return {"give": give, "give_amount": amount, "want": want, "want_amount": amount}
+    yield {"give": give, "give_amount": amount, "want": want, "want_amount": amount}
 
 
-def _shared_out(messages: Messages) -> dict[str, Any]:
-    request = [message["content"] for message in messages if "share out" in message["content"]][-1]
-    coins = int(re.findall(r"share out (\d+) coins?", request)[0])
-    aboard = re.findall(r'\("(\w+)"\)', request)
+def _plan(messages: Messages, _: float) -> Iterator[Fields]:
+    """Suggest equal shares for a majority in the pirate game."""
+    question = messages[-1]["content"]
+    coins = int(re.findall(r"(\d+) coins?\b", question)[-1])
+    aboard = re.findall(r'\("(\w+)"\)', question)
     each, rest = divmod(coins, (len(aboard) + 1) // 2)
     paid = {pirate: each if index % 2 == 0 else 0 for index, pirate in enumerate(aboard)}
     paid[aboard[0]] += rest
-    return {"proposal": paid}
+    yield {"proposal": paid}
+
+
+SUGGESTIONS: Sequence[Callable[[Messages, float], Iterator[Fields]]] = (
+    _division,
+    _price,
+    _claim_or_message,
+    _counteroffer,
+    _trade,
+    _plan,
+)
+"""Functions that suggest moves of a game, and raise an error in :data:`UNREADABLE` in others."""
+
+
+def _bounds(question: str) -> Bounds:
+    return (
+        Bounds(0, 0) if re.search(r"only (?:bid )?0\b", question, re.I) else named_bounds(question)
+    )

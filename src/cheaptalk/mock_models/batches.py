@@ -143,10 +143,14 @@ class Batches:
 
     def result(self, name: str, body: Json, kind: str) -> Json | None:
         """Return the result of one call in a batch, or None to omit it."""
+        respond = formats.messages if kind == "messages" else formats.chat
+        status, data = formats.response(respond, json.dumps(body), self.answerer)
         if kind == "messages":
-            message = formats.messages(body, self.answerer)
-            return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
-        response = {"status_code": 200, "body": formats.chat(body, self.answerer)}
+            result: Json = {"type": "succeeded", "message": data}
+            if status != 200:
+                result = {"type": "errored", "error": {"type": "error", **data}}
+            return {"custom_id": name, "result": result}
+        response = {"status_code": status, "body": data}
         return {"id": f"line-{name}", "custom_id": name, "response": response, "error": None}
 
     def work(self, batch: Batch) -> None:

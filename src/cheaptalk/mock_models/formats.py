@@ -4,11 +4,15 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from cheaptalk.mock_models.answers import SCHEMA, Answerer, Messages
+from cheaptalk.mock_models.answers import SCHEMA, Answerer, Messages, NoFormat
 
 Json: TypeAlias = dict[str, Any]
 Respond: TypeAlias = Callable[[Json, Answerer], Json]
 """A function from a request's body and an answerer to the response's body."""
+MALFORMED = (
+    "the mock server cannot read the request: expected the JSON of a chat completion, an Anthropic "
+    "message or an agent's observation, with a list of messages whose content is text"
+)
 
 
 def bare(text: str) -> str:
@@ -102,6 +106,17 @@ def agent(body: Json, answerer: Answerer) -> Json:
     answer = {"answer": json.loads(json_text)} if json_text else {"text": text}
     used = {"input_tokens": input_tokens, "output_tokens": output_tokens}
     return answer | {"model": f"{body['agent']}-2026-01-01", "usage": used}
+
+
+def response(respond: Respond, request: bytes | str, answerer: Answerer) -> tuple[int, Json]:
+    """Return the status and body of the response to a request's body."""
+    try:
+        return 200, respond(json.loads(request), answerer)
+    except NoFormat as error:
+        problem = str(error)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        problem = MALFORMED
+    return 400, {"error": {"type": "invalid_request_error", "message": problem}}
 
 
 BY_PATH: dict[str, Respond] = {

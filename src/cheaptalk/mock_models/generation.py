@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from cheaptalk.rules.actions import TOTAL
+from cheaptalk.models.structured_output import RANGES_NOTE
+from cheaptalk.rules.actions import TOTAL_NOTE
 
 NUMBER = r"-?\$?(\d[\d,]*(?:\.\d+)?)"
 BETWEEN = re.compile(rf"(?:from|between) {NUMBER} (?:to|and) {NUMBER}", re.IGNORECASE)
@@ -92,11 +93,13 @@ def schema_of_form(form: str) -> dict[str, Any]:
     {'bid': {'type': 'integer'}, 'say': {'enum': ['yes', 'no']}}
     """
     fields: dict[str, Any] = {}
-    for part in _split(form.strip()[1:-1]):
+    parts = [part.strip() for part in _split(form.strip()[1:-1])]
+    for part in parts:
         name, colon, blank = part.partition(":")
         if colon and re.fullmatch(r'"\w+"', name.strip()):
             fields[json.loads(name)] = _schema_of_blank(blank.strip())
-    return {"type": "object", "properties": fields, "required": list(fields)}
+    schema = {"type": "object", "properties": fields, "required": list(fields)}
+    return schema | ({"additionalProperties": True} if "..." in parts else {})
 
 
 def _schema_of_blank(blank: str) -> dict[str, Any]:
@@ -117,7 +120,7 @@ def _schema_of_blank(blank: str) -> dict[str, Any]:
         return {"type": "array", "prefixItems": items, "items": False}
     if re.fullmatch(r'"[^"<>]+"', blank) and blank != '"..."':
         return {"const": json.loads(blank)}
-    return {"type": "string"}
+    return {"type": "string"} if blank.startswith('"') else {}
 
 
 def _split(text: str) -> list[str]:
@@ -230,22 +233,25 @@ class Generator:
         properties = schema.get("properties", {})
         required = schema.get("required", ())
         names = [name for name in properties if name in required] or list(properties)[:1]
+        choices = _aligned([properties[name] for name in names], draw)
         fields = {
-            name: self.value(properties[name], _apart(draw, name, top=schema is self.root))
-            for name in names
+            name: self.value(part, _apart(draw, name, top=schema is self.root))
+            for name, part in zip(names, choices, strict=True)
         }
         extra = schema.get("additionalProperties")
         if isinstance(extra, Mapping):
             for n in range(max(int(schema.get("minProperties", 0)), int(not fields)) - len(fields)):
                 name = self.words[n] if n < len(self.words) else f"key_{n + 1}"
                 fields[name] = self.value(extra, _apart(draw, name))
-        return fields | _adding_up(fields, schema[TOTAL]) if TOTAL in schema else fields
+        total = _total(schema)
+        return fields if total is None else fields | _adding_up(fields, total)
 
     def _array(self, schema: Schema, draw: float) -> list[Any]:
         fixed = schema.get("prefixItems", ())
         low = int(schema.get("minItems", 0))
         high = int(schema.get("maxItems", max(low, len(fixed), MAX_ITEMS)))
         items = schema.get("items", {"type": "integer"})
+        fixed = fixed or [{**items, "minimum": a, "maximum": b} for a, b in _ranges(schema)]
         count = max(low, len(fixed)) if items is False else max(low, len(fixed), min(high, 1))
         values: list[Any] = []
         tries = iter(range(100 * (count + 1)))
@@ -269,10 +275,7 @@ class Generator:
         return text[:high].ljust(low, ".")
 
     def _range(self, schema: Schema, step: float) -> Bounds:
-        lows = [*_given(schema, LOW_KEYS), *(bound + step for bound in _given(schema, ABOVE_KEYS))]
-        highs = [*_given(schema, HIGH_KEYS), *(high - step for high in _given(schema, BELOW_KEYS))]
-        declared = Bounds(max(lows, default=-math.inf), min(highs, default=math.inf))
-        bounds = declared.within(self.bounds)
+        bounds = _declared(schema, step).within(self.bounds)
         if math.isfinite(bounds.low) and math.isfinite(bounds.high):
             return bounds
         bounds = bounds.within(self.typical)
@@ -295,6 +298,77 @@ class Generator:
             return float(round(step * (first + int((last - first + 1) * draw)), 9))
         value = low + (high - low) * draw
         return float(min(max(round(value, 2), low), high))
+
+    def allows(self, schema: Schema, value: Any) -> bool:
+        """Return whether a schema allows a value.
+
+        Only types, choices, bounds and fields are checked. Fields that can be null may be missing,
+        and fields that the schema doesn't mention are not allowed by default.
+        """
+        schema = self.resolved(schema)
+        if not schema:
+            return True
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                return any(self.allows(option, value) for option in schema[key])
+        if "const" in schema or "enum" in schema:
+            return value in schema.get("enum", [schema.get("const")])
+        if isinstance(value, dict):
+            return schema.get("type") == "object" and self._allows_fields(schema, value)
+        if isinstance(value, list):
+            fixed = schema.get("prefixItems") or [schema.get("items", {})] * len(value)
+            return len(fixed) == len(value) and all(map(self.allows, fixed, value))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = _declared(schema, 0)
+            return schema.get("type") in ("integer", "number") and low <= value <= high
+        return schema.get("type") == TYPES[type(value)]
+
+    def _allows_fields(self, schema: Schema, fields: Mapping[str, Any]) -> bool:
+        properties = schema.get("properties", {})
+        missing = set(schema.get("required", ())) - fields.keys()
+        if not fields.keys() <= properties.keys() and not schema.get("additionalProperties"):
+            return False
+        return all(
+            self.allows(part, fields.get(name))
+            for name, part in properties.items()
+            if name in fields or name in missing
+        )
+
+
+TYPES = {str: "string", bool: "boolean", type(None): "null"}
+
+
+def _declared(schema: Schema, step: float) -> Bounds:
+    """Return the range of a number; bounds that it must not reach are moved by ``step``."""
+    lows = [*_given(schema, LOW_KEYS), *(bound + step for bound in _given(schema, ABOVE_KEYS))]
+    highs = [*_given(schema, HIGH_KEYS), *(bound - step for bound in _given(schema, BELOW_KEYS))]
+    return Bounds(max(lows, default=-math.inf), min(highs, default=math.inf))
+
+
+def _aligned(parts: Sequence[Schema], draw: float) -> Sequence[Schema]:
+    """Choose the same alternative of all fields with equally many alternatives.
+
+    Strict schemas cannot contain a choice between objects. Our client then merges the objects to
+    one, in which the first alternatives of all fields belong together, and so on.
+    """
+    counts = [len(part.get("anyOf", ())) for part in parts]
+    return [
+        _pick(part["anyOf"], draw) if count and counts.count(count) > 1 else part
+        for part, count in zip(parts, counts, strict=True)
+    ]
+
+
+def _total(schema: Schema) -> float | None:
+    """Return the sum of an object's numbers, if its schema fixes it."""
+    pattern = TOTAL_NOTE.format(r"(-?[\d.,]*\d)")
+    stated = re.search(pattern, schema.get("description", ""))
+    return float(stated[1].replace(",", "")) if stated else None
+
+
+def _ranges(schema: Schema) -> list[tuple[int, int]]:
+    """Return the ranges of a list's numbers, if its description states them."""
+    text = schema.get("description", "").partition(RANGES_NOTE)[2]
+    return [(int(low), int(high)) for low, high in re.findall(r"(-?\d+) to (-?\d+)", text)]
 
 
 def _adding_up(fields: Mapping[str, Any], total: float) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The mock server's HTTP application."""
 
 import asyncio
-import json
 import socket
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -13,10 +12,10 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from cheaptalk.loopback import listening
-from cheaptalk.mock_models.answers import Answerer, answer, share
+from cheaptalk.mock_models.answers import SCHEMA, Answerer, answer, share
 from cheaptalk.mock_models.batches import Batches
-from cheaptalk.mock_models.formats import BY_PATH, Respond
-from cheaptalk.models.http.transport import CALL_HEADER
+from cheaptalk.mock_models.formats import BY_PATH, Respond, response
+from cheaptalk.models.http.transport import CALL_HEADER, SCHEMA_HEADER
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LARGEST = 2**28
@@ -44,11 +43,9 @@ def make_mock_server(
             await asyncio.sleep(delay)
             if error_rate and share(request.headers.get(CALL_HEADER, "")) < error_rate:
                 return web.json_response({"error": {"message": "overloaded"}}, status=503)
-            try:
-                return web.json_response(respond(json.loads(body), answerer))
-            except (LookupError, TypeError, ValueError) as error:
-                message = f"the mock server cannot parse the request: {error!r}"
-                return web.json_response({"error": {"message": message}}, status=400)
+            schema = request.headers.get(SCHEMA_HEADER)
+            status, data = response(respond, body, _informed(answerer, schema))
+            return web.json_response(data, status=status)
 
         return handle
 
@@ -58,6 +55,13 @@ def make_mock_server(
     if batches is not None:
         app.add_routes([*batches.routes(), *batches.fine_tuning.routes()])
     return app
+
+
+def _informed(answerer: Answerer, schema: str | None) -> Answerer:
+    """Return an answerer that knows the schema in a request's header, if any."""
+    if schema is None:
+        return answerer
+    return lambda messages: answerer([*messages[:-1], {**messages[-1], SCHEMA: schema}])
 
 
 def serve(sock: socket.socket, seed: int = 0, delay: float = 0.0, error_rate: float = 0.0) -> None:

@@ -1,5 +1,6 @@
 """Clients for models and batch endpoints, selected by the model string."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,15 +10,18 @@ from cheaptalk.models.calls import ModelCall, Models, Reply, Route
 from cheaptalk.models.http import agent, anthropic, openai
 from cheaptalk.models.http.batches import AnthropicBatches, OpenAIBatches
 from cheaptalk.models.http.failures import hinted
-from cheaptalk.models.http.transport import CALL_HEADER, HttpTransport
+from cheaptalk.models.http.transport import CALL_HEADER, SCHEMA_HEADER, HttpTransport
 from cheaptalk.models.local.client import LocalModels
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.providers import Protocol
+from cheaptalk.models.providers import Protocol, on_this_machine
 from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.settings import wire as settings_sent
 from cheaptalk.models.structured_output import RouteSupport, offered
 from cheaptalk.models.usage import metered
+
+LONGEST_HEADER = 8_000
+"""Maximum characters of a header; many servers reject more than 8 KiB."""
 
 
 @dataclass
@@ -38,8 +42,10 @@ class HttpModels:
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         name = ModelName.parse(call.model)
         url = name.endpoint(self.path)
-        headers = {**self.headers, **name.key_header, CALL_HEADER: number}
         route, *alternatives = self.routes.remaining(call)
+        headers = {**self.headers, **name.key_header, CALL_HEADER: number}
+        if route == "text" and on_this_machine(url):
+            headers |= _schema_header(call)
         body = self.body(call, route)
         reply = await self.wire.post(url, headers, body, name.key, deadline, self.read)
         refused = self.routes.note(call.model, route, reply)
@@ -50,6 +56,13 @@ class HttpModels:
         }
         reply = metered(reply.model_copy(update=fields), call)
         return offered(hinted(reply, name, url), call)
+
+
+def _schema_header(call: ModelCall) -> dict[str, str]:
+    """Return a header with the schema of the answer, unless it is too long."""
+    schema = {"type": "string"} if call.form is None else call.form.json_schema
+    text = json.dumps(schema, separators=(",", ":"))
+    return {SCHEMA_HEADER: text} if len(text) <= LONGEST_HEADER else {}
 
 
 @dataclass

@@ -327,13 +327,20 @@ def in_the_open(url: str) -> bool:
     >>> in_the_open("http://gpu/v1"), in_the_open("http://127.0.0.1/v1"), in_the_open("https://gpu")
     (True, False, False)
     """
-    scheme, host, _ = origin(url)
-    if scheme != "http" or host == "localhost":
-        return False
+    return origin(url)[0] == "http" and not on_this_machine(url)
+
+
+def on_this_machine(url: str) -> bool:
+    """Return whether a URL leads to a server on this machine.
+
+    >>> on_this_machine("http://localhost:8000/v1"), on_this_machine("https://gpu")
+    (True, False)
+    """
+    host = origin(url)[1]
     try:
-        return not ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        return True
+        return False
 
 
 def user_provider_file() -> Path | None:

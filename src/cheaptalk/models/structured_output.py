@@ -22,6 +22,8 @@ Other keywords, such as text lengths, are checked when an answer is parsed.
 """
 RENAMED = {"ge": "minimum", "le": "maximum"}
 """Pydantic's names of bounds in schemas of validated fields."""
+RANGES_NOTE = "Ranges of the numbers, in order: "
+"""The beginning of a description with the ranges that a list's schema cannot express."""
 
 
 class _Loose(Exception): ...
@@ -39,9 +41,9 @@ def sendable(schema: dict[str, Any], *, exact: bool = False) -> Sendable:
 
     A strict schema requires all fields, including those with defaults. Mappings with arbitrary keys
     cannot be strict. Unless ``exact``, lists of integers with different ranges become lists with a
-    common range, and a choice between objects becomes one object, because most providers reject
-    such a choice at the top, and between objects that begin with the same field, unless its values
-    differ.
+    common range, whose description states the ranges. A choice between objects becomes one object,
+    because most providers reject such a choice at the top, and between objects that begin with the
+    same field, unless its values differ.
     """
     return _sendable(msgspec.json.encode(schema), exact)
 
@@ -128,13 +130,16 @@ def _walked(spec: Any, *, strict: bool, exact: bool) -> Any:
 
 
 def _homogeneous(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a list with one range for all its numbers."""
+    """Return the schema of a list with one range for all numbers, and a note of their ranges."""
     parts = spec["prefixItems"]
     if any(part.keys() != {"type", "minimum", "maximum"} for part in parts):
         raise _Loose
     low, high = min(part["minimum"] for part in parts), max(part["maximum"] for part in parts)
     items = parts[0] | {"minimum": low, "maximum": high}
-    return {key: value for key, value in spec.items() if key != "prefixItems"} | {"items": items}
+    ranges = ", ".join(f"{part['minimum']} to {part['maximum']}" for part in parts)
+    description = f"{spec.get('description', '')} {RANGES_NOTE}{ranges}.".lstrip()
+    kept = {key: value for key, value in spec.items() if key != "prefixItems"}
+    return kept | {"items": items, "description": description}
 
 
 COMPLAINTS: dict[Route | None, str] = {

@@ -118,6 +118,8 @@ Schema: TypeAlias = dict[str, Any]
 TOTAL = "x-total"
 """Keyword of an object whose numbers must add up to a total. No JSON schema can express this; the
 structured decoding of local models enforces it."""
+TOTAL_NOTE = "The numbers add up to {}."
+"""The total in the description of such an object, for models."""
 
 
 def alternative(
@@ -145,7 +147,7 @@ def alternative(
     result: Schema = {"properties": parts}
     if total is None:
         return result
-    return result | {TOTAL: total, "description": f"The numbers add up to {total:,.15g}."}
+    return result | {TOTAL: total, "description": TOTAL_NOTE.format(f"{total:,.15g}")}
 
 
 def between(low: float | None = None, high: float | None = None) -> Schema:

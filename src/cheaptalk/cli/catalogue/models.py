@@ -261,9 +261,9 @@ def mock_server(
 ) -> None:
     """Start a local mock model server.
 
-    The server needs no API key and costs nothing. It responds with legal moves of all games in
-    their default prompt styles, through the APIs of OpenAI and Anthropic (including batches) and
-    as a remote agent. Each response depends only on the conversation and the seed.
+    The server needs no API key and costs nothing. It responds with legal moves of all games in all
+    prompt styles, through the APIs of OpenAI and Anthropic (including batches) and as a remote
+    agent. Each response depends only on the conversation and the seed.
 
     Args:
         seed: Set the random seed of the generated responses.

@@ -29,6 +29,9 @@ from cheaptalk.models.http.secrets import of_proxy, scrubbed, scrubbed_reply, sc
 
 CALL_HEADER = "X-Cheaptalk-Call"
 """Header with the call's id, for comparison with a server's log."""
+SCHEMA_HEADER = "X-Cheaptalk-Schema"
+"""Header with the JSON schema of an answer that only the prompt describes; only for servers on this
+machine, such as the mock server."""
 LONGEST = 8 * 2**20
 """Maximum size of a response in bytes."""
 NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
