@@ -59,9 +59,9 @@ def pool(
 ) -> str:
     """Pool studies in a new store, completely or not at all; the sources are not changed.
 
-    A match that several of the studies contain counts once. Each player is assigned ``people``,
-    ``models``, ``policies`` or ``scripts`` as its level of the factor ``population``. If two studies define a label
-    differently, the later study's player is labelled ``LABEL (STUDY)``.
+    A match that several of the studies contain counts once. Each player's level of the factor
+    ``population`` is ``people``, ``models``, ``policies`` or ``scripts``. If two studies define a
+    label differently, the later study's player is labelled ``LABEL (STUDY)``.
 
     >>> study = ct.Study(name="s", games=[{"game": "negotiation"}], players={"luck": "random"})
     >>> again = study.model_copy(update={"name": "t", "seed": 1})

@@ -202,6 +202,25 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
     return entries
 
 
+def find_served(
+    name: str,
+    store: str,
+    players: Sequence[str] | None,
+    rosters: Sequence[str] | None,
+    replace: Sequence[str] | None,
+) -> FoundStudy:
+    """Return a study as :func:`find_study` does, but prefer a study in the store to a preset.
+
+    The store's study may have more players than the preset, whose matches have been played.
+    """
+    is_changed = bool(players or rosters or replace)
+    with opened(store) as existing:
+        stored = {study.name for study in existing.studies(counted=False)} if existing else set()
+        if existing is not None and not is_changed and name in stored:
+            return FoundStudy(ct.studies.stored_study(existing, name))
+    return find_study(name, store, players, rosters, replace)
+
+
 def _study_named(name: str, store: str) -> ct.Study:
     path = Path(name)
     if name.endswith(ct.studies.FILES) or path.is_file():
