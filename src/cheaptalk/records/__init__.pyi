@@ -35,6 +35,7 @@ from .ledger.spending import (
     study_cost,
     unassigned_cost,
 )
+from .pooling import pool
 from .record import (
     AnswerRecord,
     MatchEnd,
@@ -64,7 +65,7 @@ __all__ = [
     "count_excluded", "digest", "digest_key", "examine", "explain_file", "explain_match",
     "find_matches", "game_of", "games_in", "gather_scenes", "group_seats", "judging_cost",
     "labels_in", "ledger_place", "line_up", "match_end", "pack", "paid_by_others", "player_digest",
-    "policies_of", "predecessors", "read_chats", "read_manifest", "restore", "reused_costs",
+    "policies_of", "pool", "predecessors", "read_chats", "read_manifest", "restore", "reused_costs",
     "scripted_answers", "seat_view", "store_name", "studies_of", "study_cost", "text_of",
     "transcript", "unassigned_cost", "unpack", "viewer_query", "waiting_batches",
 ]  # fmt: skip

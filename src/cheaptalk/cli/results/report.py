@@ -14,6 +14,7 @@ import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.interrupts import finishing
+from cheaptalk.cli.shared.lookup import pooled
 from cheaptalk.cli.shared.printing import err, hint, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
@@ -71,9 +72,10 @@ class Outputs:
 
 @finishing()
 def report(
-    study: opt.StoredStudy,
+    studies: Annotated[list[opt.StoredStudy], opt.Settings(metavar="STUDY...")],
     /,
     store: opt.Store = opt.DEFAULT_STORE,
+    other_store: list[str] | None = None,
     out: Annotated[opt.NewPage | None, opt.Settings(show_default="STUDY-report.html")] = None,
     as_published: opt.Published = False,
     recipe: Annotated[opt.Name | None, opt.Settings(autocompletion=completion.recipes)] = None,
@@ -90,9 +92,12 @@ def report(
 ) -> None:
     """Write a study's report as one HTML file.
 
-    The HTML file is self-contained and works offline.
+    The HTML file is self-contained and works offline. Several studies are reported as one, for
+    example to compare people, models and scripts that played in different studies.
 
     Args:
+        studies: Names of one or more studies.
+        other_store: Also look for the studies in this store. Repeatable.
         out: Write the report to this HTML file.
         recipe: Write a paper's tables and figures instead of the report; cheaptalk study
             recipes lists the recipes.
@@ -106,8 +111,8 @@ def report(
         opt.pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in recipe_option or ()
     ]
     suffix = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
-    file = out or Path(f"{study}-{suffix}.html")
-    with ct.Store.open(store) as opened:
+    with pooled(studies, [store, *(other_store or ())]) as (opened, study):
+        file = out or Path(f"{study}-{suffix}.html")
         counts = opened.study(study).counts
         _warn_if_unfinished(study, counts)
         warn_about_names(opened, study)

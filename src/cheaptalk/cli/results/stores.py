@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Annotated, Any, Literal, get_args
 
 import typer
@@ -10,6 +11,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.interrupts import finishing
+from cheaptalk.cli.shared.lookup import holding
 from cheaptalk.cli.shared.printing import StatusLine, err, out, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 
@@ -36,6 +38,52 @@ def copy(
                 lambda done, total: shown.update(f"copied {done:,} of {total:,} rows"),
             )
         print_rows(rows, f"copied to {target.name}", json, {"to": target.name})
+
+
+@finishing()
+def pool(
+    studies: Annotated[list[opt.StoredStudy], opt.Settings(metavar="STUDY...")],
+    /,
+    to: Annotated[str, opt.Settings(metavar="FILE|URL")],
+    store: opt.Store = opt.DEFAULT_STORE,
+    other_store: list[str] | None = None,
+    name: Annotated[
+        str | None, opt.Settings(show_default="the studies' names, joined by +")
+    ] = None,
+    json: opt.Json = False,
+) -> None:
+    """Pool studies, from one or more stores, as one study of a new store.
+
+    All commands that read a study can then compare people, models and scripts that played in
+    different studies. If two studies define a player differently, the label of the later study's
+    player is LABEL (STUDY).
+
+    Args:
+        studies: Names of two or more studies.
+        to: New store to create: a SQLite file or a database URL.
+        other_store: Also look for the studies in this store. Repeatable.
+        name: Name of the pooled study.
+    """
+    with ExitStack() as stack:
+        stores = [
+            stack.enter_context(ct.Store.open(path)) for path in (store, *(other_store or ()))
+        ]
+        sources = [
+            (opened, study) for study in dict.fromkeys(studies) for opened in holding(study, stores)
+        ]
+        with err.status("pooling the studies") as status:
+            pooled = ct.records.pool(
+                sources,
+                to,
+                name,
+                lambda done, total: status.update(f"pooled {done:,} of {total:,} rows"),
+            )
+    with ct.Store.open(to) as opened:
+        matches = sum(opened.study(pooled).counts.values())
+    if json:
+        print_json({"study": pooled, "to": to, "matches": matches})
+    else:
+        say(f"{pooled}: {counted(matches, 'match')} pooled in {to}")
 
 
 @finishing()

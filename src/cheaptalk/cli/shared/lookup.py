@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,6 +13,10 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.printing import err
+
+POOLED = "pooled.sqlite"
+"""Name of the file of pooled studies."""
 
 NONE_ADDED: Mapping[str, Sequence[str]] = MappingProxyType({})
 NONE_REPLACED: Mapping[str, str] = MappingProxyType({})
@@ -26,6 +31,54 @@ def opened(store: str) -> Iterator[ct.Store | None]:
         existing = None
     with existing or nullcontext():
         yield existing
+
+
+@contextmanager
+def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[tuple[ct.Store, str]]:
+    """Yield a store and the name of a study in it; several studies are pooled in a temporary store.
+
+    A study that several of the stores contain is pooled, too.
+
+    Raises:
+        StoreError: no store contains a study, or the studies can't be pooled.
+    """
+    with ExitStack() as stack:
+        open_stores = [stack.enter_context(ct.Store.open(store)) for store in stores]
+        sources = [
+            (store, study)
+            for study in dict.fromkeys(studies)
+            for store in holding(study, open_stores)
+        ]
+        if len(sources) == 1:
+            yield sources[0]
+            return
+        file = Path(stack.enter_context(TemporaryDirectory())) / POOLED
+        with err.status("pooling the studies") as status:
+            name = ct.records.pool(
+                sources,
+                file,
+                progress=lambda done, total: status.update(f"pooled {done:,} of {total:,} rows"),
+            )
+        yield stack.enter_context(ct.Store.open(file)), name
+
+
+def holding(study: str, stores: Sequence[ct.Store]) -> list[ct.Store]:
+    """Return the stores that contain a study.
+
+    Raises:
+        StoreError: none does.
+    """
+    found = [
+        store for store in stores if study in {each.name for each in store.studies(counted=False)}
+    ]
+    if not found and len(stores) > 1:
+        names = ", ".join(store.name for store in stores)
+        raise ct.records.StoreError(
+            f'no study "{study}" in {names}; to list studies, run: cheaptalk status'
+        )
+    if not found:
+        stores[0].study(study)  # raises with a suggestion
+    return found
 
 
 def check_free(store: str) -> None:
@@ -147,6 +200,25 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
             )
         entries[label] = opt.player_entry(spec)
     return entries
+
+
+def find_served(
+    name: str,
+    store: str,
+    players: Sequence[str] | None,
+    rosters: Sequence[str] | None,
+    replace: Sequence[str] | None,
+) -> FoundStudy:
+    """Return a study as :func:`find_study` does, but prefer a study in the store to a preset.
+
+    The store's study may have more players than the preset, whose matches have been played.
+    """
+    is_changed = bool(players or rosters or replace)
+    with opened(store) as existing:
+        stored = {study.name for study in existing.studies(counted=False)} if existing else set()
+        if existing is not None and not is_changed and name in stored:
+            return FoundStudy(ct.studies.stored_study(existing, name))
+    return find_study(name, store, players, rosters, replace)
 
 
 def _study_named(name: str, store: str) -> ct.Study:

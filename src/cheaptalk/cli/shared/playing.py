@@ -45,6 +45,7 @@ SUMMARY = (
     Field("elsewhere"),
     Field("left"),
     Field("rest"),
+    Field("people_left"),
     Field("problems", text=sentences.problem_lines),
     Field("answers", "kinds", sentences.validity_lines),
     Field("set_aside", text=sentences.superseded_text),
@@ -88,12 +89,12 @@ def play_study(
     with naming(name), opened(path) as earlier:
         complete = ct.studies.plan_in_store(study, earlier)
         found.check_seated(complete)
-        planned = complete
+        planned = ct.studies.without_people(complete)
         if options.in_part:
             planned = ct.studies.restrict_plan(
-                complete, earlier, games=options.game or (), limit=options.max_matches
+                planned, earlier, games=options.game or (), limit=options.max_matches
             )
-        _warn_about_models(found, planned)
+        warn_about_models(found, planned)
         server = _agent_server(planned, options)
         checked = ct.studies.check(
             planned, earlier, remote_agents=server, prices=prices, cap=cap, batching=batching
@@ -169,7 +170,7 @@ def _run(
     return progress
 
 
-def _warn_about_models(found: FoundStudy, planned: ct.studies.Plan) -> None:
+def warn_about_models(found: FoundStudy, planned: ct.studies.Plan) -> None:
     """Print which models are replaced, and warn about retired models, to which calls may fail."""
     retired = ct.studies.retired_models(planned)
     warnings = [f"warning: {model}" for model in retired]
@@ -384,6 +385,10 @@ class _Run:
         if progress.rest and not progress.left:
             rest = counted(progress.rest, "match")
             return f"{rest} left in the study; to play them, run: {self.command(None)}"
+        if progress.people_left and not progress.left:
+            people = counted(progress.people_left, "match")
+            command = f"cheaptalk serve {shlex.quote(self.study.name)} {store}"
+            return f"{people} with people left; to play them, run: {command}"
         if not progress.left:
             return f"write a report with: cheaptalk report {self.study.name} {store}"
         remaining = f"{progress.left:,} remaining"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +12,9 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.lookup import opened
-from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.cli.shared.lookup import find_served, opened
+from cheaptalk.cli.shared.playing import warn_about_models
+from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
 
@@ -22,6 +22,8 @@ from cheaptalk.extras import needing
 def serve(
     study: Annotated[str | None, opt.Settings(autocompletion=completion.studies)] = None,
     /,
+    player: opt.Player = None,
+    roster: opt.Roster = None,
     replace: opt.Replace = None,
     demo: bool = False,
     data_dir: Path = Path("laboratory"),
@@ -33,11 +35,13 @@ def serve(
 ) -> None:
     """Start the web server for participants or researchers.
 
-    If you name a study, participants play it in the browser. Otherwise, the server runs the
-    laboratory: a website where researchers create, run and analyse studies.
+    If you name a study, participants play its matches with people in the browser; cheaptalk run
+    plays the others, before or after. Otherwise, the server runs the laboratory: a website where
+    researchers create, run and analyse studies.
 
     Args:
-        study: Study file or preset with human players. Default: start the laboratory website.
+        study: Study file, preset or study in the store with human players. Default: start the
+            laboratory website.
         demo: Serve a demo of all games, against strategies or people.
         data_dir: Keep the laboratory's data in this folder (if no STUDY is given).
         host: Listen on this address; 0.0.0.0 accepts connections from the network.
@@ -47,8 +51,9 @@ def serve(
     """
     if study is not None and demo:
         raise typer.BadParameter("not valid with --demo; remove one of them", param_hint="STUDY")
-    if study is None and replace:
-        raise typer.BadParameter("only valid with a STUDY", param_hint="--replace")
+    for option, given in (("--player", player), ("--roster", roster), ("--replace", replace)):
+        if study is None and given:
+            raise typer.BadParameter("only valid with a STUDY", param_hint=option)
 
     async def main() -> None:
         with ct.web.listen(port, host) as sock:
@@ -70,22 +75,14 @@ def serve(
                 await ct.web.serve_app(site.app, sock, address)
 
     with needing("analysis"):
-        new_models = opt.replacements(replace or ())
-        spec = _served(study, store, new_models) if study else ct.web.demo() if demo else None
+        spec = ct.web.demo() if demo else None
+        if study is not None:
+            found = find_served(study, store, player, roster, replace)
+            spec = found.study
+            with opened(store) as existing:
+                warn_about_models(found, ct.studies.plan_in_store(spec, existing))
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())
-
-
-def _served(name: str, store: str, new_models: Mapping[str, str]) -> ct.Study:
-    """Return a study with replaced models, and warn about retired models."""
-    study = ct.studies.study_of(name)
-    if new_models:
-        study = ct.studies.with_players(study, replace=new_models)
-    with opened(store) as existing:
-        retired = ct.studies.retired_models(ct.studies.plan_in_store(study, existing))
-    for model in retired:
-        say(f"warning: {model}", to=err, wrap=False)
-    return study
 
 
 def view(

@@ -192,6 +192,12 @@ class StoreReader:
             return sum(1 for _ in self._among(ids, query))
         return self.scalar(sa.select(sa.func.count()).where(is_member)) or 0
 
+    def with_people(self, study: str) -> frozenset[str]:
+        """Return the ids of a study's matches in which a person has a seat."""
+        query = sa.select(schema.matches.c.id).where(schema.matches.c.number.in_(members_of(study)))
+        with self.reading() as connection:
+            return frozenset(connection.scalars(query.where(seats_people(connection, study))))
+
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
         with self.reading() as connection:
             for chunk in chunks(ids):
@@ -434,6 +440,22 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
     if study is not None:
         query = query.where(studies.c.name == study)
     return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
+
+
+def seats_people(connection: sa.Connection, study: str) -> sa.ColumnElement[bool]:
+    """Return the SQL condition that a person has a seat in a match of the study."""
+    persons = {
+        id_ for id_, row in people_of(connection, study).items() if row["spec"].get("person")
+    }
+    if not persons:
+        return sa.false()
+    seats, in_study = (
+        schema.matches.c.seats,
+        schema.matches.c.number.in_(members_of(study, past=True)),
+    )
+    seatings = connection.execute(sa.select(schema.SEATS_TEXT, seats).distinct().where(in_study))
+    texts = [text for text, players in seatings if persons.intersection(players.values())]
+    return schema.SEATS_TEXT.in_(texts)
 
 
 def seated_player(people: Mapping[int, dict[str, Any]], number: int) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from cheaptalk.records.store.backend import (
     write_rows,
 )
 from cheaptalk.records.store.column_types import Words
-from cheaptalk.records.store.reader import StoreReader, chunks, members_of
+from cheaptalk.records.store.reader import StoreReader, chunks, members_of, seats_people
 from cheaptalk.records.store.schema import insert, upsert
 from cheaptalk.rules import Game
 from cheaptalk.rules.arguments import checked
@@ -418,7 +418,8 @@ class Adopted(NamedTuple):
 def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> Adopted:
     """Add matches that are already in the store to a study, skipping ids that are not.
 
-    ``ids`` are distinct. With ``only``, the study's other matches are marked as superseded.
+    ``ids`` are distinct. With ``only``, the study's other matches are marked as superseded, except
+    those in which people played.
     """
     with store.transaction() as connection:
         PLANNED.create(connection)
@@ -488,12 +489,17 @@ def _count_in(connection: sa.Connection, study_id: int) -> None:
 
 
 def _set_others_aside(connection: sa.Connection, study_id: int, stored: int) -> int:
-    """Mark the study's unplanned matches as superseded, and return their number."""
+    """Mark the study's unplanned matches without people as superseded; return their number."""
     is_counted = _counted(study_id)
     counted = connection.scalar(sa.select(sa.func.count()).select_from(members).where(is_counted))
     if counted == stored:
         return 0
-    superseded = sa.select(members.c.match_number).where(is_counted).except_(STORED)
+    name = connection.scalar(
+        sa.select(schema.studies.c.name).where(schema.studies.c.id == study_id)
+    )
+    played = sa.select(matches.c.number).where(seats_people(connection, str(name)))
+    kept = members.c.match_number.in_(played)
+    superseded = sa.select(members.c.match_number).where(is_counted, ~kept).except_(STORED)
     update = sa.update(members).where(is_counted, members.c.match_number.in_(superseded))
     return connection.execute(update.values(current=False)).rowcount
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, compress, islice
 from sys import maxsize
 from typing import NamedTuple, overload
 
@@ -191,6 +191,14 @@ class Block:
         selected = array("q", positions)
         return replace(self, size=len(selected), draw=lambda: selected)
 
+    def seating_only(self, kept: Sequence[bool]) -> "Block":
+        """Return the block restricted to some of its seatings."""
+        if all(kept):
+            return self
+        if self.draw is None:
+            return replace(self, seatings=[*compress(self.seatings, kept)])
+        return self.only(position for position in self.positions if kept[self.seated(position)])
+
     def sample(self, size: int, stream: Callable[[], Stream]) -> "Block":
         """Return the block restricted to a random sample of its matches, drawn on first access."""
 
@@ -302,6 +310,11 @@ class PlannedMatches(Sequence[PlannedMatch]):
                 instant = block.instant[block.seated(position)]
                 counts[block.configuration.game.name, instant] += 1
         return counts
+
+    def only(self, keep: Callable[[Sequence[SeatedPlayer]], bool]) -> "PlannedMatches":
+        """Return the matches whose seating ``keep`` accepts."""
+        blocks = [block.seating_only([*map(keep, block.seatings)]) for block in self.blocks]
+        return PlannedMatches(blocks, (match for match in self.extra if keep(match.seating)))
 
     def extend(self, matches: Iterable[PlannedMatch]) -> None:
         self.extra.extend(matches)

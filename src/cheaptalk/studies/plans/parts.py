@@ -6,6 +6,7 @@ from itertools import chain, islice
 from math import gcd
 from typing import TypeVar
 
+from cheaptalk.players import PersonSeat
 from cheaptalk.records import Store
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.lookup import StoreLike, reads
@@ -13,6 +14,7 @@ from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import suggest
 from cheaptalk.studies.plans.matches import Block, PlannedMatch, PlannedMatches
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
+from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.study import StudyError
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -52,7 +54,21 @@ def restrict_plan(
     if limit is not None:
         unsettled = _unsettled(chain(_begun(matches, store), spread(matches)), store)
         matches = PlannedMatches(extra=islice(unsettled, limit))
-    return Plan(planned.study, matches, within=planned)
+    return Plan(planned.study, matches, within=planned.within or planned)
+
+
+def without_people(planned: PlanLike) -> Plan:
+    """Restrict a plan to the matches without people; return the plan itself if it has no others."""
+    planned = plan_of(planned)
+    matches = planned.matches.only(lambda seating: not any(map(is_person, seating)))
+    if len(matches) in (0, len(planned.matches)):
+        return planned
+    return Plan(planned.study, matches, within=planned.within or planned)
+
+
+def is_person(seated: SeatedPlayer) -> bool:
+    """Return whether a player is a person."""
+    return isinstance(seated.spec, PersonSeat)
 
 
 def _of_games(matches: PlannedMatches, games: Collection[str]) -> PlannedMatches:

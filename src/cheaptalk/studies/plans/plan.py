@@ -395,5 +395,6 @@ def changes(planned: PlanLike, store: StoreLike) -> StudyChanges:
     recorded, superseded = store.count_members(name), 0
     unchanged = not differing and store.configurations(name) <= playable
     if recorded and planned.whole and not unchanged:  # otherwise skip generating all ids
-        superseded = recorded - store.count_members(name, (match.id for match in planned.matches))
+        superseded = recorded - store.count_members(name, planned.matches.ids())
+        superseded -= len(store.with_people(name).difference(planned.matches.ids()))
     return StudyChanges(name, differing, recorded, superseded, len(planned.matches))

@@ -16,6 +16,7 @@ from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.rules import Decide, Game, IllegalAction, StrategyError, play, strategies
 from cheaptalk.rules.errors import Problem
 from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.studies.plans.parts import without_people
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.runs.host import recordings
@@ -47,6 +48,9 @@ def check(
 ) -> Checked:
     """Check that a plan can be run, before a run writes to the store.
 
+    Without ``ask_person``, only matches without people are run, if there are any; ``cheaptalk
+    serve`` plays the others.
+
     Args:
         remote_agents: server of remote agents, such as an :class:`.AgentServer`.
         prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
@@ -61,6 +65,8 @@ def check(
     """
     assert store is None or isinstance(store, Store)
     planned = plan_of(planned, store)
+    if ask_person is None:
+        planned = without_people(planned)
     sources = Sources(recordings(store), ask_person, remote_agents)
     _refuse(_missing(planned, sources))
     if batching is None and store is not None:

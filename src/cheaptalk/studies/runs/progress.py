@@ -29,7 +29,8 @@ class Progress(Printed):
 
     Attributes:
         planned, before: number of planned matches, and of those that ended before this run.
-        rest: unfinished matches of the study that are not in this run's plan.
+        rest: unfinished matches of the study, without people, that are not in this run's plan.
+        people_left: unplayed matches with people, which ``cheaptalk serve`` plays.
         elsewhere: matches that other runs of the study have ended during this run.
         forfeited_before, forfeited_elsewhere: forfeited matches before this run and, when it has
             ended, of other runs.
@@ -78,6 +79,7 @@ class Progress(Printed):
     waiting: int = 0
     cached: CacheUse | None = None
     rest: int = 0
+    people_left: int = 0
     elsewhere: int = 0
     forfeited_before: int = 0
     forfeited_elsewhere: int = 0

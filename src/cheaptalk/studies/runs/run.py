@@ -52,6 +52,7 @@ from cheaptalk.rules import ReplayMismatch, counted
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.studies.plans.parts import is_person
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_in_store, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
@@ -248,7 +249,7 @@ class _Run:
         self.restore(0, only=planned.whole)
         self.past, self.found = shares.elsewhere(), 0
         if full_plan is not None:
-            self.progress.rest = len(full_plan.matches) - ended - self.progress.left
+            self._count_rest(full_plan, ended)
         if shares.first:
             self.progress.unresolved = mark_unresolved(store)
 
@@ -274,6 +275,20 @@ class _Run:
             self.instant += count if instant else 0
         if self.checked.batching is None:
             check_collected(self.store, self.plan.study.name, self.remaining(instant=False))
+
+    def _count_rest(self, full_plan: Plan, ended: int) -> None:
+        """Count the unfinished matches that this run doesn't play, and those with people."""
+        people = full_plan.matches.only(lambda seating: any(map(is_person, seating)))
+        rest = len(full_plan.matches) - ended - self.progress.left
+        if people:
+            name = self.plan.study.name
+            statuses = self.store.statuses(self.store.with_people(name))
+            played = sum(status in SETTLED for status in statuses.values())
+            planned = self.store.statuses(people.ids())
+            pending = len(people) - sum(status in SETTLED for status in planned.values())
+            self.progress.people_left = max(0, len(people) - played)
+            rest -= pending
+        self.progress.rest = rest
 
     def _adopt(self, full_plan: Plan) -> int:
         """Add stored matches of the full plan to the study, and return how many have ended."""
