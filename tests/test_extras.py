@@ -71,6 +71,7 @@ for words in sys.argv[1:]:
     [
         ("uvicorn", ["serve --demo --port 0", "serve --port 0 --data-dir ."]),
         ("polars", ["judge run small --rubric hallucination --model script/legal"]),
+        ("polars", ["profile equal_split", "reproduce chips"]),  # before they play
     ],
 )
 def test_commands_name_the_missing_package(

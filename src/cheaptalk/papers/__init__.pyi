@@ -1,6 +1,7 @@
 from . import chips, gama, glee, metagame, self_play
 from .gama.importer.importer import read_gama
 from .glee.importer import read_glee
+from .reproductions import models_of, paper_names, paper_studies, redirected
 from .self_play.importer import read_dond
 
 __all__ = [
@@ -8,8 +9,12 @@ __all__ = [
     "gama",
     "glee",
     "metagame",
+    "models_of",
+    "paper_names",
+    "paper_studies",
     "read_dond",
     "read_gama",
     "read_glee",
+    "redirected",
     "self_play",
 ]

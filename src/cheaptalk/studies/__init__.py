@@ -44,7 +44,12 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatch,
     PlannedMatches,
 )
-from cheaptalk.studies.plans.parts import restrict_plan, without_people
+from cheaptalk.studies.plans.parts import (
+    is_person,
+    restrict_plan,
+    without_models,
+    without_people,
+)
 from cheaptalk.studies.plans.plan import (
     Plan,
     PlanLike,
@@ -103,6 +108,7 @@ __all__ += [
     "run_async",
 ]
 __all__ += ["run_state", "statuses", "stored_study", "study_of", "study_status"]
-__all__ += ["try_strategies", "usage_histories", "with_players", "without_people"]
+__all__ += ["try_strategies", "usage_histories", "with_players"]
+__all__ += ["is_person", "without_models", "without_people"]
 
 check_functions(globals())

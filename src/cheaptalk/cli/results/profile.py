@@ -20,7 +20,7 @@ from cheaptalk.cli.shared.lookup import FoundStudy
 from cheaptalk.cli.shared.playing import play_study
 from cheaptalk.cli.shared.printing import err, errors, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted
-from cheaptalk.extras import needing
+from cheaptalk.extras import ANALYSIS, needing
 from cheaptalk.text import FEW_MARK
 
 EXIT_UNPLAYED = 4
@@ -92,7 +92,7 @@ def profile(
         json_file: Write the metrics to this JSON file, e.g. for --compare-to.
         junit: Write the results of the gates as JUnit XML to this file.
     """
-    with needing("analysis"):
+    with needing("analysis", *ANALYSIS):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
         if add_baseline:
             chosen = chosen.beside({_name_of(spec): _entry(spec) for spec in add_baseline})

@@ -112,36 +112,66 @@ def report(
     ]
     suffix = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
     with pooled(studies, [store, *(other_store or ())]) as (opened, study):
-        file = out or Path(f"{study}-{suffix}.html")
-        counts = opened.study(study).counts
-        _warn_if_unfinished(study, counts)
-        warn_about_names(opened, study)
-        with needing("analysis"):
-            chosen = recipe or ct.reports.study_recipe(opened, study)
-        with err.status(f"{study}: reading matches") as status:
-            findings = ct.reports.findings(
-                opened,
-                study,
-                chosen,
-                as_published=as_published,
-                draws=draws,
-                seed=seed,
-                options=dict(pairs),
-                workers=workers,
-                progress=lambda part: status.update(f"{study}: {part.title}"),
-            )
-        if recipe and findings.empty:
-            first = next(iter(findings.lacking.values()))
-            raise ct.CheaptalkError(f"{study} has no data for the recipe {recipe}: {first}")
-        with err.status(f"{study}: writing {file.name}"):
-            ct.reports.write_findings(findings, file, sample=transcripts, viewer=viewer)
-        written = []
-        if tables:
-            written = ct.reports.write_tables(
-                findings.tables, tables, recipe or "", raw_cells=raw_cells
-            )
-        drawn = ct.reports.write_figures(findings.charts, figures) if figures else []
-        _print_result(findings, counts, file, written, drawn, json)
+        write_report(
+            opened,
+            study,
+            out or Path(f"{study}-{suffix}.html"),
+            Outputs(out, tables, figures, raw_cells, viewer, json),
+            recipe=recipe,
+            as_published=as_published,
+            draws=draws,
+            seed=seed,
+            options=dict(pairs),
+            transcripts=transcripts,
+            workers=workers,
+        )
+
+
+def write_report(
+    store: ct.Store,
+    study: str,
+    file: Path,
+    outputs: Outputs,
+    *,
+    recipe: str | None,
+    draws: int,
+    seed: int,
+    options: Mapping[str, str],
+    workers: int,
+    as_published: bool = False,
+    transcripts: int = 3,
+) -> ct.reports.Findings:
+    """Write a report's page, tables and charts, and print its answers."""
+    counts = store.study(study).counts
+    _warn_if_unfinished(study, counts)
+    warn_about_names(store, study)
+    with needing("analysis"):
+        chosen = recipe or ct.reports.study_recipe(store, study)
+    with err.status(f"{study}: reading matches") as status:
+        findings = ct.reports.findings(
+            store,
+            study,
+            chosen,
+            as_published=as_published,
+            draws=draws,
+            seed=seed,
+            options=options,
+            workers=workers,
+            progress=lambda part: status.update(f"{study}: {part.title}"),
+        )
+    if recipe and findings.empty:
+        first = next(iter(findings.lacking.values()))
+        raise ct.CheaptalkError(f"{study} has no data for the recipe {recipe}: {first}")
+    with err.status(f"{study}: writing {file.name}"):
+        ct.reports.write_findings(findings, file, sample=transcripts, viewer=outputs.viewer)
+    written = []
+    if outputs.tables:
+        written = ct.reports.write_tables(
+            findings.tables, outputs.tables, recipe or "", raw_cells=outputs.raw_cells
+        )
+    drawn = ct.reports.write_figures(findings.charts, outputs.figures) if outputs.figures else []
+    _print_result(findings, counts, file, written, drawn, outputs.json)
+    return findings
 
 
 def _warn_if_unfinished(study: str, counts: Mapping[str, int]) -> None:

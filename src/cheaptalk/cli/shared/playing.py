@@ -70,12 +70,13 @@ def play_study(
     options: PlayOptions,
     *,
     again: str | None = None,
+    part: Callable[[ct.studies.Plan], ct.studies.Plan] = ct.studies.without_people,
 ) -> ct.Progress:
     """Play the remaining matches of a study; print the cost estimate, progress and summary.
 
     Pairings must include the players and rosters from the command line. If ``again`` is the command
     that continues, instead of ``cheaptalk resume``, the caller reports the result: a complete run
-    prints no summary, and :class:`typer.Exit` is not raised.
+    prints no summary, and :class:`typer.Exit` is not raised. ``part`` selects the matches to play.
     """
     check_free(path)
     study = found.study
@@ -89,7 +90,7 @@ def play_study(
     with naming(name), opened(path) as earlier:
         complete = ct.studies.plan_in_store(study, earlier)
         found.check_seated(complete)
-        planned = ct.studies.without_people(complete)
+        planned = part(complete)
         if options.in_part:
             planned = ct.studies.restrict_plan(
                 planned, earlier, games=options.game or (), limit=options.max_matches

@@ -11,7 +11,7 @@ import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.printing import StatusLine, err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.extras import needing
+from cheaptalk.extras import ANALYSIS, needing
 
 Chats = Annotated[
     Path,
@@ -211,7 +211,7 @@ def experiment(
         lineage: Only train this lineage (sequence of models) of the experiment. Repeatable.
         base: Start from this model (folder or Hugging Face name) instead of pretraining one.
     """
-    with needing("analysis"), needing("tune"):
+    with needing("analysis", *ANALYSIS), needing("tune"):
         spec = ct.papers.self_play.experiment.read_experiment(preset)
         folder = out or Path(f"self-play-{spec.name}")
         with StatusLine().shown(f"{folder}: starting") as show:

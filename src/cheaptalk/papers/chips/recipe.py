@@ -5,7 +5,7 @@ from cheaptalk.papers.chips.regrets import figure_5, figures_4_and_10
 from cheaptalk.papers.chips.surplus import table_3, table_4, trajectories
 from cheaptalk.papers.chips.survey import ABOUT, OPTION, figure_9, figure_11, performance, table_1
 from cheaptalk.papers.printed import OPTIONS
-from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
 from cheaptalk.reports.recipes.people import participants, with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -31,4 +31,8 @@ RECIPE: Recipe = Recipe(
     metrics=("bound",),
     options={"match": "the ID of the game whose values are plotted", OPTION: ABOUT, **OPTIONS},
     games=("chip_trading",),
+    studies=(
+        PaperStudy("chip-trading", ("chip-trading", "chip-trading-small")),
+        PaperStudy("chip-trading-human"),
+    ),
 )

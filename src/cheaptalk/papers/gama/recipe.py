@@ -8,7 +8,7 @@ from cheaptalk.papers.gama.rounds import rounds, single_runs
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.papers.gama.turns import BALLOTS, ENDS, battles, pirates
 from cheaptalk.papers.printed import OPTIONS
-from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -36,4 +36,10 @@ RECIPE: Recipe = Recipe(
     metrics=("score", *NUMBERS, *ENDS, *BALLOTS),
     options=OPTIONS,
     games=tuple(GAMES),
+    studies=(
+        PaperStudy("gama", ("gama",)),
+        PaperStudy("gama", ("gama-treatments",), (("name", "gama-treatments"),)),
+        PaperStudy("gama-settings", ("gama:gpt-3.5-0125",)),
+        PaperStudy("gama-appendix-g"),
+    ),
 )

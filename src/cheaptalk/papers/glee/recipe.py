@@ -10,7 +10,7 @@ from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player
 from cheaptalk.papers.glee.paper_tables import collected
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
 from cheaptalk.papers.printed import OPTIONS
-from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -45,4 +45,8 @@ RECIPE: Recipe = Recipe(
         SPLITS: "the number of random splits for predictions (100 in the paper)",
     },
     games=("bargaining", "negotiation", "persuasion"),
+    studies=(
+        PaperStudy("glee", ("glee",)),
+        PaperStudy("glee-human"),
+    ),
 )

@@ -3,7 +3,7 @@
 from cheaptalk.papers.metagame import behaviour
 from cheaptalk.papers.metagame.landscape import landscape, providers
 from cheaptalk.papers.printed import OPTIONS
-from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -23,4 +23,12 @@ RECIPE: Recipe = Recipe(
     ),
     options=OPTIONS,
     games=("item_bargaining",),
+    studies=(
+        PaperStudy("item-bargaining", ("item-bargaining",)),
+        PaperStudy(
+            "item-bargaining-heuristics",
+            ("item-bargaining-circles",),
+            (("name", "item-bargaining-circles"), ("pairing", "self")),
+        ),
+    ),
 )

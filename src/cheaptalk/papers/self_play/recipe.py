@@ -4,7 +4,7 @@ from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.papers.self_play import language, scores
 from cheaptalk.papers.self_play.people import people_and_pay
 from cheaptalk.papers.self_play.stages import METRICS, SHARES
-from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -32,4 +32,9 @@ RECIPE: Recipe = Recipe(
     metrics=(*METRICS, *SHARES),
     options=OPTIONS | {language.MERGES: "the path of GPT-2's merges.txt, for exact token counts"},
     games=("deal_or_no_deal",),
+    studies=(
+        PaperStudy("self-play"),
+        PaperStudy("deal-or-no-deal", ("self-play",)),
+        PaperStudy("deal-or-no-deal-human"),
+    ),
 )

@@ -182,6 +182,14 @@ class RecipePart:
         return MadePart(self, tuple(painted(self.make(evidence), tones)))
 
 
+class PaperStudy(NamedTuple):
+    """A study of a paper: a preset, the rosters of its models, and changed keys of the study."""
+
+    preset: str
+    rosters: tuple[str, ...] = ()
+    changes: tuple[tuple[str, object], ...] = ()
+
+
 @dataclass(frozen=True)
 class Recipe:
     """The tables and figures of a paper, for any study with the required data.
@@ -198,6 +206,7 @@ class Recipe:
         players: additional players on the page.
         games: the supported games; empty for any.
         outline: whether the page begins with the answers of all parts.
+        studies: the paper's studies, which ``cheaptalk reproduce`` plays.
     """
 
     name: str
@@ -211,6 +220,7 @@ class Recipe:
     players: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
     outline: bool = True
+    studies: tuple[PaperStudy, ...] = ()
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {counted(len(self.parts), 'part')} from {self.paper}")

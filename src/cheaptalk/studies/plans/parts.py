@@ -6,7 +6,8 @@ from itertools import chain, islice
 from math import gcd
 from typing import TypeVar
 
-from cheaptalk.players import PersonSeat
+from cheaptalk.players import ModelSeat, PersonSeat
+from cheaptalk.players.seats import SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.lookup import StoreLike, reads
@@ -59,8 +60,18 @@ def restrict_plan(
 
 def without_people(planned: PlanLike) -> Plan:
     """Restrict a plan to the matches without people; return the plan itself if it has no others."""
-    planned = plan_of(planned)
-    matches = planned.matches.only(lambda seating: not any(map(is_person, seating)))
+    return _without(plan_of(planned), PersonSeat)
+
+
+def without_models(planned: PlanLike) -> Plan:
+    """Restrict a plan to the matches without models; return the plan itself if it has no others."""
+    return _without(plan_of(planned), ModelSeat)
+
+
+def _without(planned: Plan, kind: type[SeatSpec]) -> Plan:
+    matches = planned.matches.only(
+        lambda seating: not any(isinstance(seated.spec, kind) for seated in seating)
+    )
     if len(matches) in (0, len(planned.matches)):
         return planned
     return Plan(planned.study, matches, within=planned.within or planned)

@@ -1,0 +1,82 @@
+"""The studies with which a paper's tables and figures are reproduced."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from cheaptalk.names import RecipeName
+from cheaptalk.players import ModelSeat
+from cheaptalk.reports.recipes.findings import recipe_of
+from cheaptalk.reports.recipes.parts import RECIPES, PaperStudy
+from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.studies import Study, parse_study, preset, with_players
+
+AS_PRINTED: Mapping[str, str] = MappingProxyType({})
+
+
+def paper_names() -> list[str]:
+    """Return the names of the recipes that list the studies of a paper."""
+    return sorted(name for name, recipe in RECIPES.items() if recipe.studies)
+
+
+def paper_studies(
+    paper: RecipeName,
+    rosters: Sequence[str] | None = None,
+    replace: Mapping[str, str] = AS_PRINTED,
+) -> list[Study]:
+    """Return the studies of a paper, each with the paper's models.
+
+    >>> [study.name for study in ct.papers.paper_studies("chips")]
+    ['chip-trading', 'chip-trading-human']
+
+    Args:
+        paper: the name of the paper's recipe.
+        rosters: rosters to use instead of the paper's, as ``NAME_OR_FILE[:LABEL,...]``.
+        replace: new models by old model or label; applies where a study has the old one.
+
+    Raises:
+        CheaptalkError: there is no such paper, or no study has one of the models to replace.
+        StudyError: a roster or a new model cannot play.
+    """
+    listed = recipe_of(paper).studies
+    if not listed:
+        raise CheaptalkError(f"no paper {suggest(paper, paper_names())}")
+    studies = [_study(each, rosters) for each in listed]
+    known = [{old for old in replace if _has(study, old)} for study in studies]
+    for old in replace:
+        if not any(old in found for found in known):
+            models = sorted({model for study in studies for model in models_of(study).values()})
+            raise CheaptalkError(f"no study of {paper} has the model {suggest(old, models)}")
+    return [
+        with_players(study, replace={old: replace[old] for old in replace if old in found})
+        if found
+        else study
+        for study, found in zip(studies, known, strict=True)
+    ]
+
+
+def _study(listed: PaperStudy, rosters: Sequence[str] | None) -> Study:
+    chosen = listed.rosters if rosters is None or not listed.rosters else rosters
+    study = preset(listed.preset)
+    if listed.changes:
+        study = parse_study(study.written() | dict(listed.changes), listed.preset)
+    return with_players(study, rosters=chosen) if chosen else study
+
+
+def models_of(study: Study) -> dict[str, str]:
+    """Return the model of each language model among a study's players, by label."""
+    forms = {label: entry.form for label, entry in study.players.items()}
+    return {label: form.model for label, form in forms.items() if isinstance(form, ModelSeat)}
+
+
+def _has(study: Study, old: str) -> bool:
+    models = models_of(study)
+    names = {model.partition("@")[0] for model in models.values()}
+    return old in {*models, *models.values(), *names, *(name.partition("/")[2] for name in names)}
+
+
+def redirected(study: Study, url: str) -> Study:
+    """Return a study whose models are all answered by the server at a base URL."""
+    data = study.written()
+    for label, model in models_of(study).items():
+        data["players"][label]["model"] = f"{model.partition('@')[0]}@{url}"
+    return parse_study(data, study.name)
