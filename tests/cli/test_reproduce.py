@@ -1,0 +1,53 @@
+"""The command ``reproduce``, which plays all studies of a paper."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from tests.conftest import Command
+
+
+def test_rehearsal_writes_the_printed_values_beside_ours(cheaptalk: Command) -> None:
+    done = cheaptalk("reproduce chips --mock --max-matches 12 --tables tables --draws 100")
+    assert done.status == 0, done.err
+    assert re.search(r"chip-trading-human +144 +144 +0 +requires participants", done.out)
+    assert "Participants (section 5.1); to invite them, run: cheaptalk serve" in done.out
+    assert "printed" in Path("tables/table-3.csv").read_text(encoding="utf-8").partition("\n")[0]
+    assert "Qian et al. 2025" in Path("chips-mock.html").read_text(encoding="utf-8")
+    assert not Path("chips.sqlite").exists()
+
+
+def test_everything_missing_is_listed_before_a_match(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    done = cheaptalk("reproduce chips --replace gpt-4o-2024-05-13=openai/gpt-4o")
+    assert done.status == 2
+    for missing in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        assert f"set the environment variable {missing}" in done.err
+    assert "gemini-1.5-pro-001 has been retired since" in done.err
+    assert "gpt-4o-2024-05-13 has been retired" not in done.err
+    assert not Path("chips.sqlite").exists()
+    done = cheaptalk("reproduce chips --replace gpt-5=openai/gpt-4o")
+    assert "no study of chips has the model" in done.err
+
+
+def test_interrupted_reproduction_continues(cheaptalk: Command) -> None:
+    first = cheaptalk("reproduce self-play --without-models --max-matches 20 --draws 100")
+    again = cheaptalk("reproduce self-play --without-models --max-matches 20 --draws 100")
+    assert (first.status, again.status) == (0, 0)
+    with ct.Store.open("self-play.sqlite") as store:
+        done = {study.name: study.done for study in store.studies()}
+    assert sorted(done) == ["deal-or-no-deal", "self-play"]
+    assert min(done.values()) >= 40  # the studies also share matches
+
+
+def test_replaced_models_apply_to_the_studies_that_have_them() -> None:
+    replaced = {"gpt-4o-2024-08-06": "openai/gpt-4.1"}
+    studies = {study.name: study for study in ct.papers.paper_studies("gama", replace=replaced)}
+    models = {name: {*ct.papers.models_of(study).values()} for name, study in studies.items()}
+    assert "openai/gpt-4.1" in models["gama"]
+    assert "openai/gpt-4.1" not in models["gama-settings"]
