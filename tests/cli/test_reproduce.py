@@ -12,10 +12,12 @@ from tests.conftest import Command
 def test_rehearsal_writes_the_printed_values_beside_ours(cheaptalk: Command) -> None:
     done = cheaptalk("reproduce chips --mock --max-matches 12 --tables tables --draws 100")
     assert done.status == 0, done.err
-    assert re.search(r"chip-trading-human +144 +144 +0 +requires participants", done.out)
+    assert re.search(r"chip-trading-human-mock +144 +144 +0 +requires participants", done.out)
     assert "Participants (section 5.1); to invite them, run: cheaptalk serve" in done.out
     assert "printed" in Path("tables/table-3.csv").read_text(encoding="utf-8").partition("\n")[0]
-    assert "Qian et al. 2025" in Path("chips-mock.html").read_text(encoding="utf-8")
+    page = Path("chips-mock.html").read_text(encoding="utf-8")
+    assert "Qian et al. 2025" in page
+    assert "A rehearsal with a mock model." in page
     assert not Path("chips.sqlite").exists()
 
 

@@ -10,6 +10,9 @@ from cheaptalk.reports.recipes.parts import RECIPES, PaperStudy
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.studies import Study, parse_study, preset, with_players
 
+MOCK = (
+    "A rehearsal with a mock model. Its random moves say nothing about the models that it replaces."
+)
 AS_PRINTED: Mapping[str, str] = MappingProxyType({})
 
 
@@ -75,8 +78,14 @@ def _has(study: Study, old: str) -> bool:
 
 
 def redirected(study: Study, url: str) -> Study:
-    """Return a study whose models are all answered by the server at a base URL."""
+    """Return a study, named ``NAME-mock``, whose models are answered by a mock server.
+
+    Args:
+        url: the server's base URL.
+    """
     data = study.written()
+    data["name"] = f"{study.name}-mock"
+    data["description"] = MOCK
     for label, model in models_of(study).items():
         data["players"][label]["model"] = f"{model.partition('@')[0]}@{url}"
-    return parse_study(data, study.name)
+    return parse_study(data, data["name"])

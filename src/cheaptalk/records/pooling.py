@@ -182,6 +182,9 @@ def _spec(studies: Sequence[_Study]) -> dict[str, Any]:
             own = (study.spec.get("factors") or {}).get(label, {})
             factors[shown] = {POPULATION: population(definitions[label])} | own
     spec: dict[str, Any] = {
+        "description": " ".join(
+            dict.fromkeys(study.spec.get("description") or "" for study in studies)
+        ),
         "pooled": [{"study": study.name, **study.spec} for study in studies],
         "players": players,
         "factors": factors,

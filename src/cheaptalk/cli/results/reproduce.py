@@ -80,10 +80,9 @@ def reproduce(
 ) -> None:
     """Reproduce a paper: play its studies and write its tables and figures beside ours.
 
-    The command plays all matches without people of the paper's studies, which cheaptalk study
-    recipes lists, and writes one page with the values of all studies and the printed values. Run it
-    again to continue; matches in the store are not played again. To include participants, serve
-    the studies with people from the same store.
+    The command plays all matches without people of the paper's studies (see --plan), and writes one
+    page about them. Run it again to continue; matches in the store are not played again. To include
+    participants, serve the studies with people from the same store.
 
     Args:
         paper: The paper's recipe: chips, gama, glee, metagame or self-play.
@@ -233,5 +232,5 @@ def _print_people(planned: Sequence[_Planned], findings: ct.reports.Findings, st
     studies = [each.study.name for each in planned if each.with_people]
     if parts and studies:
         listed = ", ".join(f"{part.title} ({part.source})" for part in parts)
-        command = f"cheaptalk serve {studies[0]} --store {store}"
+        command = f"cheaptalk serve {studies[0].removesuffix('-mock')} --store {store}"
         say(f"These parts require participants: {listed}; to invite them, run: {command}")
