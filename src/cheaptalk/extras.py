@@ -9,6 +9,9 @@ import cheaptalk as ct  # loads errors only when they are raised
 ANALYSIS = ("polars", "scipy")
 """The modules of the extra ``analysis`` that every report needs."""
 
+TUNE = ("torch", "transformers", "peft", "accelerate")
+"""The modules of the extra ``tune`` that every fine-tuning needs."""
+
 
 @contextmanager
 def needing(extra: str, *modules: str) -> Iterator[None]:

@@ -52,7 +52,7 @@ def parse_candidates(shell: str, out: str) -> list[str]:
 def test_commands_and_options_are_completed(tab: Tab) -> None:
     for shell in SHELLS:
         assert tab(shell, "") == list(COMMANDS)
-        assert tab(shell, "re") == ["resume", "report"]
+        assert tab(shell, "re") == ["resume", "reproduce", "report"]
         assert tab(shell, "game ") == ["list", "strategies", "check", "new"]
         assert tab(shell, "store re") == ["restore"]
         limits = [f"--max-{unit}" for unit in ("matches", "dollars", "calls", "tokens")]

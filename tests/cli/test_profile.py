@@ -35,6 +35,7 @@ def test_gates_set_the_exit_status_and_junit_file(cli: Command, tmp_path: Path) 
     passed = cli(*PROFILE, "--require", "earned >= -1", "--junit", "gates.xml")
     assert passed.status == 0
     assert "weaknesses tested was found in mine" in passed.out
+    assert "tested but not found, which does not rule them out: " in passed.out
     assert "\nEarned, against the baselines: 0." in passed.out
     assert (tmp_path / "mine-profile.html").exists()
     assert 'failures="0"' in (tmp_path / "gates.xml").read_text()
@@ -203,6 +204,13 @@ def test_interrupted_profile_prints_how_to_continue(
     again = "cheaptalk profile linear --label me --battery tiny.yaml"
     assert (done.status, f"stopped; continue with: {again}" in done.said) == (130, True)
     assert file_names(tmp_path) == {"cheaptalk.sqlite"}
+
+
+def test_matches_of_the_chosen_game_beyond_the_limit_remain(profile: RunProfile) -> None:
+    limited = profile("script/legal", "--game", "bargaining", "--max-matches", "1")
+    assert limited.status == 4
+    assert "not played" in limited.said
+    assert profile("script/legal", "--game", "bargaining").status == 0
 
 
 def test_gates_without_matches_are_junit_errors(

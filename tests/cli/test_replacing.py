@@ -71,10 +71,10 @@ def test_options_find_players_with_new_labels(cheaptalk: Command) -> None:
 
 
 def test_all_retired_models_and_missing_keys_are_named_before_a_run(cheaptalk: Command) -> None:
-    add, to = "to replace it, add --replace", "to cheaptalk run or serve"
+    add = "to replace it, add --replace"
     retired = [
-        f"players.gem: {GEM} has been retired since 2025-09; {add} gemini-1.5-pro=MODEL {to}",
-        f"players.old: {OLD} has been retired since 2026-03; {add} gpt-4-0125-preview=MODEL {to}",
+        f"players.gem: {GEM} has been retired since 2025-09; {add} gemini-1.5-pro=MODEL",
+        f"players.old: {OLD} has been retired since 2026-03; {add} gpt-4-0125-preview=MODEL",
     ]
     missing = [
         "players.gem: set the environment variable GEMINI_API_KEY",

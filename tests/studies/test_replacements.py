@@ -137,7 +137,7 @@ def test_retired_models_are_listed_with_their_players() -> None:
     assert ct.studies.retired_models(planned, date(2026, 2, 28)) == []
     assert str(retired[0]) == (
         "players.gpt-4, again: openai/gpt-4 has been retired since 2026-10-23; to replace it, "
-        "add --replace gpt-4=MODEL to cheaptalk run or serve"
+        "add --replace gpt-4=MODEL"
     )
 
 

@@ -8,7 +8,7 @@ from cheaptalk.players import ModelSeat
 from cheaptalk.reports.recipes.findings import recipe_of
 from cheaptalk.reports.recipes.parts import RECIPES, PaperStudy
 from cheaptalk.rules import CheaptalkError, suggest
-from cheaptalk.studies import Study, parse_study, preset, with_players
+from cheaptalk.studies import Study, StudySource, parse_study, preset, study_of, with_players
 
 MOCK = (
     "A rehearsal with a mock model. Its random moves say nothing about the models that it replaces."
@@ -65,9 +65,9 @@ def _study(listed: PaperStudy, rosters: Sequence[str] | None) -> Study:
     return with_players(study, rosters=chosen) if chosen else study
 
 
-def models_of(study: Study) -> dict[str, str]:
+def models_of(study: StudySource) -> dict[str, str]:
     """Return the model of each language model among a study's players, by label."""
-    forms = {label: entry.form for label, entry in study.players.items()}
+    forms = {label: entry.form for label, entry in study_of(study).players.items()}
     return {label: form.model for label, form in forms.items() if isinstance(form, ModelSeat)}
 
 
@@ -77,12 +77,13 @@ def _has(study: Study, old: str) -> bool:
     return old in {*models, *models.values(), *names, *(name.partition("/")[2] for name in names)}
 
 
-def redirected(study: Study, url: str) -> Study:
+def redirected(study: StudySource, url: str) -> Study:
     """Return a study, named ``NAME-mock``, whose models are answered by a mock server.
 
     Args:
         url: the server's base URL.
     """
+    study = study_of(study)
     data = study.written()
     data["name"] = f"{study.name}-mock"
     data["description"] = MOCK

@@ -99,6 +99,11 @@ def _scope(profile: Profile) -> Iterator[str]:
             f"Found {len(examined.findings)} of {tested} tested. The probability of any false "
             f"finding for a player without weaknesses is at most {100 * LEVEL:.0f} %."
         )
+    if open_questions := [weakness.title for weakness in examined.tested if not weakness.found]:
+        yield (
+            f"Open: {counted(len(open_questions), 'weakness')} tested but not found, which does "
+            f"not rule them out: {', '.join(open_questions)}."
+        )
     if missing := [weakness.title for weakness in examined.weaknesses if weakness.p is None]:
         unplayed, no_trigger = "some matches are not played yet", "no match gave an opportunity"
         why = unplayed if profile.unplayed else no_trigger

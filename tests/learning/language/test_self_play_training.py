@@ -182,6 +182,12 @@ def test_folder_without_a_model_raises_error(tmp_path: Path) -> None:
             self_play(tmp_path / folder, tmp_path / "out", SelfPlay.model_validate(SMALL))
 
 
+def test_unknown_model_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(SelfPlayFailed, match="smolm2"):
+        self_play("smolm2", tmp_path / "out", SelfPlay.model_validate(SMALL))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.lm
 def test_unplayable_matches_raise_error(tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()

@@ -128,8 +128,7 @@ def profile(
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             with _unplayed(label, gates, junit):
                 profile = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
-            other_games = played.rest if options.game else 0
-            to_play = played.left + played.rest - other_games
+            to_play = _to_play(study, opened, options.game or ())
             unplayed = max(0, to_play - sum(profile.failures.values()))
             profile = replace(profile, unplayed=unplayed)
             forfeits = _forfeit_notice(profile, store)
@@ -160,6 +159,14 @@ def profile(
     if forfeits is not None:
         say(forfeits, to=errors, wrap=False)
     raise typer.Exit(_exit_status(profile, decisions, options))
+
+
+def _to_play(study: ct.Study, store: ct.Store, games: Sequence[str]) -> int:
+    """Return the number of a profile's matches in these games, or in all, that have not ended."""
+    matches = ct.studies.restrict_plan(study, store, games=games).matches
+    statuses = store.statuses(matches.ids())
+    settled = (ct.records.Status.FINISHED, ct.records.Status.FORFEITED)
+    return len(matches) - sum(status in settled for status in statuses.values())
 
 
 def _exit_status(

@@ -75,7 +75,7 @@ def report(
     studies: Annotated[list[opt.StoredStudy], opt.Settings(metavar="STUDY...")],
     /,
     store: opt.Store = opt.DEFAULT_STORE,
-    other_store: list[str] | None = None,
+    add_store: list[str] | None = None,
     out: Annotated[opt.NewPage | None, opt.Settings(show_default="STUDY-report.html")] = None,
     as_published: opt.Published = False,
     recipe: Annotated[opt.Name | None, opt.Settings(autocompletion=completion.recipes)] = None,
@@ -97,7 +97,7 @@ def report(
 
     Args:
         studies: Names of one or more studies.
-        other_store: Also look for the studies in this store. Repeatable.
+        add_store: Also look for the studies in this store. Repeatable.
         out: Write the report to this HTML file.
         recipe: Write a paper's tables and figures instead of the report; cheaptalk study
             recipes lists the recipes.
@@ -111,7 +111,7 @@ def report(
         opt.pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in recipe_option or ()
     ]
     suffix = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
-    with pooled(studies, [store, *(other_store or ())]) as (opened, study):
+    with pooled(studies, [store, *(add_store or ())]) as (opened, study):
         write_report(
             opened,
             study,

@@ -32,6 +32,7 @@ class _Planned(NamedTuple):
 
     study: ct.Study
     plan: ct.studies.Plan
+    played: int
     forecast: ct.studies.Forecast | None
     missing: list[str]
     retired: list[ct.studies.RetiredModel]
@@ -51,6 +52,7 @@ class _Planned(NamedTuple):
             "study": self.study.name,
             "matches": len(self.plan.matches),
             "with_people": self.with_people,
+            "to_play": self.played,
             "settled": self.forecast and self.forecast.settled,
             "estimate": estimate and estimate.line,
             "missing": self.missing,
@@ -68,7 +70,9 @@ def reproduce(
     plan: bool = False,
     mock: bool = False,
     without_models: bool = False,
-    roster: opt.Roster = None,
+    models: Annotated[
+        list[str] | None, opt.Settings(metavar="ROSTER", autocompletion=completion.rosters)
+    ] = None,
     replace: opt.Replace = None,
     out: Annotated[opt.NewPage | None, opt.Settings(show_default="PAPER.html")] = None,
     tables: TablesFolder = None,
@@ -78,25 +82,26 @@ def reproduce(
     *,
     options: opt.PlayOptions,
 ) -> None:
-    """Reproduce a paper: play its studies and write its tables and figures beside ours.
+    """Play a paper's studies, and write one page about their results.
 
-    The command plays all matches without people of the paper's studies (see --plan), and writes one
-    page about them. Run it again to continue; matches in the store are not played again. To include
-    participants, serve the studies with people from the same store.
+    The page has the paper's tables and figures, with the printed values beside ours. The command
+    plays all matches without people (see --plan). Run it again to continue; matches in the store
+    are not played again. To include participants, serve the studies with people from the same
+    store.
 
     Args:
         paper: The paper's recipe: chips, gama, glee, metagame or self-play.
         store: Use this store: a SQLite file or a database URL.
         plan: Only show the studies, their costs, and what is missing; play nothing.
-        mock: Rehearse with a mock model in place of all models, in a temporary store.
+        mock: Use a mock model in place of all models, and a temporary store.
         without_models: Only play matches between scripts.
-        roster: Use this roster instead of the paper's models: NAME or FILE, with :LABEL,... for
-            some of its players. Repeatable.
+        models: Use the models of this roster instead of the paper's: NAME or FILE, with
+            :LABEL,... for some of them. Repeatable.
         out: Write the page to this HTML file.
         draws: Use N bootstrap or permutation draws.
     """
     with needing("analysis", *ANALYSIS), ExitStack() as stack:
-        studies = ct.papers.paper_studies(paper, roster, opt.replacements(replace or ()))
+        studies = ct.papers.paper_studies(paper, models, opt.replacements(replace or ()))
         location = store or f"{paper}.sqlite"
         page = out or Path(f"{paper}-mock.html" if mock else f"{paper}.html")
         opt.check_writable(page)
@@ -143,8 +148,8 @@ def _plan(study: ct.Study, store: str, options: opt.PlayOptions, part: Any) -> _
     with opened(store) as existing, err.status(f"{study.name}: estimating"):
         complete = ct.studies.plan_in_store(study, existing)
         played = part(complete)
-        if options.max_matches is not None:
-            played = ct.studies.restrict_plan(played, existing, limit=options.max_matches)
+        if options.in_part:
+            played = _restricted(played, existing, options)
         only_people = any(
             any(map(ct.studies.is_person, g.seating)) for g in played.matches.groups()
         )
@@ -156,7 +161,20 @@ def _plan(study: ct.Study, store: str, options: opt.PlayOptions, part: Any) -> _
             )
         missing = [] if only_people else ct.studies.missing_requirements(played, existing)
         retired = [] if only_people else ct.studies.retired_models(played)
-        return _Planned(study, complete, forecast, missing, retired)
+        settled = forecast.settled if forecast else 0
+        to_play = 0 if only_people else len(played.matches) - settled
+        return _Planned(study, complete, to_play, forecast, missing, retired)
+
+
+def _restricted(
+    planned: ct.studies.Plan, store: ct.Store | None, options: opt.PlayOptions
+) -> ct.studies.Plan:
+    """Restrict a plan to a number of matches, or to those of the given games that it has."""
+    names = set(planned.configurations())
+    games = [game for game in options.game or () if game in names]
+    if options.game and not games:
+        return ct.studies.Plan.of(planned.study, [])
+    return ct.studies.restrict_plan(planned, store, games=games, limit=options.max_matches)
 
 
 def _print_plan(planned: Sequence[_Planned]) -> None:
@@ -166,9 +184,8 @@ def _print_plan(planned: Sequence[_Planned]) -> None:
         cost = estimate.line if estimate and estimate.players else "free"
         if each.forecast is None:
             cost = "requires participants"
-        settled = each.forecast.settled if each.forecast else 0
-        rows.append([each.study.name, len(each.plan.matches), each.with_people, settled, cost])
-    print_table(None, ["study", "matches", "with people", "in the store", "estimate"], rows)
+        rows.append([each.study.name, len(each.plan.matches), each.with_people, each.played, cost])
+    print_table(None, ["study", "matches", "with people", "to play now", "estimate"], rows)
     lines = dict.fromkeys(line for each in planned for line in map(str, each.retired))
     for line in (*lines, *[REPLACEMENTS] * bool(lines)):
         say(line, to=err, wrap=False)
@@ -193,14 +210,15 @@ def _play(
     """Play the studies one after the other, within one budget for all of them."""
     spent = 0.0
     for each in planned:
-        if each.forecast is None:
+        if not each.played:
             continue
-        left = options
+        names = each.plan.configurations()
+        left = changed(options, game=[game for game in options.game or () if game in names] or None)
         if options.max_dollars is not None:
             if spent >= options.max_dollars:
                 say(f"{each.study.name} is not played: the budget is spent", to=err)
                 continue
-            left = changed(options, max_dollars=options.max_dollars - spent)
+            left = changed(left, max_dollars=options.max_dollars - spent)
         before = _cost(store, each.study.name)
         play_study(each.study.name, FoundStudy(each.study), store, left, again=again, part=part)
         spent += _cost(store, each.study.name) - before

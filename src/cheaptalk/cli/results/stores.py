@@ -46,28 +46,26 @@ def pool(
     /,
     to: Annotated[str, opt.Settings(metavar="FILE|URL")],
     store: opt.Store = opt.DEFAULT_STORE,
-    other_store: list[str] | None = None,
+    add_store: list[str] | None = None,
     name: Annotated[
         str | None, opt.Settings(show_default="the studies' names, joined by +")
     ] = None,
     json: opt.Json = False,
 ) -> None:
-    """Pool studies, from one or more stores, as one study of a new store.
+    """Pool studies of one or more stores in a new store.
 
-    All commands that read a study can then compare people, models and scripts that played in
-    different studies. If two studies define a player differently, the label of the later study's
-    player is LABEL (STUDY).
+    The new store has one study, in which other commands can compare people, models and scripts that
+    played in different studies. If two studies define a player differently, the label of the later
+    study's player is LABEL (STUDY).
 
     Args:
         studies: Names of two or more studies.
-        to: New store to create: a SQLite file or a database URL.
-        other_store: Also look for the studies in this store. Repeatable.
-        name: Name of the pooled study.
+        to: Write to this new store: a SQLite file or a database URL.
+        add_store: Also look for the studies in this store. Repeatable.
+        name: Set the name of the pooled study.
     """
     with ExitStack() as stack:
-        stores = [
-            stack.enter_context(ct.Store.open(path)) for path in (store, *(other_store or ()))
-        ]
+        stores = [stack.enter_context(ct.Store.open(path)) for path in (store, *(add_store or ()))]
         sources = [
             (opened, study) for study in dict.fromkeys(studies) for opened in holding(study, stores)
         ]

@@ -292,10 +292,10 @@ def help_page(command: Any, context: Any, *, full: bool = False) -> str:
 
 def _first_page(group: Group) -> str:
     """Return the help of ``cheaptalk``, which fits on a screen of 24 lines and 80 columns."""
-    lines = ["Usage: cheaptalk [--version] [--quiet|--verbose] COMMAND [ARGS]..."]
+    lines: list[str] = []
     width = max(map(len, group.entries))
     for heading, are_groups in (
-        ("Commands (options: cheaptalk COMMAND --help)", False),
+        ("Commands (usage: cheaptalk [-q|-v] COMMAND [ARGS]...; help: COMMAND --help)", False),
         ("Groups (commands: cheaptalk GROUP --help or cheaptalk --help-all)", True),
     ):
         rows = [

@@ -70,13 +70,14 @@ def play_study(
     options: PlayOptions,
     *,
     again: str | None = None,
-    part: Callable[[ct.studies.Plan], ct.studies.Plan] = ct.studies.without_people,
+    part: Callable[[ct.studies.Plan], ct.studies.Plan] | None = None,
 ) -> ct.Progress:
     """Play the remaining matches of a study; print the cost estimate, progress and summary.
 
     Pairings must include the players and rosters from the command line. If ``again`` is the command
     that continues, instead of ``cheaptalk resume``, the caller reports the result: a complete run
-    prints no summary, and :class:`typer.Exit` is not raised. ``part`` selects the matches to play.
+    prints no summary, and :class:`typer.Exit` is not raised. ``part`` selects the matches to
+    play, by default those without people.
     """
     check_free(path)
     study = found.study
@@ -90,7 +91,7 @@ def play_study(
     with naming(name), opened(path) as earlier:
         complete = ct.studies.plan_in_store(study, earlier)
         found.check_seated(complete)
-        planned = part(complete)
+        planned = (part or ct.studies.without_people)(complete)
         if options.in_part:
             planned = ct.studies.restrict_plan(
                 planned, earlier, games=options.game or (), limit=options.max_matches

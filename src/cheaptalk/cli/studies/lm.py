@@ -11,7 +11,7 @@ import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.printing import StatusLine, err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.extras import ANALYSIS, needing
+from cheaptalk.extras import ANALYSIS, TUNE, needing
 
 Chats = Annotated[
     Path,
@@ -49,7 +49,7 @@ def pretrain(
         shape: Set a size of the model: vocabulary, hidden, layers, heads or context.
             Repeatable.
     """
-    with needing("tune"), _training_progress(f"{out}: reading") as progress:
+    with needing("tune", *TUNE), _training_progress(f"{out}: reading") as progress:
         language = ct.learning.language
         given = opt.parameters(hyperparameters or (), "--hyperparameter")
         settings = {**language.TRAINING.model_dump(), **given}
@@ -73,7 +73,7 @@ def tune(
     Hyperparameters: epochs, batch (size), rate (learning rate), warmup, decay, lora (rank; 0 trains
     all weights), memory (limit in GB), template and seed.
     """
-    with needing("tune"), _training_progress(f"{out}: reading") as progress:
+    with needing("tune", *TUNE), _training_progress(f"{out}: reading") as progress:
         given = opt.parameters(hyperparameters or (), "--hyperparameter")
         training = ct.rules.errors.legal(ct.learning.language.LocalTraining, given)
         examples = [*map(ct.learning.language.TrainingExample, ct.records.read_chats(chats))]
@@ -124,7 +124,7 @@ def self_play(
         player_setting: Change how the model plays, e.g. style=tagged. Repeatable.
         seed: Set the random seed of instances and training.
     """
-    with needing("tune"):
+    with needing("tune", *TUNE):
         kind = ct.learning.language.SelfPlay
         settings = ct.rules.errors.legal(
             kind,
@@ -211,7 +211,7 @@ def experiment(
         lineage: Only train this lineage (sequence of models) of the experiment. Repeatable.
         base: Start from this model (folder or Hugging Face name) instead of pretraining one.
     """
-    with needing("analysis", *ANALYSIS), needing("tune"):
+    with needing("analysis", *ANALYSIS), needing("tune", *TUNE):
         spec = ct.papers.self_play.experiment.read_experiment(preset)
         folder = out or Path(f"self-play-{spec.name}")
         with StatusLine().shown(f"{folder}: starting") as show:

@@ -32,6 +32,7 @@ from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.rules import Chance, CheaptalkError, Value, counted, get_game, suggest
 from cheaptalk.rules.errors import legal, shown
+from cheaptalk.studies.runs.checks import missing_requirements
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
 from cheaptalk.studies.study import Study
@@ -174,6 +175,8 @@ def self_play(
         TrainingFailed: a training failed.
     """
     settings.training.ready(str(base))
+    if needs := missing_requirements(_study([str(base)], settings), None):
+        raise SelfPlayFailed("; ".join(need.partition(": ")[2] for need in needs))
     check_settings(out / SETTINGS, settings, ("iterations", "patience"), base=str(base))
     done: list[Iteration] = []
     model = str(base)

@@ -105,7 +105,7 @@ class RetiredModel(NamedTuple):
         name = without_url(self.model).partition("/")[2]
         return (
             f"{_players(self.players)}: {self.model} has been retired since {self.retirement}; "
-            f"to replace it, add --replace {name}=MODEL to cheaptalk run or serve"
+            f"to replace it, add --replace {name}=MODEL"
         )
 
 
