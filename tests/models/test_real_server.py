@@ -81,7 +81,7 @@ def test_babbling_model_forfeits_with_exact_token_counts(url: str, store: ct.Sto
         for call in answer.calls:
             reply, texts = call["reply"], [turn["content"] for turn in call["call"]["messages"]]
             usage = reply["usage"]
-            assert reply["model"] == "tiny@main"
+            assert reply["model"].partition("@")[0] == "tiny"  # and the revision before 5.24
             assert usage["input_tokens"] == sum(len(text.encode()) + 2 for text in texts) + 1
             assert 0 < usage["output_tokens"] <= MAX_TOKENS
             assert (reply["finish"] == "length") == (usage["output_tokens"] == MAX_TOKENS)
