@@ -18,6 +18,7 @@ def test_rehearsal_writes_the_printed_values_beside_ours(cheaptalk: Command) -> 
     page = Path("chips-mock.html").read_text(encoding="utf-8")
     assert "Qian et al. 2025" in page
     assert "A rehearsal with a mock model." in page
+    assert "cheaptalk view" not in page, "the temporary store is gone"
     assert not Path("chips.sqlite").exists()
 
 
@@ -35,6 +36,25 @@ def test_everything_missing_is_listed_before_a_match(
     assert not Path("chips.sqlite").exists()
     done = cheaptalk("reproduce chips --replace gpt-5=openai/gpt-4o")
     assert "no study of chips has the model" in done.err
+
+
+def test_no_model_is_called_without_models(cheaptalk: Command) -> None:
+    done = cheaptalk("reproduce gama --without-models --game public_goods --max-matches 2")
+    assert done.status == 0, done.err
+    assert re.search(r"gama-appendix-g +40 +0 +0 +free", done.out)
+    with ct.Store.open("gama.sqlite") as store:
+        played = {study.name for study in store.studies() if study.done}
+    assert played == {"gama", "gama-treatments", "gama-settings"}
+
+
+def test_all_studies_share_one_budget(cheaptalk: Command) -> None:
+    model = "--replace gpt-3.5-0125=script/legal --models gama:gpt-3.5-0125"
+    done = cheaptalk(f"reproduce gama {model} --game pirate_game --max-calls 20 --draws 100")
+    assert done.status == 1
+    assert "is not played, because the budget is spent" in done.err
+    with ct.Store.open("gama.sqlite") as store:
+        calls = [ct.records.study_cost(store, study.name).calls for study in store.studies()]
+    assert sum(calls) <= 20
 
 
 def test_interrupted_reproduction_continues(cheaptalk: Command) -> None:

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.records import Store, StoreError, archive, archives, read_manifest, restore
+from cheaptalk.records import Store, StoreError, archive, read_manifest, restore
+from cheaptalk.records.copies import archives
 from tests.conftest import Command
 from tests.fakes import Canned, study, with_model
 from tests.records.stored import essences
@@ -79,7 +80,7 @@ def test_large_tables_are_split_into_files(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archives, "PART", 1)
-    monkeypatch.setattr("cheaptalk.records.store.copying.AT_ONCE", 2)
+    monkeypatch.setattr("cheaptalk.records.copies.copying.AT_ONCE", 2)
     made = archive(filled, MEMORY)
     assert len(made.tables["matches"]) > 1
     with Store.open(tmp_path / "new.sqlite", create=True) as back:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.records import Store, StoreLike
 
 SMALL = {"game": "bargaining", "fixed": {"horizon": 3}}
 
@@ -17,13 +18,13 @@ def study(name: str, seed: int = 0, **changes: object) -> ct.Study:
     )
 
 
-def payoffs(store: Path, name: str) -> pl.DataFrame:
+def payoffs(store: StoreLike, name: str) -> pl.DataFrame:
     frame = ct.read_matches(store, name)["bargaining"]
     return frame.select("match_id", "player_alice", "payoff_alice", "payoff_bob").sort("match_id")
 
 
-def test_matches_of_two_stores_are_those_of_one_study(tmp_path: Path) -> None:
-    first, second, both = (tmp_path / f"{name}.sqlite" for name in ("a", "b", "both"))
+def test_matches_of_two_stores_are_those_of_one_study(store: Store, tmp_path: Path) -> None:
+    first, (second, both) = store, (tmp_path / f"{name}.sqlite" for name in ("b", "both"))
     ct.run(study("earlier", seed=5), second)  # so that row numbers differ between the stores
     ct.run(study("one"), first)
     ct.run(study("two", players={"fair": "equal_split", "soft": "conceder"}), second)
@@ -34,8 +35,8 @@ def test_matches_of_two_stores_are_those_of_one_study(tmp_path: Path) -> None:
     assert payoffs(both, name).height == 14  # fair against fair is in both studies
     frame = ct.read_matches(both, name)["bargaining"]
     assert frame["instance"].n_unique() == 2  # the same seed, so the same instances
-    with ct.Store.open(both) as store:
-        for record in store.records(name, bodies=True):
+    with ct.Store.open(both) as pooled:
+        for record in pooled.records(name, bodies=True):
             assert ct.records.transcript(record)
     assert all(check.ok for check in ct.doctor.examine_store(both, deep=True))
 

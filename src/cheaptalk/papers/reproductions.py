@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from cheaptalk.models.prices import without_url
 from cheaptalk.names import RecipeName
-from cheaptalk.players import ModelSeat
 from cheaptalk.reports.recipes.findings import recipe_of
 from cheaptalk.reports.recipes.parts import RECIPES, PaperStudy
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.studies import Study, StudySource, parse_study, preset, study_of, with_players
+from cheaptalk.studies.replacements import is_named, model_of
 
 MOCK = (
     "A rehearsal with a mock model. Its random moves say nothing about the models that it replaces."
@@ -40,20 +41,16 @@ def paper_studies(
         CheaptalkError: there is no such paper, or no study has one of the models to replace.
         StudyError: a roster or a new model cannot play.
     """
-    listed = recipe_of(paper).studies
-    if not listed:
+    if paper not in paper_names():
         raise CheaptalkError(f"no paper {suggest(paper, paper_names())}")
-    studies = [_study(each, rosters) for each in listed]
-    known = [{old for old in replace if _has(study, old)} for study in studies]
+    studies = [_study(each, rosters) for each in recipe_of(paper).studies]
     for old in replace:
-        if not any(old in found for found in known):
+        if not any(_has(study, old) for study in studies):
             models = sorted({model for study in studies for model in models_of(study).values()})
             raise CheaptalkError(f"no study of {paper} has the model {suggest(old, models)}")
     return [
-        with_players(study, replace={old: replace[old] for old in replace if old in found})
-        if found
-        else study
-        for study, found in zip(studies, known, strict=True)
+        with_players(study, replace={old: new for old, new in replace.items() if _has(study, old)})
+        for study in studies
     ]
 
 
@@ -67,14 +64,13 @@ def _study(listed: PaperStudy, rosters: Sequence[str] | None) -> Study:
 
 def models_of(study: StudySource) -> dict[str, str]:
     """Return the model of each language model among a study's players, by label."""
-    forms = {label: entry.form for label, entry in study_of(study).players.items()}
-    return {label: form.model for label, form in forms.items() if isinstance(form, ModelSeat)}
+    players = study_of(study).players
+    return {label: model for label, entry in players.items() if (model := model_of(entry))}
 
 
 def _has(study: Study, old: str) -> bool:
     models = models_of(study)
-    names = {model.partition("@")[0] for model in models.values()}
-    return old in {*models, *models.values(), *names, *(name.partition("/")[2] for name in names)}
+    return old in models or any(is_named(model, old) for model in models.values())
 
 
 def redirected(study: StudySource, url: str) -> Study:
@@ -88,5 +84,5 @@ def redirected(study: StudySource, url: str) -> Study:
     data["name"] = f"{study.name}-mock"
     data["description"] = MOCK
     for label, model in models_of(study).items():
-        data["players"][label]["model"] = f"{model.partition('@')[0]}@{url}"
+        data["players"][label]["model"] = f"{without_url(model)}@{url}"
     return parse_study(data, data["name"])

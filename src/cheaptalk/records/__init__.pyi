@@ -1,6 +1,5 @@
 from . import encoding as encoding
 from . import imports as imports
-from .archives import ArchivedFile, Manifest, archive, read_manifest, restore
 from .cache import (
     Cache,
     CacheError,
@@ -10,6 +9,9 @@ from .cache import (
     explain_file,
     explain_match,
 )
+from .copies.archives import ArchivedFile, Manifest, archive, read_manifest, restore
+from .copies.copying import copy_store
+from .copies.pooling import pool
 from .costs import Cost
 from .descriptions import FEW, Forfeit, group_seats, line_up, viewer_query
 from .encoding import pack, text_of, unpack
@@ -35,7 +37,6 @@ from .ledger.spending import (
     study_cost,
     unassigned_cost,
 )
-from .pooling import pool
 from .record import (
     AnswerRecord,
     MatchEnd,
@@ -47,7 +48,6 @@ from .record import (
 )
 from .selection import Condition, find_matches
 from .store.backend import StoreError, StoreLocked, StoreNotFound, store_name
-from .store.copying import copy_store
 from .store.lookup import StoreLike, StudyLike
 from .store.queries import ORDERS, games_in, labels_in, studies_of
 from .store.reader import StudySummary

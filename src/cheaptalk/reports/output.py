@@ -46,13 +46,15 @@ def write_page(
     evidence: Evidence | None = None,
     leads_to: str = "",
     viewer: str = "",
+    command: str | None = None,
     **shown: Any,
 ) -> None:
     """Write a page as one HTML file that works offline; an existing file is replaced atomically.
 
     The page reports the design, answers and cost of ``evidence`` and links to matches of the study
-    ``leads_to`` in a viewer, whose address may be relative to the page. Further template variables
-    are, with ``leads_to``, ``transcripts``, ``store`` and ``sample``.
+    ``leads_to`` in a viewer, whose address may be relative to the page. ``command`` starts this
+    viewer, by default for ``store``. Further template variables are, with ``leads_to``,
+    ``transcripts``, ``store`` and ``sample``.
     """
     code = tuple(map(source, SCRIPTS))
 
@@ -71,7 +73,7 @@ def write_page(
         evidence=evidence,
         leads_to=leads_to,
         versions=versions(),
-        command=_command(viewer, leads_to, shown),
+        command=_command(viewer, leads_to, shown) if command is None else command,
         lacking={
             part.part.title: part.lacking for part in parts if part.lacking and not part.part.design
         },

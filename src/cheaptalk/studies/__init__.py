@@ -45,7 +45,8 @@ from cheaptalk.studies.plans.matches import (
     PlannedMatches,
 )
 from cheaptalk.studies.plans.parts import (
-    is_person,
+    has_people,
+    playable,
     restrict_plan,
     without_models,
     without_people,
@@ -109,6 +110,6 @@ __all__ += [
 ]
 __all__ += ["run_state", "statuses", "stored_study", "study_of", "study_status"]
 __all__ += ["try_strategies", "usage_histories", "with_players"]
-__all__ += ["is_person", "without_models", "without_people"]
+__all__ += ["has_people", "playable", "without_models", "without_people"]
 
 check_functions(globals())

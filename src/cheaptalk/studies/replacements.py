@@ -110,7 +110,7 @@ def _new_models(models: Mapping[str, str], replacements: Mapping[str, str]) -> d
     new_models: dict[str, str] = {}
     matched: dict[str, str] = {}
     for old, new in replacements.items():
-        labels = [label for label, model in models.items() if canonical(old) in _names(model)]
+        labels = [label for label, model in models.items() if is_named(model, old)]
         for label in labels or [label for label in models if label == old]:
             if label in matched:
                 raise LocatedError(
@@ -129,10 +129,10 @@ def _new_models(models: Mapping[str, str], replacements: Mapping[str, str]) -> d
     return new_models
 
 
-def _names(model: str) -> set[str]:
-    """Return the texts that name a model: with or without its URL and its provider."""
-    name = without_url(model)
-    return {model, name, name.partition("/")[2]}
+def is_named(model: str, name: str) -> bool:
+    """Return whether a name means a model: it may lack the model's URL and its provider."""
+    short = without_url(model)
+    return canonical(name) in {model, short, short.partition("/")[2]}
 
 
 def _short(model: str) -> str:

@@ -14,7 +14,7 @@ import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.interrupts import finishing
-from cheaptalk.cli.shared.lookup import pooled
+from cheaptalk.cli.shared.lookup import ReportedStudy, pooled
 from cheaptalk.cli.shared.printing import err, hint, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
@@ -111,11 +111,10 @@ def report(
         opt.pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in recipe_option or ()
     ]
     suffix = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
-    with pooled(studies, [store, *(add_store or ())]) as (opened, study):
+    with pooled(studies, [store, *(add_store or ())]) as study:
         write_report(
-            opened,
             study,
-            out or Path(f"{study}-{suffix}.html"),
+            out or Path(f"{study.name}-{suffix}.html"),
             Outputs(out, tables, figures, raw_cells, viewer, json),
             recipe=recipe,
             as_published=as_published,
@@ -128,8 +127,7 @@ def report(
 
 
 def write_report(
-    store: ct.Store,
-    study: str,
+    reported: ReportedStudy,
     file: Path,
     outputs: Outputs,
     *,
@@ -142,6 +140,7 @@ def write_report(
     transcripts: int = 3,
 ) -> ct.reports.Findings:
     """Write a report's page, tables and charts, and print its answers."""
+    store, study, command = reported
     counts = store.study(study).counts
     _warn_if_unfinished(study, counts)
     warn_about_names(store, study)
@@ -163,7 +162,9 @@ def write_report(
         first = next(iter(findings.lacking.values()))
         raise ct.CheaptalkError(f"{study} has no data for the recipe {recipe}: {first}")
     with err.status(f"{study}: writing {file.name}"):
-        ct.reports.write_findings(findings, file, sample=transcripts, viewer=outputs.viewer)
+        ct.reports.write_findings(
+            findings, file, sample=transcripts, viewer=outputs.viewer, command=command
+        )
     written = []
     if outputs.tables:
         written = ct.reports.write_tables(

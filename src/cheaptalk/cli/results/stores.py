@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import lookup
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.interrupts import finishing
-from cheaptalk.cli.shared.lookup import holding
+from cheaptalk.cli.shared.lookup import sources_of
 from cheaptalk.cli.shared.printing import StatusLine, err, out, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 
@@ -64,24 +64,14 @@ def pool(
         add_store: Also look for the studies in this store. Repeatable.
         name: Set the name of the pooled study.
     """
-    with ExitStack() as stack:
-        stores = [stack.enter_context(ct.Store.open(path)) for path in (store, *(add_store or ()))]
-        sources = [
-            (opened, study) for study in dict.fromkeys(studies) for opened in holding(study, stores)
-        ]
-        with err.status("pooling the studies") as status:
-            pooled = ct.records.pool(
-                sources,
-                to,
-                name,
-                lambda done, total: status.update(f"pooled {done:,} of {total:,} rows"),
-            )
+    with sources_of(studies, [store, *(add_store or ())]) as sources:
+        title = lookup.pool(sources, to, name)
     with ct.Store.open(to) as opened:
-        matches = sum(opened.study(pooled).counts.values())
+        matches = sum(opened.study(title).counts.values())
     if json:
-        print_json({"study": pooled, "to": to, "matches": matches})
+        print_json({"study": title, "to": to, "matches": matches})
     else:
-        say(f"{pooled}: {counted(matches, 'match')} pooled in {to}")
+        say(f"{title}: {counted(matches, 'match')} pooled in {to}")
 
 
 @finishing()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -33,9 +34,20 @@ def opened(store: str) -> Iterator[ct.Store | None]:
         yield existing
 
 
+class ReportedStudy(NamedTuple):
+    """An open store, the name of a study in it, and the command that shows its matches.
+
+    The command is None if ``cheaptalk view`` with the store shows them.
+    """
+
+    store: ct.Store
+    name: str
+    command: str | None = None
+
+
 @contextmanager
-def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[tuple[ct.Store, str]]:
-    """Yield a store and the name of a study in it; several studies are pooled in a temporary store.
+def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[ReportedStudy]:
+    """Yield a stored study; several studies are pooled in a temporary store.
 
     A study that several of the stores contain is pooled, too.
 
@@ -43,42 +55,69 @@ def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[tuple[ct.S
         StoreError: no store contains a study, or the studies can't be pooled.
     """
     with ExitStack() as stack:
+        sources = stack.enter_context(sources_of(studies, stores))
+        if len(sources) == 1:
+            yield ReportedStudy(*sources[0])
+            return
+        file = str(Path(stack.enter_context(TemporaryDirectory())) / POOLED)
+        name = pool(sources, file)
+        places = [*studies, "--store", stores[0]]
+        places += [word for store in stores[1:] for word in ("--add-store", store)]
+        command = (
+            f"cheaptalk store pool {shlex.join(places)} --to {POOLED} && "
+            f"cheaptalk view {shlex.quote(name)} --store {POOLED}"
+        )
+        yield ReportedStudy(stack.enter_context(ct.Store.open(file)), name, command)
+
+
+@contextmanager
+def sources_of(
+    studies: Sequence[str], stores: Sequence[str]
+) -> Iterator[list[tuple[ct.Store, str]]]:
+    """Yield each study with each of the stores that contain it.
+
+    Raises:
+        StoreError: no store contains a study.
+    """
+    with ExitStack() as stack:
         open_stores = [stack.enter_context(ct.Store.open(store)) for store in stores]
         sources = [
             (store, study)
             for study in dict.fromkeys(studies)
-            for store in holding(study, open_stores)
+            for store in _with_study(study, open_stores)
         ]
-        if len(sources) == 1:
-            yield sources[0]
-            return
-        file = Path(stack.enter_context(TemporaryDirectory())) / POOLED
-        with err.status("pooling the studies") as status:
-            name = ct.records.pool(
-                sources,
-                file,
-                progress=lambda done, total: status.update(f"pooled {done:,} of {total:,} rows"),
-            )
-        yield stack.enter_context(ct.Store.open(file)), name
+        yield sources
 
 
-def holding(study: str, stores: Sequence[ct.Store]) -> list[ct.Store]:
-    """Return the stores that contain a study.
+def pool(sources: Sequence[tuple[ct.Store, str]], to: str, name: str | None = None) -> str:
+    """Pool studies in a new store, show the progress, and return the name of the pooled study."""
+    with err.status("pooling the studies") as status:
+        return ct.records.pool(
+            sources,
+            to,
+            name,
+            lambda done, total: status.update(f"pooled {done:,} of {total:,} rows"),
+        )
 
-    Raises:
-        StoreError: none does.
-    """
-    found = [
-        store for store in stores if study in {each.name for each in store.studies(counted=False)}
-    ]
-    if not found and len(stores) > 1:
+
+def _with_study(study: str, stores: Sequence[ct.Store]) -> list[ct.Store]:
+    """Return the stores that contain a study."""
+    containing = [store for store in stores if is_stored(study, store)]
+    if not containing and len(stores) > 1:
         names = ", ".join(store.name for store in stores)
         raise ct.records.StoreError(
             f'no study "{study}" in {names}; to list studies, run: cheaptalk status'
         )
-    if not found:
+    if not containing:
         stores[0].study(study)  # raises with a suggestion
-    return found
+    return containing
+
+
+def is_stored(study: str, store: ct.Store | None) -> bool:
+    """Return whether a store exists and contains a study."""
+    return store is not None and any(
+        summary.name == study for summary in store.studies(counted=False)
+    )
 
 
 def check_free(store: str) -> None:
@@ -152,15 +191,19 @@ def find_study(
     players: Sequence[str] | None,
     rosters: Sequence[str] | None,
     replace: Sequence[str] | None,
+    *,
+    prefer_stored: bool = False,
 ) -> FoundStudy:
     """Return a study from a file, a preset or the store, looked up in this order.
 
     Args:
+        prefer_stored: look in the store before the presets, because the stored study may have
+            players that were added to the preset.
         players: players LABEL=SPEC to add or replace.
         rosters: rosters NAME_OR_FILE:LABEL,... whose players are added.
         replace: models OLD=MODEL to replace.
     """
-    study = _study_named(name, store)
+    study = _study_named(name, store, prefer_stored=prefer_stored)
     if not (players or rosters or replace):
         return FoundStudy(study)
     entries, new_models = _entries(players or ()), opt.replacements(replace or ())
@@ -202,35 +245,19 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
     return entries
 
 
-def find_served(
-    name: str,
-    store: str,
-    players: Sequence[str] | None,
-    rosters: Sequence[str] | None,
-    replace: Sequence[str] | None,
-) -> FoundStudy:
-    """Return a study as :func:`find_study` does, but prefer a study in the store to a preset.
-
-    The store's study may have more players than the preset, whose matches have been played.
-    """
-    is_changed = bool(players or rosters or replace)
-    with opened(store) as existing:
-        stored = {study.name for study in existing.studies(counted=False)} if existing else set()
-        if existing is not None and not is_changed and name in stored:
-            return FoundStudy(ct.studies.stored_study(existing, name))
-    return find_study(name, store, players, rosters, replace)
-
-
-def _study_named(name: str, store: str) -> ct.Study:
+def _study_named(name: str, store: str, *, prefer_stored: bool) -> ct.Study:
     path = Path(name)
     if name.endswith(ct.studies.FILES) or path.is_file():
         return ct.load_study(path)
-    if name in ct.studies.preset_names():
+    is_preset = name in ct.studies.preset_names()
+    if is_preset and not prefer_stored:
         return ct.preset(name)
     with opened(store) as existing:
-        stored = {study.name for study in existing.studies(counted=False)} if existing else set()
-        if existing is not None and name in stored:
+        if existing is not None and is_stored(name, existing):
             return ct.studies.stored_study(existing, name)
+        stored = {study.name for study in existing.studies(counted=False)} if existing else set()
+    if is_preset:
+        return ct.preset(name)
     names = sorted({*ct.studies.preset_names(), *stored})
     raise ct.studies.StudyError(
         f"no study file, preset or stored study {ct.rules.suggest(name, names)}"

@@ -91,7 +91,7 @@ def play_study(
     with naming(name), opened(path) as earlier:
         complete = ct.studies.plan_in_store(study, earlier)
         found.check_seated(complete)
-        planned = (part or ct.studies.without_people)(complete)
+        planned = (part or ct.studies.playable)(complete)
         if options.in_part:
             planned = ct.studies.restrict_plan(
                 planned, earlier, games=options.game or (), limit=options.max_matches

@@ -12,7 +12,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.lookup import find_served, opened
+from cheaptalk.cli.shared.lookup import find_study, opened
 from cheaptalk.cli.shared.playing import warn_about_models
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.sentences import counted
@@ -77,7 +77,7 @@ def serve(
     with needing("analysis"):
         spec = ct.web.demo() if demo else None
         if study is not None:
-            found = find_served(study, store, player, roster, replace)
+            found = find_study(study, store, player, roster, replace, prefer_stored=True)
             spec = found.study
             with opened(store) as existing:
                 warn_about_models(found, ct.studies.plan_in_store(spec, existing))

@@ -449,13 +449,11 @@ def seats_people(connection: sa.Connection, study: str) -> sa.ColumnElement[bool
     }
     if not persons:
         return sa.false()
-    seats, in_study = (
-        schema.matches.c.seats,
-        schema.matches.c.number.in_(members_of(study, past=True)),
+    in_study = schema.matches.c.number.in_(members_of(study, past=True))
+    seatings = connection.scalars(sa.select(schema.SEATS_TEXT).distinct().where(in_study))
+    return schema.SEATS_TEXT.in_(
+        [text for text in seatings if persons.intersection(schema.SEATS.read(text).values())]
     )
-    seatings = connection.execute(sa.select(schema.SEATS_TEXT, seats).distinct().where(in_study))
-    texts = [text for text, players in seatings if persons.intersection(players.values())]
-    return schema.SEATS_TEXT.in_(texts)
 
 
 def seated_player(people: Mapping[int, dict[str, Any]], number: int) -> dict[str, Any]:

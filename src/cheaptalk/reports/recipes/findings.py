@@ -182,7 +182,12 @@ def findings(
 
 
 def write_findings(
-    results: Findings, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
+    results: Findings,
+    out: Path | str,
+    *,
+    sample: int = 1,
+    viewer: str = VIEWER,
+    command: str | None = None,
 ) -> None:
     """Write the results of a recipe as a page that works offline.
 
@@ -192,7 +197,8 @@ def write_findings(
         results: see :func:`.findings`.
         out: the file to write.
         sample: transcripts in the page, for each pairing and status.
-        viewer: the address of a viewer, for links to all other transcripts.
+        viewer: the address of a viewer, for links to transcripts; empty for a page without them.
+        command: the command that starts the viewer; by default ``cheaptalk view`` with the store.
 
     Raises:
         CheaptalkError: the file cannot be written.
@@ -205,8 +211,9 @@ def write_findings(
         out,
         name=evidence.study,
         evidence=evidence,
-        leads_to=evidence.study,
+        leads_to=evidence.study if viewer else "",
         viewer=viewer,
+        command=command,
         sample=sample,
         sampled=len(chosen),
         most=MOST_SAMPLED,

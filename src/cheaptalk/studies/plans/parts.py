@@ -1,7 +1,7 @@
 """Partial plans: selected games, or a few matches for a cheap trial."""
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from math import gcd
 from typing import TypeVar
@@ -59,27 +59,34 @@ def restrict_plan(
 
 
 def without_people(planned: PlanLike) -> Plan:
-    """Restrict a plan to the matches without people; return the plan itself if it has no others."""
+    """Restrict a plan to the matches without people."""
     return _without(plan_of(planned), PersonSeat)
 
 
 def without_models(planned: PlanLike) -> Plan:
-    """Restrict a plan to the matches without models; return the plan itself if it has no others."""
+    """Restrict a plan to the matches without language models."""
     return _without(plan_of(planned), ModelSeat)
+
+
+def playable(planned: PlanLike) -> Plan:
+    """Restrict a plan to the matches without people, unless people play in all matches."""
+    planned = plan_of(planned)
+    part = without_people(planned)
+    return part if part.matches else planned
 
 
 def _without(planned: Plan, kind: type[SeatSpec]) -> Plan:
     matches = planned.matches.only(
         lambda seating: not any(isinstance(seated.spec, kind) for seated in seating)
     )
-    if len(matches) in (0, len(planned.matches)):
+    if len(matches) == len(planned.matches):
         return planned
     return Plan(planned.study, matches, within=planned.within or planned)
 
 
-def is_person(seated: SeatedPlayer) -> bool:
-    """Return whether a player is a person."""
-    return isinstance(seated.spec, PersonSeat)
+def has_people(seating: Sequence[SeatedPlayer]) -> bool:
+    """Return whether a person has a seat."""
+    return any(isinstance(seated.spec, PersonSeat) for seated in seating)
 
 
 def _of_games(matches: PlannedMatches, games: Collection[str]) -> PlannedMatches:

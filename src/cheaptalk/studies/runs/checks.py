@@ -16,7 +16,7 @@ from cheaptalk.records.store.lookup import StoreLike, reads
 from cheaptalk.rules import Decide, Game, IllegalAction, StrategyError, play, strategies
 from cheaptalk.rules.errors import Problem
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.parts import without_people
+from cheaptalk.studies.plans.parts import playable
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.runs.host import recordings
@@ -66,7 +66,7 @@ def check(
     assert store is None or isinstance(store, Store)
     planned = plan_of(planned, store)
     if ask_person is None:
-        planned = without_people(planned)
+        planned = playable(planned)
     sources = Sources(recordings(store), ask_person, remote_agents)
     _refuse(_missing(planned, sources))
     if batching is None and store is not None:

@@ -52,7 +52,7 @@ from cheaptalk.rules import ReplayMismatch, counted
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
-from cheaptalk.studies.plans.parts import is_person
+from cheaptalk.studies.plans.parts import has_people
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_in_store, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
@@ -278,7 +278,7 @@ class _Run:
 
     def _count_rest(self, full_plan: Plan, ended: int) -> None:
         """Count the unfinished matches that this run doesn't play, and those with people."""
-        people = full_plan.matches.only(lambda seating: any(map(is_person, seating)))
+        people = full_plan.matches.only(has_people)
         rest = len(full_plan.matches) - ended - self.progress.left
         if people:
             name = self.plan.study.name

@@ -18,12 +18,12 @@ import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import cheaptalk
+from cheaptalk.records.copies.copying import TABLES, at_rest, count, filling, pages
 from cheaptalk.records.encoding import data_of, text_of
 from cheaptalk.records.exports.sheets import polars
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.column_types import Shaped
-from cheaptalk.records.store.copying import TABLES, at_rest, count, filling, pages
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError

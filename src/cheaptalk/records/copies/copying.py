@@ -16,7 +16,7 @@ from cheaptalk.records.store.store import Store, expect_what_is_stored
 AT_ONCE = 1_000
 """Number of rows per read and write."""
 EVERY = sa.true()
-TABLES = schema.metadata.sorted_tables
+TABLES: list[sa.Table] = schema.metadata.sorted_tables
 """Tables, each after the tables that it references."""
 
 

@@ -1,0 +1,1 @@
+"""Copies of stored data: complete stores, archives, and pooled studies."""
