@@ -14,8 +14,8 @@ the plain format of ``data.txt``, which contains all dialogues. Conversion:
   naming the player, the player whose answer was due has disconnected.
 
 A dialogue is skipped if no line contains a required selection. After a disagreement, the tagged
-format lacks both players' selections, and ``data.txt`` sometimes lacks one. Nobody knows whether
-the player proposed a division, selected "no agreement" or disconnected.
+format lacks both players' selections, and ``data.txt`` sometimes lacks one. The data
+don't show whether the player proposed a division, selected "no agreement" or disconnected.
 """
 
 import re
