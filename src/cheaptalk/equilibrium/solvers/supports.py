@@ -5,16 +5,15 @@ other strategy has more:
 
     w_i = v - (A x)_i = 0 for i in S,    w_i >= 0 and x_i = 0 otherwise,    sum of x = 1.
 
-The search decides strategy by strategy whether it belongs to S. With f the first member, x_f = 1
-minus all others and w_f = 0 give every x_i and w_i as a linear function of the shares of undecided
-strategies. Including strategy j means solving w_j = 0 for x_j and substituting it: one pivot, which
-is done for thousands of sets at once. The shares of undecided strategies are at least 0 and sum to
-at most 1, so each x_i and w_i has an upper bound. If the bound of a decided strategy is negative,
-no superset is a support, and the branch is pruned. Once all strategies are decided, the functions
-are constants: the equilibrium.
+The search decides strategy by strategy whether it belongs to S, for thousands of sets at once. It
+sets x_i or w_i to 0, and drops the sets whose conditions have no nonnegative solution (a linear
+program without an objective; see :mod:`cheaptalk.equilibrium.solvers.dictionaries`).
 
-A pivot near 0 means that the equations of a set are singular or nearly singular. Such a set is
-returned undivided; see :mod:`cheaptalk.equilibrium.solvers.symmetric`.
+The equations of S determine x uniquely unless they are singular. With f the first member, x_f = 1
+minus all others and w_f = 0 make every w_i a linear function of the shares of undecided strategies.
+Including strategy j means solving w_j = 0 for x_j and substituting it. A pivot near 0 means that
+the equations are singular or nearly singular. Such a set is returned undivided; see
+:mod:`cheaptalk.equilibrium.solvers.faces`.
 """
 
 from collections.abc import Callable
@@ -25,12 +24,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
+from cheaptalk.equilibrium.solvers.dictionaries import Dictionaries, joined
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, Integers
 
 SINGULAR = 1e-6
 """Pivots below this, or coefficients above its inverse, count as singular."""
-LOOSE = 1e-6
-"""The maximum gain of an outside strategy in a candidate, which is verified later."""
 ZERO = 1e-10
 """The maximum share that counts as 0."""
 CELLS = 1 << 18
@@ -71,16 +69,22 @@ class _Sets(NamedTuple):
 
     Attributes:
         members: each set's strategies as bits.
-        table: the linear functions, shape (n, undecided + 1, sets): row i holds x_i if i is in and
-            w_i otherwise, as coefficients of the undecided shares and a constant.
+        slopes: how w_i, along the first axis, depends on x_j, along the second, for undecided
+            strategies.
+        conditions: those on the shares x_i (variable i) and the losses w_i (variable n + i).
         fresh: the games in which a set that begins with ``level`` must still be created.
     """
 
     level: int
     game: Integers
     members: Integers
-    table: Floats
+    slopes: Floats
+    conditions: Dictionaries
     fresh: Integers
+
+    def chosen(self, which: Integers | slice) -> "_Sets":
+        parts = (self.game[which], self.members[which], self.slopes[..., which])
+        return _Sets(self.level, *parts, self.conditions.chosen(which), self.fresh)
 
 
 def search(
@@ -94,12 +98,15 @@ def search(
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
     empty = np.empty(0, dtype=np.int64)
-    waiting = [_Sets(0, empty, empty, np.empty((size, size + 1, 0)), np.arange(count))]
+    nothing = Dictionaries(
+        *(np.empty((*shape, 0)) for shape in [(size, 0), (size,), (size,), (0,)])
+    )
+    waiting = [_Sets(0, empty, empty, np.empty((size, size, 0)), nothing, np.arange(count))]
     complete: list[_Sets] = []
     singular: list[Singular] = []
     visited = 0
     while waiting and (limit is None or visited < limit):
-        sets = _prune(_decide(waiting.pop(), columns, singular))
+        sets = _decide(waiting.pop(), columns, singular)
         visited += len(sets.members)
         if sets.level == size:
             complete.append(sets)
@@ -120,67 +127,84 @@ def search(
 
 def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
     """Branch on the next strategy: return the sets that exclude it, include it or begin with it."""
-    level, game, members, table, fresh = sets
-    column, excluded = table[:, 0], table[:, 1:]
-    small = np.abs(column[level]) < SINGULAR
-    row = excluded[level] / np.where(small, 1.0, column[level])
-    included = excluded - column[:, None] * row
-    included[level] = -row
-    bad = small | (np.abs(included).max(axis=(0, 1), initial=0) > 1 / SINGULAR)
-    if bad.any():
-        for number, bits in zip(game[bad].tolist(), members[bad].tolist(), strict=True):
-            inside = [strategy for strategy in range(level) if bits >> strategy & 1]
-            outside = [strategy for strategy in range(level) if not bits >> strategy & 1]
-            singular.append(Singular(number, (*inside, level), tuple(outside)))
-        included, good = included[..., ~bad], ~bad
-    else:
-        good = slice(None)
-    bit = 1 << level
-    return _Sets(
-        level + 1,
-        np.concatenate([game, game[good], fresh]),
-        np.concatenate([members, members[good] | bit, np.full(len(fresh), bit)]),
-        np.concatenate([excluded, included, _started_with(columns[..., fresh], level)], axis=2),
-        fresh,
+    level, size = sets.level, len(columns)
+    regular = _regular(sets, singular)
+    conditions, which = regular.conditions.without(level)
+    slopes, nothing = regular.slopes[1:, 1:, which], sets.fresh[:0]
+    game, members = regular.game[which], regular.members[which]
+    excluded = _Sets(level, game, members, slopes, conditions, nothing)
+    conditions, which = regular.conditions.without(size + level)
+    slopes, small = _substituted(regular.slopes[..., which])
+    game, members = regular.game[which], regular.members[which] | 1 << level
+    included = _Sets(level, game, members, slopes, conditions, nothing)
+    begun = _started_with(columns, level, sets.fresh)
+    parts = (excluded, included, begun)
+    conditions, which = joined([part.conditions for part in parts]).feasible()
+    game, members, slopes = (
+        np.concatenate(arrays, axis=-1)[..., which]
+        for arrays in zip(*(part[1:4] for part in parts), strict=True)
     )
+    decided = _Sets(level + 1, game, members, slopes, conditions, sets.fresh)
+    is_singular = np.pad(small, (len(excluded.game), len(begun.game)))[which]
+    if not is_singular.any():
+        return decided
+    singular += _listed(decided, np.flatnonzero(is_singular))
+    return decided.chosen(np.flatnonzero(~is_singular))
 
 
-def _started_with(columns: Floats, strategy: int) -> Floats:
-    """Return the linear functions of the strategy sets that begin with a given strategy."""
-    gaps = columns[strategy] - columns  # how far a row falls short of it, against each strategy
-    own_gaps = gaps[:, strategy, None]
-    table = np.concatenate([gaps[:, strategy + 1 :] - own_gaps, own_gaps], 1)
-    table[strategy, :-1], table[strategy, -1] = -1.0, 1.0
-    return table
+def _substituted(slopes: Floats) -> tuple[Floats, Flags]:
+    """Solve the next strategy's loss for its share; return new slopes, and which are singular."""
+    small = np.abs(slopes[0, 0]) < SINGULAR
+    row = slopes[0, 1:] / np.where(small, 1.0, slopes[0, 0])
+    result = slopes[1:, 1:] - slopes[1:, :1] * row
+    return result, small | (np.abs(result).max(axis=(0, 1), initial=0.0) > 1 / SINGULAR)
 
 
-def _prune(sets: _Sets) -> _Sets:
-    """Return the partial supports for which all equilibrium conditions can still be satisfied."""
-    decided = np.arange(sets.level)
-    table = sets.table[: sets.level]
-    upper = table[:, -1]
-    if table.shape[1] > 1:
-        upper = upper + np.maximum(table[:, :-1].max(axis=1), 0.0)
-    lower = np.where(sets.members >> decided[:, None] & 1, ZERO, -LOOSE)
-    feasible = np.flatnonzero((upper > lower).all(axis=0))
-    return sets._replace(
-        game=sets.game[feasible], members=sets.members[feasible], table=sets.table[..., feasible]
+def _regular(sets: _Sets, singular: list[Singular]) -> _Sets:
+    """Return the sets in which the next strategy's loss isn't 0 throughout; list the others."""
+    which, row = sets.conditions.row_of(len(sets.conditions.basic) + sets.level)
+    at_most = np.abs(sets.conditions.table[row, :, which]).max(axis=1, initial=0.0)
+    at_most = np.maximum(at_most, np.abs(sets.conditions.constants[row, which]))
+    tied = which[(at_most < SINGULAR) & (np.abs(sets.slopes[0, 0, which]) < SINGULAR)]
+    if not len(tied):
+        return sets
+    singular += _listed(sets, tied)
+    return sets.chosen(np.setdiff1d(np.arange(len(sets.members)), tied))
+
+
+def _listed(sets: _Sets, which: Integers) -> list[Singular]:
+    listed = []
+    for game, bits in zip(sets.game[which].tolist(), sets.members[which].tolist(), strict=True):
+        inside = tuple(strategy for strategy in range(sets.level) if bits >> strategy & 1)
+        outside = tuple(strategy for strategy in range(sets.level) if not bits >> strategy & 1)
+        listed.append(Singular(game, inside, outside))
+    return listed
+
+
+def _started_with(columns: Floats, strategy: int, games: Integers) -> _Sets:
+    """Return the sets of each game that begin with a given strategy."""
+    payoffs, size = columns[..., games], len(columns)
+    losses = payoffs[strategy] - payoffs  # of each row, against each strategy
+    constants = losses[:, strategy].copy()
+    table = losses[:, strategy + 1 :] - constants[:, None]
+    table[strategy], constants[strategy] = -1.0, 1.0
+    basic = np.arange(size, 2 * size)
+    basic[strategy] = strategy
+    basic, nonbasic = (
+        np.repeat(names[:, None], len(games), axis=1)
+        for names in (basic, np.arange(strategy + 1, size))
     )
+    conditions = Dictionaries(table, constants, basic, nonbasic)
+    members = np.full(len(games), 1 << strategy)
+    return _Sets(strategy, games, members, table[strategy + 1 :], conditions, games)
 
 
 def _pieces(sets: _Sets) -> list[_Sets]:
-    size, width, number = sets.table.shape
-    step = max(1, CELLS // (size * width))
+    size, width, number = sets.conditions.table.shape
+    step = max(1, CELLS // (size * (width + 1)))
     cuts = [slice(start, start + step) for start in range(0, max(number, 1), step)]
-    pieces = (
-        sets._replace(
-            game=sets.game[cut],
-            members=sets.members[cut],
-            table=sets.table[..., cut],
-            fresh=sets.fresh if cut.start == 0 else sets.fresh[:0],
-        )
-        for cut in cuts
-    )
+    pieces = [sets.chosen(cut) for cut in cuts]
+    pieces[1:] = [piece._replace(fresh=piece.fresh[:0]) for piece in pieces[1:]]
     return [piece for piece in pieces if len(piece.members) or len(piece.fresh)]
 
 
