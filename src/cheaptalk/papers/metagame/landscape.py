@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.estimation import analyse
+from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.selection import NAME, PLUS, selected, with_names
 from cheaptalk.games.item_bargaining.rules import SEATS
@@ -165,13 +165,19 @@ def _solved(
 ) -> tuple[tuple[Analysis, ...], list[str]]:
     """Analyse the games among the given players; return the analyses and error messages."""
     filters = [pl.col(f"player_{seat}").is_in(labels) for seat in SEATS]
-    owners = providers_of_models(evidence.players)
+    options: AnalysisOptions = {
+        "draws": evidence.draws,
+        "seed": evidence.seed,
+        "providers": providers_of_models(evidence.players),
+        "processes": evidence.workers,
+    }
+    if evidence.progress:
+        options["progress"] = evidence.progress
     solved, problems = [], []
     scored(evidence)  # raises if there is no match
     for selection in selected({GAME: evidence.frames[GAME].filter(*filters)}, games):
-        draws, seed = evidence.draws, evidence.seed
         try:
-            solved.append(analyse(selection, draws=draws, seed=seed, providers=owners))
+            solved.append(analyse(selection, **options))
         except (CheaptalkError, ValueError) as error:
             problems.append(str(error))
     return tuple(solved), problems
