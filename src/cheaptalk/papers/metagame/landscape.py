@@ -138,8 +138,7 @@ def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
     """Return the analyses of the games that can be solved; raise NoData if there are none."""
     solved, problems = _solved(evidence, evidence.labels)
     if not solved:
-        matches = scored(evidence).height
-        raise NoData("; ".join(problems) or f"cannot solve a game with {matches} matches")
+        raise NoData("; ".join(problems) or "only one strategy played; a game needs two")
     return solved
 
 
@@ -175,7 +174,9 @@ def _solved(
         options["progress"] = evidence.progress
     solved, problems = [], []
     scored(evidence)  # raises if there is no match
-    for selection in selected({GAME: evidence.frames[GAME].filter(*filters)}, games):
+    strategies = pl.col("player_player_1").n_unique()
+    several = (strategies.over("configuration") > 1) | (strategies == 1)
+    for selection in selected({GAME: evidence.frames[GAME].filter(*filters, several)}, games):
         try:
             solved.append(analyse(selection, **options))
         except (CheaptalkError, ValueError) as error:
