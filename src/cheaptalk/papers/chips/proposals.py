@@ -54,8 +54,8 @@ class BarScale(NamedTuple):
 def table_5(evidence: Evidence) -> Iterator[Shown]:
     """Report gains and chip ratios of accepted and rejected proposals.
     The gain is the value of the trade to the proposer; the ratio is the number of chips given per
-    chip requested. Intervals of means are clustered by instance. As in the paper, standard
-    deviations are over single proposals.
+    chip requested. Intervals of means are clustered by instance and participant. As in the paper,
+    standard deviations are over single proposals.
     """
     data = evidence.once(games)
     turns = _ordered(data)

@@ -22,6 +22,7 @@ from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
+from cheaptalk.statistics.participants import ANY_PEOPLE
 from cheaptalk.text import capital, fixed
 
 GAME = DealOrNoDeal.name
@@ -80,7 +81,8 @@ class Sides:
             ``partner`` (``itself``, ``people`` or ``others``), ``opponent`` (a label), ``own`` and
             ``theirs`` (mean payoffs), ``erred`` (100 if one of the player's answers was invalid at
             the first attempt, else 0; null if unknown), ``tokens`` (output of models; null without
-            models), match metrics (shares in percent), and bounds of ``own`` and ``theirs``.
+            models), match metrics (shares in percent), bounds of ``own`` and ``theirs``, and
+            ``people`` (participants) if there are any.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -123,6 +125,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     alike, parts = first == second, []
     match = (
         pl.col("match_id", *INSTANCES, *METRICS),
+        ANY_PEOPLE,
         pl.col(*SHARES) * 100,
         pl.when(pl.col("calls") > 0).then("output_tokens").cast(pl.Float64).alias("tokens"),
         pl.col("game_objective").cast(pl.Float64).alias("weight"),
