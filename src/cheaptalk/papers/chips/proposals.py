@@ -112,7 +112,7 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     ratios = turns["ratio"].log(2) * OCTAVE
     low, high = _ends(ratios.round())
     terms = BarScale(int(low), int(high), 1 / OCTAVE, centred=True)
-    ticks = range(terms.low // OCTAVE, -(-terms.high // OCTAVE) + 1)
+    ticks = range(-((1 - terms.low) // OCTAVE), (terms.high + 1) // OCTAVE + 1)
     ratio = Axis(
         "chips given : chips requested",
         ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),

@@ -332,7 +332,8 @@ def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
         pair = pairs.get((row, column))
         if pair is None:
             return None
-        p = "<.001" if pair["p_holm"] < 0.001 else f"{pair['p_holm']:.3f}".lstrip("0")
+        p = f"{pair['p_holm']:.3f}".lstrip("0").replace("1.000", "1")
+        p = "<.001" if pair["p_holm"] < 0.001 else p
         arrow = _arrow(pair["difference"])
         return Cell(pair["difference"], _difference_text(pair), label=f"{p} {arrow}")
 

@@ -143,7 +143,8 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     )
     if ends.is_empty():
         raise NoData(f"in self-play or with people, {stages.ONE_ITERATION}")
-    order = [position("weight", stages.OBJECTIVES), "weight", position("partner", stages.WITH)]
+    weight, partner = position("weight", stages.OBJECTIVES), position("partner", stages.WITH)
+    order = [weight, "weight", "lineage", partner]
     ends = (
         ends.sort(order, maintain_order=True)
         .with_columns(

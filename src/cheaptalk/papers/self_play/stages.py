@@ -36,7 +36,10 @@ ONE_ITERATION = (
 )
 METRICS = ("length", "total_words", "inconsistency")
 SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
-NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)(?P<study> \(.+\))?", re.IGNORECASE
+)
+"""The label of an iteration; labels of pooled studies can end in the study's name."""
 CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
 AMONG_PEOPLE = "among people"
@@ -60,9 +63,13 @@ def stage_of(label: str) -> Stage:
     >>> stage_of("gpt-3.5-iteration-3"), stage_of("Iteration 10"), stage_of("gpt-4")
     (Stage(lineage='gpt-3.5', iteration=3), Stage(lineage='', iteration=10), \
 Stage(lineage='gpt-4', iteration=None))
+    >>> stage_of("gpt-iteration-3 (pilot)")
+    Stage(lineage='gpt (pilot)', iteration=3)
     """
     match = NUMBERED.fullmatch(label)
-    return Stage(match["name"], int(match["number"])) if match else Stage(label, None)
+    if match is None:
+        return Stage(label, None)
+    return Stage(f"{match['name']}{match['study'] or ''}".strip(), int(match["number"]))
 
 
 def objective_name(weight: float) -> str:

@@ -146,6 +146,11 @@ class Evidence:
     def _spec(self) -> Mapping[str, Any]:
         return self.store.study(self.study, counted=False).spec
 
+    @property
+    def study_argument(self) -> str:
+        """Return the study in suggested commands: its name, or ``STUDY`` if it was pooled."""
+        return "STUDY" if self._spec.get("pooled") else self.study
+
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:
         """Return the role of each seat, by game."""
