@@ -355,8 +355,9 @@ def test_deal_or_no_deal_table_2_follows_from_exported_rows(tmp_path: Path) -> N
         {"players": gpt | {"human": "fair"}, "pairing": pairing},
         {"players": gpt | noisy, "pairing": "self"},
         lambda rows: [rows[number::5] for number in range(5)],
-        ["Before and after"],
+        ["Before and after", "Judges"],
     )
+    assert "judge run STUDY" in results.lacking["Judges"]  # no store contains the joined study
     frame = rates(matches, plays)
     table = results.tables["before-after"].frame
     printed = {row["row"]: row for row in results.tables["table-2"].rows}
