@@ -16,10 +16,13 @@ from . import (
     persuasion,
     pirate_game,
     public_goods,
+    public_goods_punishment,
     rounds,
     sealed_bid_auction,
     seat_names,
     tactics,
+    trust_game,
+    ultimatum_game,
 )
 from .bargaining.rules import Bargaining
 from .battle_royale.rules import BattleRoyale
@@ -34,7 +37,10 @@ from .negotiation.rules import Negotiation
 from .persuasion.rules import Persuasion
 from .pirate_game.rules import PirateGame
 from .public_goods.rules import PublicGoods
+from .public_goods_punishment.rules import PublicGoodsPunishment
 from .sealed_bid_auction.rules import SealedBidAuction
+from .trust_game.rules import TrustGame
+from .ultimatum_game.rules import UltimatumGame
 
 __all__ = [
     "Bargaining",
@@ -50,7 +56,10 @@ __all__ = [
     "Persuasion",
     "PirateGame",
     "PublicGoods",
+    "PublicGoodsPunishment",
     "SealedBidAuction",
+    "TrustGame",
+    "UltimatumGame",
     "bargaining",
     "battle_royale",
     "chip_trading",
@@ -66,8 +75,11 @@ __all__ = [
     "persuasion",
     "pirate_game",
     "public_goods",
+    "public_goods_punishment",
     "rounds",
     "sealed_bid_auction",
     "seat_names",
     "tactics",
+    "trust_game",
+    "ultimatum_game",
 ]

@@ -111,7 +111,7 @@ class Rounds(ct.Game):
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
             asks = [
-                ct.Ask(seat, kind, question, *_checks(kind, self.choice_range(question)))
+                ct.Ask(seat, kind, question, *range_checks(kind, self.choice_range(question)))
                 for seat, question in zip(seats, self.questions(number, instance), strict=True)
             ]
             answers = yield tuple(asks)
@@ -133,8 +133,16 @@ class Rounds(ct.Game):
 
 
 @lru_cache
-def _checks(action: type[ct.Action], limits: tuple[int, int] | None) -> tuple[Any, ...]:
-    """Return the checks of a request: the objection and the alternatives."""
+def range_checks(action: type[ct.Action], limits: tuple[int, int] | None) -> tuple[Any, ...]:
+    """Return the arguments of a request for an action whose only field is a whole number.
+
+    Args:
+        action: the action's class.
+        limits: the minimum and maximum of the number, or None if the rules set none.
+
+    Returns:
+        The objection and the alternatives of :class:`cheaptalk.Ask`; nothing without limits.
+    """
     if limits is None:
         return ()
     (field,) = action.model_fields

@@ -1,0 +1,33 @@
+"""Metrics of the ultimatum game."""
+
+from cheaptalk.rules import SHARE, Metric, Result
+
+
+def offer_share(result: Result) -> float:
+    """The offer as a share of the sum, accepted or not."""
+    return float(result.outcome.offer / result.game.pie)
+
+
+def minimum_share(result: Result) -> float | None:
+    """The smallest acceptable offer as a share of the sum; None without the strategy method."""
+    minimum = result.outcome.minimum_offer
+    return None if minimum is None else float(minimum / result.game.pie)
+
+
+def acceptance(result: Result) -> float:
+    """1 if the offer is accepted, else 0."""
+    return float(result.outcome.accepted)
+
+
+def efficiency(result: Result) -> float:
+    """The total payoff as a share of the sum, which is 1 if the offer is accepted, else 0."""
+    payoffs = result.game.payoffs(result.outcome)
+    return float(sum(payoffs.values()) / result.game.pie)
+
+
+METRICS = (
+    Metric("offer_share", offer_share, unit="share of the sum", bounds=SHARE),
+    Metric("minimum_share", minimum_share, unit="share of the sum", bounds=SHARE),
+    Metric("acceptance", acceptance, unit="share of matches", bounds=SHARE),
+    Metric("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
