@@ -47,7 +47,12 @@ MATCHES = {
     "persuasion": Match({"horizon": 4}, {"alice": "kamenica_gentzkow", "bob": "bayesian"}),
     "pirate_game": Match({"players": 4, "majority": "strict"}, {"player": "textbook"}),
     "public_goods": Match({"players": 3, "rounds": 2}),
+    "public_goods_punishment": Match(
+        {"group_size": 3, "rounds": 1, "punishment_rounds": 1}, {"player": "random"}
+    ),
     "sealed_bid_auction": Match({"players": 3, "rounds": 2}, {"player": "equilibrium"}),
+    "trust_game": Match({}, {"investor": "reciprocal", "trustee": "fair"}),
+    "ultimatum_game": Match({}, {"proposer": "fair", "responder": "fixed"}),
 }
 
 

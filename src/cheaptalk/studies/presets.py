@@ -12,6 +12,7 @@ from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function, several
 from cheaptalk.studies.study import FILES, Study, StudyError, load_study
+from cheaptalk.yaml_files import yaml_files
 
 Preset: TypeAlias = Path | Callable[[], Study]
 """A study file, or a function that returns a study."""
@@ -19,7 +20,10 @@ PRESETS: Registry[Preset] = Registry(
     "preset", "cheaptalk.presets", lambda item: isinstance(item, Path) or is_function(item), several
 )
 """All presets; an entry point refers to a mapping from names to presets."""
-OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
+OURS: dict[str, Preset] = {
+    "quickstart": Path(__file__).parent / "quickstart.yaml",
+    **yaml_files(__file__, "classics"),
+}
 """Presets that do not reproduce a paper."""
 
 
