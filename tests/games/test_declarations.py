@@ -37,7 +37,10 @@ SCHEMAS = {
     "persuasion": "6db049e2bdb8",
     "pirate_game": "b7d9d715c600",
     "public_goods": "a7ce58adb8a8",
+    "public_goods_punishment": "34eab4b97f73",
     "sealed_bid_auction": "c3bddfef6d36",
+    "trust_game": "270b91e13a51",
+    "ultimatum_game": "554f2759ce60",
 }
 
 

@@ -57,8 +57,11 @@ def test_presets_are_found_by_name() -> None:
         "item-bargaining",
         "item-bargaining-heuristics",
         "item-bargaining-walk",
+        "public-goods-punishment",
         "quickstart",
         "self-play",
+        "trust",
+        "ultimatum-strategy-method",
     ]
     for name in ("gle", "../presets/glee"):
         with pytest.raises(ct.rules.UnknownName, match="unknown preset"):
