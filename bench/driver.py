@@ -26,7 +26,10 @@ PAIRS: tuple[Pair, ...] = (
     ("persuasion", {"signal": "binary"}, ("honest", "trusting"), None),
     ("pirate_game", {}, ("equilibrium",), None),
     ("public_goods", {}, ("conditional_cooperator",), None),
+    ("public_goods_punishment", {}, ("reciprocal",), None),
     ("sealed_bid_auction", {}, ("equilibrium",), None),
+    ("trust_game", {}, ("reciprocal", "fair"), None),
+    ("ultimatum_game", {}, ("fair", "fair"), None),
 )
 """Game, parameters, the strategy of each role (used for all its seats), and required matches/s."""
 

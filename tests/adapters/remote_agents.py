@@ -16,6 +16,10 @@ SHORT: dict[str, dict[str, Any]] = {
     "chip_trading": {"rounds": 1},
     "battle_royale": {"hit_rates": [0.3, 0.5, 1]},
     "pirate_game": {"players": 4},
+    "deal_or_no_deal": {},
+    "public_goods_punishment": {"rounds": 1, "punishment_rounds": 1},
+    "trust_game": {},
+    "ultimatum_game": {},
 }
 """Parameters that shorten games; the others have three players and three rounds."""
 THREE = {"players": 3, "rounds": 3}
@@ -23,7 +27,7 @@ THREE = {"players": 3, "rounds": 3}
 
 def every_game(instances: int = 1, **player: Any) -> dict[str, Any]:
     """Return a study in which a remote agent plays every game with itself."""
-    short = {name: SHORT.get(name, {} if name == "deal_or_no_deal" else THREE) for name in games()}
+    short = {name: SHORT.get(name, THREE) for name in games()}
     return {
         "name": "coming",
         "instances": instances,

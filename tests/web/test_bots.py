@@ -44,7 +44,7 @@ async def test_bots_complete_every_game(tmp_path: Path) -> None:
         crowds = [Crowd(rooms.url, games=[game], rest=hurry) for game in games()]
         played = await asyncio.gather(*(crowd.play() for crowd in crowds))
     tallies = dict(zip(games(), played, strict=True))
-    assert len(tallies) == 14
+    assert len(tallies) == 17
     for game, tally in tallies.items():
         assert (tally.matches, tally.errors) == (1, {}), game
     with Store.open(tmp_path / "s.sqlite") as store:
