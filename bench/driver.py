@@ -29,7 +29,7 @@ PAIRS: tuple[Pair, ...] = (
     ("public_goods_punishment", {}, ("reciprocal",), None),
     ("sealed_bid_auction", {}, ("equilibrium",), None),
     ("trust_game", {}, ("reciprocal", "fair"), None),
-    ("ultimatum_game", {}, ("fair", "fair"), None),
+    ("ultimatum_game", {"strategy_method": False}, ("fair", "fair"), None),
 )
 """Game, parameters, the strategy of each role (used for all its seats), and required matches/s."""
 
