@@ -35,8 +35,9 @@ def play_round(table: ct.Table, given: Sequence[int], points: POINTS | None = No
         return
     others = [_shown(table, seat, given) for seat in seats]
     for sender, (seat, members) in enumerate(zip(seats, others, strict=True)):
-        fields = {"points": [points.get((sender, member), 0) for member in members]}
-        table.answer(seat, table.pending[seat].action.model_validate(fields))
+        numbers = [points.get((sender, member), 0) for member in members]
+        action = table.pending[seat].action.model_validate({"points": numbers})
+        table.answer(seat, action)
 
 
 def _shown(table: ct.Table, seat: str, given: Sequence[int]) -> list[int]:
@@ -71,7 +72,7 @@ def test_points_reach_the_members_whose_contributions_were_shown(schedule: str) 
     else:
         gains = (income[0] - 5, income[1] - 2, income[2] - 3, income[3] - 18)
     assert table.outcome is not None
-    assert tuple(game.payoffs(table.outcome).values()) == pytest.approx(gains)
+    assert tuple(game.seat_payoffs(table.outcome).values()) == pytest.approx(gains)
 
 
 def test_contribution_rounds_come_first_and_nobody_learns_who_punished() -> None:
@@ -122,10 +123,10 @@ def test_equilibrium_is_subgame_perfect(schedule: str) -> None:
         for seat, number in (("player_1", points), ("player_2", 0)):
             action = table.pending[seat].action.model_validate({"points": [number]})
             table.answer(seat, action)
-        return game.payoffs(table.outcome)["player_1"]
+        return game.seat_payoffs(table.outcome)["player_1"]
 
-    for given in product(range(4), repeat=2):
-        payoffs = [payoff(given, points) for points in range(11)]
+    for own, other in product(range(4), repeat=2):
+        payoffs = [payoff((own, other), points) for points in range(11)]
         assert payoffs.index(max(payoffs)) == 0
     for other in range(4):
         payoffs = [payoff((own, other), 0) for own in range(4)]

@@ -27,7 +27,7 @@ def test_offers_are_accepted_from_the_minimum_on(
     offer: int, minimum: int, payoffs: tuple[int, int]
 ) -> None:
     table = divided(offer, minimum)
-    assert tuple(METHOD.payoffs(table.outcome).values()) == payoffs
+    assert tuple(METHOD.seat_payoffs(table.outcome).values()) == payoffs
 
 
 def test_responder_states_the_minimum_before_the_offer_is_known() -> None:
@@ -40,7 +40,7 @@ def test_responder_states_the_minimum_before_the_offer_is_known() -> None:
 
 def test_without_strategy_method_the_responder_answers_the_offer() -> None:
     table = table_after(REPLY, {"offer": 3}, {"decision": "accept"})
-    assert REPLY.payoffs(table.outcome) == {"proposer": 7, "responder": 3}
+    assert REPLY.seat_payoffs(table.outcome) == {"proposer": 7, "responder": 3}
     assert metric("minimum_share", table.result()) is None
 
 
@@ -57,10 +57,12 @@ def test_equilibrium_is_subgame_perfect() -> None:
             decision: table_after(REPLY, {"offer": offer}, {"decision": decision}).outcome
             for decision in ("accept", "reject")
         }
-        responder = {key: REPLY.payoffs(outcome)["responder"] for key, outcome in gains.items()}
+        responder = {
+            key: REPLY.seat_payoffs(outcome)["responder"] for key, outcome in gains.items()
+        }
         assert responder[answer.decision] == max(responder.values())
-        proposer.append(REPLY.payoffs(gains[answer.decision])["proposer"])
-    assert REPLY.payoffs(played.outcome)["proposer"] == max(proposer) == 9
+        proposer.append(REPLY.seat_payoffs(gains[answer.decision])["proposer"])
+    assert REPLY.seat_payoffs(played.outcome)["proposer"] == max(proposer) == 9
 
 
 def test_metrics_are_shares_of_the_sum() -> None:
