@@ -156,10 +156,14 @@ class FoundStudy(NamedTuple):
 
     @property
     def replacements(self) -> list[str]:
-        """A line for each player whose model is replaced."""
+        """A line for each player that replaces others."""
+        old_labels: dict[str, list[str]] = {}
+        for old, new in self.replaced.items():
+            old_labels.setdefault(new, []).append(old)
         return [
-            f"{old} is replaced with {new} ({self.study.players[new].written()['model']})"
-            for old, new in self.replaced.items()
+            f"{', '.join(labels)} {'is' if len(labels) == 1 else 'are'} replaced with {new} "
+            f"({self.study.players[new].written()['model']})"
+            for new, labels in old_labels.items()
         ]
 
     def check_seated(self, planned: ct.studies.Plan) -> None:
@@ -210,25 +214,20 @@ def find_study(
     with naming(name):
         complete = ct.studies.with_players(study, entries, rosters or ())
         final = ct.studies.with_players(complete, replace=new_models)
-    pairs = zip(complete.players, final.players, strict=True)  # replacing keeps the order
-    new_labels = dict(pairs)
+    replaced = ct.studies.new_labels(complete, new_models)
     crossings = ct.studies.crossed_entries(complete.factors)
     crossed = {entry.label: entry.players for entry in crossings}
     return FoundStudy(
         final,
         {
-            label: [new_labels[player] for player in crossed.get(label, [label])]
+            label: [replaced.get(player, player) for player in crossed.get(label, [label])]
             for label in entries
         },
         {
-            roster: [new_labels[player] for player in ct.players.rosters.chosen(roster)]
+            roster: [replaced.get(player, player) for player in ct.players.rosters.chosen(roster)]
             for roster in rosters or ()
         },
-        {
-            old: new
-            for old, new in new_labels.items()
-            if complete.players[old] != final.players[new]
-        },
+        replaced,
     )
 
 

@@ -67,7 +67,7 @@ def plan(
         data = _as_json(planned, forecast) | {
             "changes": changes and vars(changes),
             "participants": participants and participants._asdict(),
-            "missing": missing,
+            "missing": [requirement._asdict() for requirement in missing],
             "replaced": found.replaced,
             "retired": [model._asdict() for model in retired],
         }
@@ -137,7 +137,7 @@ def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterato
 
 
 def _need_lines(
-    missing: Sequence[str], retired: Sequence[ct.studies.RetiredModel]
+    missing: Sequence[ct.studies.Requirement], retired: Sequence[ct.studies.RetiredModel]
 ) -> Iterator[str]:
     """Yield what to do before a run."""
     needs = [f"- {need}" for need in (*missing, *retired)]

@@ -122,8 +122,8 @@ def games(evidence: Evidence) -> Games:
     scored = evidence.scored(GAME)
     if scored.is_empty():
         raise NoData(
-            "no game of chip_trading in this study has finished; run the preset chip-trading, or "
-            "add your players to it"
+            "no game of chip_trading in this study has finished; the preset chip-trading has such "
+            "games"
         )
     usable = scored.drop_nulls("bound")
     if usable.is_empty():

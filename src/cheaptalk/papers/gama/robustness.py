@@ -341,8 +341,8 @@ def settings(evidence: Evidence) -> Iterator[Shown]:
     ]
     if not several:
         raise NoData(
-            "no game was played with one player in all seats and two settings; run the preset "
-            "gama-settings, or add a grid of parameters to a game"
+            "no game was played with one player in all seats and two settings; the preset "
+            "gama-settings has such games, which have a grid of parameters"
         )
     panels = []
     for game in several:

@@ -173,6 +173,11 @@ class RecipePart:
     fits: Callable[[Evidence], bool] = lambda _: True
 
     @property
+    def name(self) -> str:
+        """Return the title with the corresponding element of the paper, such as (Table 2)."""
+        return f"{self.title} ({self.source})" if self.source else self.title
+
+    @property
     def about(self) -> str:
         """Return the description of the method on the page: the docstring of ``make``."""
         return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
@@ -237,3 +242,12 @@ class MadePart:
     part: RecipePart
     shown: tuple[Shown, ...]
     lacking: str = ""
+
+
+def by_reason(parts: Iterable[MadePart]) -> dict[str, list[RecipePart]]:
+    """Return the missing parts by the reason why they lack data."""
+    missing: dict[str, list[RecipePart]] = {}
+    for made in parts:
+        if made.lacking:
+            missing.setdefault(made.lacking, []).append(made.part)
+    return missing
