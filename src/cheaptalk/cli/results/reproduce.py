@@ -31,8 +31,6 @@ from cheaptalk.cli.shared.sentences import at_store, cost_text, counted
 from cheaptalk.extras import ANALYSIS, needing
 from cheaptalk.text import duration
 
-REHEARSAL = 100
-"""Default number of matches per study with the mock model."""
 Select: TypeAlias = "Callable[[ct.studies.Plan], ct.studies.Plan]"
 """A function that selects the matches of a plan that the command plays."""
 MOST_NAMED = 6
@@ -42,7 +40,10 @@ BESIDE = "printed"
 
 
 class _PaperStudy(NamedTuple):
-    """A study of the paper, its plan, and the part of the plan that the command plays."""
+    """A study of the paper, its plan, and the part of the plan that the command plays.
+
+    The ``options`` contain only games of the study.
+    """
 
     found: FoundStudy
     plan: ct.studies.Plan
@@ -50,6 +51,7 @@ class _PaperStudy(NamedTuple):
     forecast: ct.studies.Forecast
     missing: list[ct.studies.Requirement]
     retired: list[ct.studies.RetiredModel]
+    options: opt.PlayOptions
 
     @property
     def name(self) -> str:
@@ -136,10 +138,15 @@ def reproduce(
             found = [each._replace(study=ct.papers.redirected(each.study, url)) for each in found]
             folder = stack.enter_context(TemporaryDirectory())
             location, viewer = str(Path(folder) / "mock.sqlite"), ""
-            limit = options.max_matches or REHEARSAL
-            options = changed(options, max_matches=limit, yes=True, no_estimate=True)
+            options = changed(options, yes=True, no_estimate=True)
         select = partial(_selected, models=not without_models)
-        studies = [_plan(each, location, options, select) for each in found]
+        limits = [
+            study.rehearsed if mock else None for study in ct.reports.recipe_of(paper).studies
+        ]
+        studies = [
+            _plan(each, location, options, select, limit)
+            for each, limit in zip(found, limits, strict=True)
+        ]
         if plan and options.json:
             print_json([each.as_json() for each in studies])
             return
@@ -154,7 +161,8 @@ def reproduce(
             return
         _check_missing(studies)
         status = _play(studies, location, options, select, opt.retyped(context))
-        with pooled(_recorded(studies, location), [location]) as pooled_study:
+        recorded = _recorded(studies, location)
+        with pooled(recorded, [location], f"{paper}-mock" if mock else paper) as pooled_study:
             write_report(
                 pooled_study,
                 page,
@@ -191,13 +199,17 @@ def _selected(planned: ct.studies.Plan, *, models: bool) -> ct.studies.Plan:
 
 
 def _plan(
-    found: FoundStudy, location: str, options: opt.PlayOptions, select: Select
+    found: FoundStudy,
+    location: str,
+    options: opt.PlayOptions,
+    select: Select,
+    limit: int | None,
 ) -> _PaperStudy:
     spec = found.study
     with opened(location) as store, err.status(f"{spec.name}: estimating"):
         complete = ct.studies.plan_in_store(spec, store)
         part = select(complete)
-        own = _own_options(part, options)
+        own = _own_options(part, options, limit)
         if options.game and not own.game:
             part = ct.studies.Plan.of(spec, [])
         elif own.in_part:
@@ -213,13 +225,19 @@ def _plan(
         )
         missing = ct.studies.missing_requirements(part, store)
         retired = ct.studies.retired_models(part)
-        return _PaperStudy(found, complete, part, forecast, missing, retired)
+        return _PaperStudy(found, complete, part, forecast, missing, retired, own)
 
 
-def _own_options(planned: ct.studies.Plan, options: opt.PlayOptions) -> opt.PlayOptions:
-    """Return options with only those of the chosen games that a study has."""
+def _own_options(
+    planned: ct.studies.Plan, options: opt.PlayOptions, limit: int | None
+) -> opt.PlayOptions:
+    """Return options with those of the chosen games that a study has, and its number of matches."""
     games = planned.configurations()
-    return changed(options, game=[game for game in options.game or () if game in games] or None)
+    return changed(
+        options,
+        game=[game for game in options.game or () if game in games] or None,
+        max_matches=options.max_matches or limit,
+    )
 
 
 def _print_plan(studies: Sequence[_PaperStudy], *, timed: bool) -> None:
@@ -319,7 +337,7 @@ def _play(
             name,
             each.found,
             location,
-            _own_options(each.part, remaining),
+            changed(remaining, game=each.options.game, max_matches=each.options.max_matches),
             again=again,
             part=select,
         )

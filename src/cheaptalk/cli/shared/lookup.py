@@ -46,8 +46,12 @@ class ReportedStudy(NamedTuple):
 
 
 @contextmanager
-def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[ReportedStudy]:
+def pooled(
+    studies: Sequence[str], stores: Sequence[str], name: str | None = None
+) -> Iterator[ReportedStudy]:
     """Yield a stored study; several studies are pooled in a temporary store.
+
+    The pooled study has the given name or, by default, the names of all studies.
 
     A study that several of the stores contain is pooled, too.
 
@@ -60,14 +64,15 @@ def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[ReportedSt
             yield ReportedStudy(*sources[0])
             return
         file = str(Path(stack.enter_context(TemporaryDirectory())) / POOLED)
-        name = pool(sources, file)
+        pooled_name = pool(sources, file, name)
         places = [*studies, "--store", stores[0]]
         places += [word for store in stores[1:] for word in ("--add-store", store)]
+        places += ["--name", name] if name else []
         command = (
             f"cheaptalk store pool {shlex.join(places)} --to {POOLED} && "
-            f"cheaptalk view {shlex.quote(name)} --store {POOLED}"
+            f"cheaptalk view {shlex.quote(pooled_name)} --store {POOLED}"
         )
-        yield ReportedStudy(stack.enter_context(ct.Store.open(file)), name, command)
+        yield ReportedStudy(stack.enter_context(ct.Store.open(file)), pooled_name, command)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ RECIPE: Recipe = Recipe(
     options={"match": "the ID of the game whose values are plotted", OPTION: ABOUT, **OPTIONS},
     games=("chip_trading",),
     studies=(
-        PaperStudy("chip-trading", ("chip-trading", "chip-trading-small")),
+        PaperStudy("chip-trading", ("chip-trading", "chip-trading-small"), rehearsed=108),
         PaperStudy("chip-trading-human"),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.models.prices import without_url
 from cheaptalk.papers.gama import paper_tables, scores
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.rounds import mean_line
@@ -317,7 +318,7 @@ def _leaves(entry: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 
 def _common(settings: Mapping[str, str]) -> str:
     identities = [
-        value.rpartition("/")[2]
+        without_url(value).rpartition("/")[2]
         for name, value in settings.items()
         if name.rpartition(".")[2] in IDENTITY
     ]

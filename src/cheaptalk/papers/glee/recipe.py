@@ -45,7 +45,7 @@ RECIPE: Recipe = Recipe(
     },
     games=("bargaining", "negotiation", "persuasion"),
     studies=(
-        PaperStudy("glee", ("glee",)),
+        PaperStudy("glee", ("glee",), rehearsed=900),
         PaperStudy("glee-human"),
     ),
 )

@@ -24,11 +24,12 @@ RECIPE: Recipe = Recipe(
     options=OPTIONS,
     games=("item_bargaining",),
     studies=(
-        PaperStudy("item-bargaining", ("item-bargaining",)),
+        PaperStudy("item-bargaining", ("item-bargaining",), rehearsed=2700),
         PaperStudy(
             "item-bargaining-heuristics",
             ("item-bargaining-circles",),
             (("name", "item-bargaining-circles"), ("pairing", "self")),
+            rehearsed=198,
         ),
     ),
 )

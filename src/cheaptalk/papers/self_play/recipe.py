@@ -30,8 +30,8 @@ RECIPE: Recipe = Recipe(
     options=OPTIONS | {language.MERGES: "the path of GPT-2's merges.txt, for exact token counts"},
     games=("deal_or_no_deal",),
     studies=(
-        PaperStudy("self-play"),
-        PaperStudy("deal-or-no-deal", ("self-play",)),
+        PaperStudy("self-play", rehearsed=207),
+        PaperStudy("deal-or-no-deal", ("self-play",), rehearsed=294),
         PaperStudy("deal-or-no-deal-human"),
     ),
 )

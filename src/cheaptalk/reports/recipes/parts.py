@@ -188,11 +188,18 @@ class RecipePart:
 
 
 class PaperStudy(NamedTuple):
-    """A study of a paper: a preset, the rosters of its models, and changed keys of the study."""
+    """A study of a paper.
+
+    Attributes:
+        rosters: the rosters of its models.
+        changes: changed keys of the preset.
+        rehearsed: number of matches that a rehearsal with a mock model plays.
+    """
 
     preset: str
     rosters: tuple[str, ...] = ()
     changes: tuple[tuple[str, object], ...] = ()
+    rehearsed: int = 100
 
 
 @dataclass(frozen=True)
