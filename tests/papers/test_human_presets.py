@@ -163,3 +163,13 @@ def test_participant_texts_are_in_both_languages() -> None:
     for name in ("glee-human", "deal-or-no-deal-human", "chip-trading-human"):
         texts = protocol_of(name).model_dump(mode="json", exclude_unset=True)
         assert list(untranslated(texts)) == []
+
+
+def test_correct_answers_pass_the_checks_of_a_study() -> None:
+    people = protocol_of("chip-trading-human")
+    answers = ct.studies.correct_answers(people.path)
+    checks = [step for step in people.steps if isinstance(step, Comprehension)]
+    items = [item for check in checks for item in check.items]
+    assert answers["start"] == "10"
+    assert answers.keys() == {item.name for item in items}
+    assert all(item.is_right(answers[item.name]) for item in items)

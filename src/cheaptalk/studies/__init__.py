@@ -37,7 +37,7 @@ from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_hist
 from cheaptalk.studies.factors import crossed_entries
 from cheaptalk.studies.lookup import new_labels, stored_study, with_players
 from cheaptalk.studies.match import Match
-from cheaptalk.studies.people.steps import QUIZZES
+from cheaptalk.studies.people.steps import QUIZZES, correct_answers
 from cheaptalk.studies.plans.matches import (
     Configuration,
     PlannedInstance,
@@ -97,7 +97,7 @@ __all__ += ["SeatedPlayer", "Study"]
 __all__ += ["StudyChanges", "StudyError", "StudySource", "StudyStatus", "Unanswered"]
 __all__ += ["UsageHistories", "amount_text", "budget_text", "budget_warnings", "changes", "check"]
 __all__ += ["check_address", "check_batchable", "check_free", "check_prices", "control_run"]
-__all__ += ["crossed_entries"]
+__all__ += ["correct_answers", "crossed_entries"]
 __all__ += ["estimate", "forecast", "limit_warnings", "load_study", "missing_requirements", "money"]
 __all__ += [
     "new_labels",

@@ -24,14 +24,14 @@ from cheaptalk.text import plain, readable
 table = partial(paper_table, "chips")
 GAME = "chip_trading"
 POPULATIONS = {
-    "human": "Human",
+    "people": "Human",
     "gpt-4o": "GPT-4o",
     "gpt-4o-refined": "GPT-4o refined",
     "gemini": "Gemini",
     "gemini-refined": "Gemini refined",
     "bayesian": "Bayesian agent",
 }
-"""The paper's names of populations, in the paper's order, by label in roster and preset."""
+"""The paper's names of populations, in the paper's order, by label in rosters and presets."""
 BETWEEN = " / "
 """The separator between labels in the name of a population."""
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")

@@ -298,10 +298,12 @@ def figure_9(evidence: Evidence) -> Iterator[Shown]:
     data = evidence.once(survey)
     themes = data.themes
     if not themes:
+        sources = evidence.sources
+        study = next((name for name in sources if sources[name].get("people")), evidence.study)
         method = (
             "a judge or by hand, in columns theme.NAME"
             if OPTION in evidence.options
-            else f"cheaptalk judge run {evidence.study} --rubric theme-profit --model MODEL"
+            else f"cheaptalk judge run {study} --rubric theme-profit --model MODEL"
         )
         raise NoData(f"{data.source} has no coded themes; code free-text answers with {method}")
     pooled = data.people.with_columns(variant=pl.lit("all"))

@@ -233,7 +233,7 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
     sections = evidence.once(_sections)
     pairs = [(section, agreement) for section in sections for agreement in section.agreements]
     if not any(agreement.items for _, agreement in pairs):
-        study = evidence.study
+        study = next(iter(evidence.sources))
         by_hand = f"cheaptalk judge label {study} --rubric {RUBRIC} --sheet labels.csv"
         raise NoData(
             "the exact check has no verdicts on the judged moves, and no other judge has judged "

@@ -144,6 +144,12 @@ class Evidence:
     def _spec(self) -> Mapping[str, Any]:
         return self.store.study(self.study, counted=False).spec
 
+    @property
+    def sources(self) -> dict[str, Mapping[str, Any]]:
+        """Return the study's definition or, if it is pooled, those of its sources, by name."""
+        pooled = self._spec.get("pooled") or [{"study": self.study, **self._spec}]
+        return {spec["study"]: spec for spec in pooled}
+
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:
         """Return the role of each seat, by game."""

@@ -297,3 +297,11 @@ def steps_within(steps: list[Step]) -> Iterator[Step]:
             yield from step.after
         else:
             yield step
+
+
+def correct_answers(path: list[Step]) -> dict[str, str]:
+    """Return a correct answer to each question that has one, by the question's name."""
+    checks = [
+        step for step in steps_within(path) if isinstance(step, Screening | Comprehension | Survey)
+    ]
+    return {item.name: item.correct[0] for step in checks for item in step.items if item.correct}
