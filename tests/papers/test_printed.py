@@ -30,8 +30,8 @@ def test_printed_values_are_joined_by_row() -> None:
     assert both.headings == ["Model", "Gain", "Gain, printed", "loss, printed"]
     assert [both.texts(row) for row in both.rows] == [
         ["gpt-4o", "0.50 (0.10)", "0.75 0.50 to 1.00", "1.00"],
-        ["ours", "0.25 (0.20)", "", ""],
         ["Llama", "", "1.00", "2.00"],
+        ["ours", "0.25 (0.20)", "", ""],
     ]
 
 

@@ -140,8 +140,8 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     """Add printed values to a table, and order its rows as in the paper.
 
     Rows that are not in the paper follow the paper's rows with the same first value. If the paper
-    has at most one of the table's rows, printed rows come last. Columns of the table stay in order:
-    printed values are shown next to the computed ones, but are the last columns of files.
+    has none of the table's rows, or a single row, printed rows come last. Columns of the table stay
+    in order: printed values are shown next to the computed ones, but are the last columns of files.
 
     Args:
         table: a table in which the columns before the first number identify rows.
@@ -187,7 +187,8 @@ def _compared(keys: Sequence[str]) -> pl.Expr:
 
 def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Return rows in the order of the paper, grouped by their first name if they have several."""
-    if rows.filter(pl.col(ROW).is_not_null() & pl.col(PAPER_ROW).is_not_null()).height < 2:
+    both = rows.filter(pl.col(ROW).is_not_null() & pl.col(PAPER_ROW).is_not_null())
+    if both.is_empty() or rows[PAPER_ROW].count() < 2:
         return rows
     order = [PAPER_ROW, ROW]
     groups = [pl.col(name).min().over(names[0]) for name in order] if len(names) > 1 else []

@@ -40,6 +40,6 @@ RECIPE: Recipe = Recipe(
         PaperStudy("gama", ("gama",), rehearsed=120),
         PaperStudy("gama", ("gama-treatments",), (("name", "gama-treatments"),), rehearsed=128),
         PaperStudy("gama-settings", ("gama:gpt-3.5-0125",)),
-        PaperStudy("gama-appendix-g"),
+        PaperStudy("gama-appendix-g", rehearsed=8),
     ),
 )
