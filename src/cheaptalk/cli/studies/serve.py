@@ -132,8 +132,8 @@ def bots(
         think_time: Wait this long, on average, before each click.
         matches_per_bot: Play N matches per bot.
         game: Only play this game. Repeatable.
-        study: Answer screening and comprehension questions correctly, as defined in this study:
-            a study file or preset.
+        study: Use this study's correct answers to screening and comprehension questions: a study
+            file or preset.
         answers: Read answers to survey and quiz questions from this YAML file (NAME: ANSWER).
             Bots guess all other answers.
         seed: Set the random seed of the bots' choices.
