@@ -30,7 +30,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0016"
+REVISION = "0017"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -39,6 +39,7 @@ Ending: TypeAlias = Literal[
     "complete",
     "declined",
     "screened_out",
+    "quota_full",
     "failed_attention",
     "timed_out",
     "partner_left",
@@ -220,6 +221,8 @@ plays: sa.Table = _table(
     Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
     Column("treatment", Words, nullable=False, comment="the assigned treatment"),
     Column("game", Words, nullable=False),
+    Column("sequence", Words, comment="order of the participant's treatments; null without one"),
+    Column("matching_group", Words, comment="participants who meet only each other; null if any"),
     Column("room", Words, comment="null if none was found"),
     Column("match_id", Words, comment="null before it begins and after erasure"),
     Column("seat", Words),

@@ -66,7 +66,7 @@ def participant_cost(protocol: Protocol) -> str:
     ]
     recipients = f"for {counted(slots, 'place')}" if slots else "for each completed visit"
     total = f"{' to '.join(amounts)} {currency} {recipients}"
-    games = protocol.games.max
+    games = protocol.games.count
     open_ended = ""
     if maximum is None:
         played = f", with {counted(1 if protocol.games.can_stop else games, 'game')} each"
@@ -81,7 +81,7 @@ def participant_cost(protocol: Protocol) -> str:
 def _seat_shortage(planned: Plan, protocol: Protocol) -> str:
     if protocol.recruitment.places is None:
         return ""
-    slots, max_games = protocol.recruitment.places, protocol.games.max
+    slots, max_games = protocol.recruitment.places, protocol.games.count
     people_per_row: dict[int, float] = {}
     seats = 0.0
     for block in planned.matches.blocks:

@@ -76,6 +76,7 @@ class Supervisor:
             return
         if self.protocol.games.fixed_groups:
             await self.experiment.leave_broken_group(person)
+        await self.experiment.retry(person)
         attention = self.protocol.games.attention
         if person.prompt_due is not None and now >= person.prompt_due:
             person.prompt_due = None
@@ -161,9 +162,11 @@ class Supervisor:
         await self.await_settlement(person)
         async with person.lock:
             room = person.visitor.room
-            if room is None or not self.experiment.plays_in(person, room):
+            in_group = room is None and self.waiting_group(person) is not None
+            if not (in_group or self.experiment.plays_in(person, room)):
                 return
-            waited = room.stage is Stage.WAITING and self.has_waited(person)
+            waits = room is None or room.stage is Stage.WAITING
+            waited = waits and self.has_waited(person)
             await self.experiment.room_manager.leave(person.visitor)
             await self.experiment.settle(person, "timed_out" if waited else "left", waited=waited)
             person.visitor.room = None
@@ -173,6 +176,13 @@ class Supervisor:
         room = person.visitor.room
         if room is not None and room.over and room.stage is not Stage.BROKEN:
             await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
+
+    def waiting_group(self, person: Participant) -> tuple[int, int] | None:
+        """Return the number of ready members and the size of a matching group that waits."""
+        places = self.experiment.places
+        if places is None or not isinstance(person.journey.stop, Play):
+            return None
+        return places.waiting_group(person)
 
     def has_waited(self, person: Participant) -> bool:
         return time.time() >= self.may_leave_at(person)
@@ -227,6 +237,12 @@ class Supervisor:
             raise CheaptalkError(
                 f'"{cohort}" is not a cohort of this study; expected one of '
                 f"{', '.join(self.protocol.cohorts)}"
+            )
+        places = self.experiment.places
+        if places is not None and places.place_of(person) is not None:
+            raise CheaptalkError(
+                "the participant has a place in the design of their cohort; move participants "
+                "before their first game"
             )
         async with person.lock:
             room, stop = person.visitor.room, person.journey.stop
