@@ -388,11 +388,14 @@ class Experiment:
 
     async def retry(self, person: Participant) -> None:
         """Assign or seat a waiting participant, or end their game, after others have left."""
-        if not person.visitor.present or self.places is None:
+        if self.places is None:
             return
         async with person.lock:
             stop, room = person.journey.stop, person.visitor.room
-            if isinstance(stop, Assign) or (isinstance(stop, Play) and room is None):
+            if not person.visitor.present:
+                if isinstance(stop, Assign) and not self.places.may_wait(person):
+                    await self.record_answer(person, {"treatment": None})
+            elif isinstance(stop, Assign) or (isinstance(stop, Play) and room is None):
                 await self.advance(person)
             elif room is not None and room.stage is Stage.WAITING and self.plays_in(person, room):
                 partners = self.places.partners(person)
