@@ -129,6 +129,30 @@ async def test_others_continue_without_a_dropout_only_if_they_meet_others(
         assert Counter(state for games in states for state in games)["partner_left"] == 3
 
 
+async def test_strangers_can_skip_the_game_with_an_inactive_participant(tmp_path: Path) -> None:
+    study = design_study(
+        2,
+        pairing=TWO,
+        design="between",
+        treatments={"person": {}},
+        matching="stranger",
+        matching_group=2,
+        rounds=3,
+        lobby={"minutes": 1e-6},
+    )
+    async with opened(tmp_path, study) as site:
+        ada, emmy = await come(site, 2)
+        await asyncio.gather(ada.to("done"), emmy.to("done"))
+        await ada.until(lambda page: page.form("leave"))
+        assert "You can skip this game." in ada.page.words
+        await ada.send("leave")
+        await ada.look()
+        assert await finish([ada, emmy]) == {"complete": 2}
+    states = {code: [game.state for game in games] for code, games in plays(tmp_path).items()}
+    expected = ["finished", "partner_left", "finished"]
+    assert states == {ada.code: expected, emmy.code: expected}
+
+
 async def test_programs_replace_a_dropout(tmp_path: Path) -> None:
     study = design_study(
         2,

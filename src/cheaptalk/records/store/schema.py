@@ -221,8 +221,6 @@ plays: sa.Table = _table(
     Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
     Column("treatment", Words, nullable=False, comment="the assigned treatment"),
     Column("game", Words, nullable=False),
-    Column("sequence", Words, comment="order of the participant's treatments; null without one"),
-    Column("matching_group", Words, comment="participants who meet only each other; null if any"),
     Column("room", Words, comment="null if none was found"),
     Column("match_id", Words, comment="null before it begins and after erasure"),
     Column("seat", Words),
@@ -231,6 +229,8 @@ plays: sa.Table = _table(
     Column("cents", Whole, comment="earnings; null before it ends"),
     Column("assigned", Moment, nullable=False, comment="seconds since 1970"),
     Column("ended", Moment),
+    Column("sequence", Words, comment="order of the participant's treatments; null without one"),
+    Column("matching_group", Words, comment="participants who meet only each other; null if any"),
     with_rowid=False,
 )
 

@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
@@ -241,10 +248,11 @@ class Treatment(Value):
         """Return whether the treatment includes matches of a game between given players."""
         if self.players is not None and sorted(self.players) != sorted(labels):
             return False
-        parameters = game.model_dump(mode="json")
-        return self.game in (None, game.name) and all(
-            name in parameters and parameters[name] == value for name, value in self.when.items()
-        )
+        parameters = game.model_dump(mode="json") | self.when
+        try:
+            return self.game in (None, game.name) and type(game).model_validate(parameters) == game
+        except ValidationError:  # another game's parameters
+            return False
 
 
 class Games(Step):

@@ -74,9 +74,10 @@ class Experiment:
         self.people: dict[str, Participant] = {}
         self.chance = Chance(f"{study.seed}/people")
         templates = room_manager.table_templates.values()
-        design = design_of(study, plan(study).matches)
         self.places: Places | None = None
-        if design is not None:
+        if self.protocol.games.design != "arrival":
+            design = design_of(study, plan(study).matches)
+            assert design is not None
             self.places = Places(self.protocol, templates, self.chance, design)
         self.quotas = self.places or Quotas(self.protocol, templates, self.chance)
         self.reserved_names = {
@@ -388,7 +389,7 @@ class Experiment:
 
     async def retry(self, person: Participant) -> None:
         """Assign or seat a waiting participant, or end their game, after others have left."""
-        if self.places is None:
+        if self.places is None or not isinstance(person.journey.stop, Assign | Play):
             return
         async with person.lock:
             stop, room = person.journey.stop, person.visitor.room

@@ -358,6 +358,7 @@ class ParticipantPages(RoomPages):
             "group": self.supervisor.waiting_group(person),
             "waitlist": isinstance(person.journey.stop, Assign),
             "waited": self.supervisor.has_waited(person),
+            "skips": self.supervisor.may_skip(person),
             "may_go": self.supervisor.may_leave_at(person),
             "minutes": lobby.minutes,
             "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),

@@ -253,7 +253,7 @@ class Places(Quotas):
         return None if item is None or item.position is None else seats[item.position]
 
     def partners(self, person: Participant) -> list[Participant | None] | None:
-        """Return whom a participant meets in the current game, with None for each who has left.
+        """Return whom a participant meets in the current game, with None for each who cannot play.
 
         The result is None if participants meet in the order of arrival.
         """
@@ -266,10 +266,7 @@ class Places(Quotas):
             if number != place.number
         ]
         game = person.journey.stop.game
-        return [
-            other if other and other.ending is None and other.journey.stop.game <= game else None
-            for other in others
-        ]
+        return [other if other and _can_still_play(other, game) else None for other in others]
 
     def waiting_group(self, person: Participant) -> tuple[int, int] | None:
         """Return how many members of a matching group are ready to start, and its size.
@@ -298,6 +295,12 @@ class Places(Quotas):
 def _stays(person: Participant) -> bool:
     """Return whether a participant keeps their place."""
     return person.ending is None or "complete" in person.journey.endings
+
+
+def _can_still_play(person: Participant, game: int) -> bool:
+    """Return whether a participant is in the study and has not played or skipped a game."""
+    play = person.plays.get(game)
+    return person.ending is None and (play is None or play["state"] == "assigned")
 
 
 def _human_indices(template: TableTemplate) -> tuple[int, ...]:

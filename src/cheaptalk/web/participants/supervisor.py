@@ -167,9 +167,13 @@ class Supervisor:
                 return
             waits = room is None or room.stage is Stage.WAITING
             waited = waits and self.has_waited(person)
+            state = "timed_out" if waited else "left"
+            if waited and self.may_skip(person):
+                state, waited = "partner_left", False
             await self.experiment.room_manager.leave(person.visitor)
-            await self.experiment.settle(person, "timed_out" if waited else "left", waited=waited)
-            person.visitor.room = None
+            await self.experiment.settle(person, state, waited=waited)
+            if not waits:  # otherwise, the participant may have a seat in the next game
+                person.visitor.room = None
 
     async def await_settlement(self, person: Participant) -> None:
         """If the participant's match has ended, wait until its result is recorded."""
@@ -183,6 +187,10 @@ class Supervisor:
         if places is None or not isinstance(person.journey.stop, Play):
             return None
         return places.waiting_group(person)
+
+    def may_skip(self, person: Participant) -> bool:
+        """Return whether a participant who has waited in vain goes on to the next game."""
+        return self.protocol.games.rematches and self.waiting_group(person) is None
 
     def has_waited(self, person: Participant) -> bool:
         return time.time() >= self.may_leave_at(person)

@@ -3,10 +3,12 @@
 import sqlalchemy as sa
 from alembic import op
 
+from cheaptalk.records.store.column_types import Words
+
 revision = "0017"
 down_revision = "0016"
 
 
 def upgrade() -> None:
-    op.add_column("plays", sa.Column("sequence", sa.String))
-    op.add_column("plays", sa.Column("matching_group", sa.String))
+    op.add_column("plays", sa.Column("sequence", Words))
+    op.add_column("plays", sa.Column("matching_group", Words))
