@@ -117,6 +117,21 @@ def test_orders_are_balanced_in_blocks_of_each_line() -> None:
     assert names[::2] == names[1::2]  # partners arrive one after another
 
 
+def test_roles_are_balanced_if_participants_meet_as_they_arrive() -> None:
+    for design, games in (("between", 1), ("counterbalanced", 2), ("random_order", 2)):
+        arms = PAIRS[:2]
+        made = schedule(design, "any", roles="switching", arms=arms, group=1, rounds=1)
+        courses = [made.course("main", place) for place in range(8)]
+        assert {len(course) for course in courses} == {games}
+        for number in range(games):
+            positions = Counter(course[number].position for course in courses)
+            assert positions == {0: 4, 1: 4}
+            cells = Counter(
+                (item.treatment, item.position) for item in (c[number] for c in courses)
+            )
+            assert design == "random_order" or {*cells.values()} == {2}
+
+
 def test_schedule_depends_on_the_seed_only() -> None:
     first, second, other = (schedule(seed=seed).courses("line", 0) for seed in ("s", "s", "t"))
     assert first == second != other

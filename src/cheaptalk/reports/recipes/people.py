@@ -10,6 +10,7 @@ from cheaptalk.frames import people as frames
 from cheaptalk.records.people.queries import currency_of, has_people
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.charts.kinds import bars, histogram
+from cheaptalk.reports.recipes.designs import orders
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
@@ -150,59 +151,6 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
     yield ReportTable("balance", "Balance", _titled(balance.tests), columns)
 
 
-def orders(evidence: Evidence) -> Iterator[Shown]:
-    """Show how often each order of treatments was used, and results by treatment and position."""
-    plays = frames.read_plays(evidence.store, evidence.study).drop_nulls("sequence")
-    designed = plays.filter(pl.col("sequence").str.contains(" > ", literal=True))
-    if designed.is_empty():
-        raise NoData("no participant has an order of treatments")
-    finished = pl.col("state") == "finished"
-    people = designed.group_by("participant", "sequence", maintain_order=True).agg(
-        completed=finished.sum() == pl.len(), games=pl.len()
-    )
-    full = people["games"].max()
-    by_order = (
-        people.group_by("sequence")
-        .agg(
-            people=pl.len(),
-            completed=(pl.col("completed") & (pl.col("games") == full)).sum(),
-        )
-        .sort("sequence")
-    )
-    completed = {*by_order["completed"]}
-    each = " to ".join(map(str, sorted({min(completed), max(completed)})))
-    used = counted(by_order.height, "order")
-    yield Answer(
-        f"Participants played the treatments in {used}; {each} participants per order played all "
-        "games.",
-        f"{used} of treatments",
-    )
-    order_columns = (
-        *texts(sequence="Order"),
-        *counts("people", people="Participants", completed="Played all games"),
-    )
-    yield ReportTable("people-by-order", "Orders of treatments", by_order, order_columns)
-    results = designed.filter(finished).drop_nulls("payoff")
-    if results.is_empty():
-        return
-    key = ["treatment", "game", "number"]
-    grouped = results["matching_group"].null_count() == 0
-    cluster = ("matching_group",) if grouped else PERSON
-    payoffs = means(results, ["payoff"], key, cluster=cluster).sort(key)
-    columns = (
-        *texts(treatment="Treatment", title="Game"),
-        Header("number", "Position", "", 0),
-        Header("payoff", "Mean payoff", "the game's unit", 2),
-    )
-    yield ReportTable(
-        "payoffs-by-position",
-        "Payoffs by treatment and position",
-        _titled(payoffs),
-        columns,
-        counts=("game", "group" if grouped else "participant"),
-    )
-
-
 def currency(evidence: Evidence) -> tuple[str, str]:
     """Return the unit of participants' pay in tables, such as ``EUR``, and its sign."""
     code = currency_of(evidence.store, evidence.study)
@@ -275,6 +223,7 @@ def people_part(evidence: Evidence) -> Iterator[Shown]:
 
     In designs with several treatments per participant, 95 % intervals of payoffs by treatment and
     position have each matching group as one cluster or, without matching groups, each participant.
+    The effects of treatment and position are estimated together, by ordinary least squares.
 
     95 % intervals of pay have each participant as one cluster. The pay of participants whose data
     were deleted counts only in the total.

@@ -6,7 +6,7 @@ is filled again. A schedule depends only on the design and the seed. The server 
 follows it, also after a restart.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, permutations
@@ -152,7 +152,8 @@ class Schedule:
         group, member = divmod(place, self.group)
         if not self.grouped:
             order, classes = self._order(line, place, 0), self.roles_apart
-            own = place // max(1, len(self.orders)) % classes if classes else None
+            block = 1 if self.unit > 1 else max(1, len(self.orders))
+            own = place // block % classes if classes else None
             return tuple(
                 Round(name, None if own is None else self._position(own, number, name), ())
                 for number, name in enumerate(self._repeated(order))
@@ -220,7 +221,7 @@ class _Grouping:
             for member, order in enumerate(orders):
                 self.classes[member] = seen.get(order, 0) % schedule.roles_apart
                 seen[order] = seen.get(order, 0) + 1
-        self.met: set[frozenset[int]] = set()
+        self.met: list[set[int]] = [set() for _ in members]
         self.turns: dict[int, int] = {}
         self.shuffled = self.chance("members").shuffled(members)
 
@@ -271,7 +272,9 @@ class _Grouping:
                 tables = self._new_tables(pool, arm.people, turn, draw)
         if tables is None:
             return None
-        self.met |= {frozenset(pair) for table in tables for pair in combinations(table, 2)}
+        for table in tables:
+            for member in table:
+                self.met[member].update({*table} - {member})
         return [self._ordered(table, number, draw) for table in tables]
 
     def _ordered(self, table: Table, number: int, draw: Stream) -> Table:
@@ -298,15 +301,14 @@ class _Grouping:
         """Return tables without pairs that have met; None if none were found."""
         if not self.attempt and len(pool) == self.schedule.group:
             tables = self._rotated(pool, size, turn)
-            pairs = (frozenset(pair) for table in tables for pair in combinations(table, 2))
-            return None if any(pair in self.met for pair in pairs) else tables
-        apart, classes = bool(self.schedule.roles_apart), self.classes
-
-        def may_meet(first: int, second: int) -> bool:
-            new = frozenset((first, second)) not in self.met
-            return new and not (apart and classes[first] == classes[second])
-
-        return _search(draw.shuffled(pool), size, may_meet)
+            pairs = (pair for table in tables for pair in combinations(table, 2))
+            return None if any(second in self.met[first] for first, second in pairs) else tables
+        same_role = [
+            {other for other in pool if self.schedule.roles_apart and role == self.classes[other]}
+            for role in self.classes
+        ]
+        avoided = {member: self.met[member] | same_role[member] for member in pool}
+        return _search(draw.shuffled(pool), size, avoided)
 
 
 def _chunks(members: Sequence[int], size: int) -> list[Table]:
@@ -344,10 +346,11 @@ def turnpike(parts: Sequence[Sequence[int]], turn: int) -> list[Table]:
     ]
 
 
-def _search(
-    pool: Sequence[int], size: int, may_meet: Callable[[int, int], bool]
-) -> list[Table] | None:
-    """Divide a pool into tables of members who may meet, by backtracking; None if not found."""
+def _search(pool: Sequence[int], size: int, avoided: Mapping[int, set[int]]) -> list[Table] | None:
+    """Divide a pool into tables of members who don't avoid each other, by backtracking.
+
+    The result is None if no division was found.
+    """
     tries = MAX_TRIES
 
     def fill(free: list[int], table: Table) -> list[Table] | None:
@@ -358,10 +361,11 @@ def _search(
         if not table:
             if not free:
                 return []
-            first = min(free, key=lambda member: sum(may_meet(member, other) for other in free))
+            remaining = {*free}
+            first = max(free, key=lambda member: len(avoided[member] & remaining))
             return fill([member for member in free if member != first], (first,))
         for member in free:
-            if all(may_meet(member, other) for other in table):
+            if avoided[member].isdisjoint(table):
                 tries -= 1
                 if tries < 0:
                     return None

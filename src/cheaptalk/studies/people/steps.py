@@ -294,7 +294,7 @@ class Games(Step):
     treatments: dict[str, Treatment] = Field(default_factory=dict)
     rounds: Annotated[int, Field(ge=1, le=1000)] = 1
     matching: Matching = "any"
-    matching_group: Annotated[int, Field(ge=2, le=1000)] | None = None
+    matching_group: Annotated[int, Field(ge=2, le=500)] | None = None
     roles: Roles = "any"
     stratify: str | None = None
     before: "list[AnyStep]" = Field(default_factory=list)
