@@ -33,15 +33,7 @@ Table: TypeAlias = tuple[int, ...]
 
 
 class InfeasibleDesign(CheaptalkError):
-    """Raised if a design cannot be carried out; the message has the arithmetic and a solution.
-
-    Attributes:
-        setting: the setting of the ``games`` step to change.
-    """
-
-    def __init__(self, message: str, setting: str) -> None:
-        super().__init__(message)
-        self.setting = setting
+    """Raised if a design cannot be carried out; the message has the arithmetic and a solution."""
 
 
 class Arm(NamedTuple):
@@ -199,8 +191,7 @@ def _courses(schedule: Schedule, line: str, group: int) -> list[list[Round]]:
     raise InfeasibleDesign(
         f"no schedule was found in which {schedule.group} participants play "
         f"{counted(games, 'game')} and no pair meets twice; increase matching_group or set "
-        "matching: stranger",
-        "matching_group",
+        "matching: stranger"
     )
 
 
@@ -238,26 +229,26 @@ class _Grouping:
                 tables = self._tables(arm, pool, number)
                 if tables is None:
                     return None
-                for table in tables:
-                    for position, member in self._seated(arm, table, number):
+                for index, table in enumerate(tables):
+                    for position, member in self._seated(arm, table, number, index):
                         courses[member].append(Round(arm.name, position, table))
         return courses
 
-    def _seated(self, arm: Arm, table: Table, number: int) -> Iterator[tuple[int, int]]:
+    def _seated(self, arm: Arm, table: Table, number: int, index: int) -> Iterator[tuple[int, int]]:
+        """Yield the position of each member of a table; lone players fill positions evenly."""
         if arm.people > 1:
             yield from enumerate(table)
         elif self.schedule.roles_apart:
             role = self.classes[table[0]]
             yield self.schedule._position(role, number, arm.name), table[0]
         else:
-            draw = self.chance("position", number, table[0])
-            yield draw.integer(0, arm.positions - 1), table[0]
+            yield index % arm.positions, table[0]
 
     def _tables(self, arm: Arm, pool: list[int], number: int) -> list[Table] | None:
         """Return the tables of a round's participants in one treatment, ordered by position."""
-        if arm.people == 1 or not pool:
-            return [(member,) for member in pool]
         draw = self.chance("tables", number, arm.name)
+        if arm.people == 1 or not pool:
+            return [(member,) for member in draw.shuffled(pool)]
         turn = self.turns[arm.people] = self.turns.get(arm.people, -1) + 1
         tables: list[Table] | None
         match self.schedule.matching:
@@ -400,13 +391,11 @@ def _check(schedule: Schedule) -> None:
     if within and number < 2:
         raise InfeasibleDesign(
             f"{schedule.design} orders at least two treatments, but the study has {number}; add a "
-            "treatment or set design: between",
-            "design",
+            "treatment or set design: between"
         )
     if schedule.design == "counterbalanced" and number > MAX_COUNTERBALANCED:
         raise InfeasibleDesign(
-            f"{number} treatments have {factorial(number):,} orders; set design: latin_square",
-            "design",
+            f"{number} treatments have {factorial(number):,} orders; set design: latin_square"
         )
     roles = schedule.roles_apart
     for arm in schedule.arms:
@@ -414,8 +403,7 @@ def _check(schedule: Schedule) -> None:
             raise InfeasibleDesign(
                 f"roles: {schedule.roles} requires the same positions in all treatments, but "
                 f"participants have {arm.positions} in {arm.name} and {roles} in another; set "
-                "roles: any",
-                "roles",
+                "roles: any"
             )
     if schedule.grouped:
         _check_group(schedule)
@@ -427,26 +415,22 @@ def _check_group(schedule: Schedule) -> None:
         raise InfeasibleDesign(
             f"{schedule.design} has {orders} orders of {len(schedule.arms)} treatments, each of "
             "which a matching group needs equally often, but matching_group: "
-            f"{size} is not a multiple of {orders}",
-            "matching_group",
+            f"{size} is not a multiple of {orders}"
         )
     for arm in schedule.arms:
-        alone = schedule.shared or not orders
-        pool = size if alone else size // len(schedule.arms)
-        each = max(arm.people, schedule.roles_apart if arm.people > 1 else 1)
-        each = schedule.unit if not (schedule.shared or orders) else each
+        together = schedule.shared or not orders
+        pool = size if together else size // len(schedule.arms)
+        each = arm.people if schedule.shared or orders else schedule.unit
         if pool % each:
             raise InfeasibleDesign(
                 f"{pool} of {size} participants play {arm.name} at the same time, in groups of "
-                f"{each}, but {pool} is not a multiple of {each}; change matching_group",
-                "matching_group",
+                f"{each}, but {pool} is not a multiple of {each}; change matching_group"
             )
     roles = schedule.roles_apart
     if roles and orders and not schedule.shared and size // orders % roles:
         raise InfeasibleDesign(
             f"roles: {schedule.roles} requires {roles} roles equally often in each of {orders} "
-            f"orders, but matching_group: {size} is not a multiple of {roles * orders}",
-            "matching_group",
+            f"orders, but matching_group: {size} is not a multiple of {roles * orders}"
         )
     if schedule.matching == "perfect_stranger":
         _check_strangers(schedule)
@@ -454,9 +438,8 @@ def _check_group(schedule: Schedule) -> None:
 
 def _check_strangers(schedule: Schedule) -> None:
     size, roles = schedule.group, schedule.roles_apart
-    arms = schedule.arms if schedule.design != "between" else schedule.arms[:1]
-    if schedule.design == "between":
-        arms = (max(schedule.arms, key=lambda arm: arm.people),)
+    arms = sorted(schedule.arms, key=lambda arm: -arm.people)
+    arms = arms[:1] if schedule.design == "between" else arms
     played = [arm.people for arm in arms for _ in range(schedule.rounds) if arm.people > 1]
     if not played:
         return
@@ -470,6 +453,5 @@ def _check_strangers(schedule: Schedule) -> None:
             f"{'pairs' if people == 2 else f'groups of {people}'}"
             f"{f' with roles: {schedule.roles}' if roles else ''} allows at most "
             f"{counted(most, 'round')}; the study has {len(played)}. Increase matching_group, "
-            "reduce rounds, or set matching: stranger",
-            "matching_group",
+            "reduce rounds, or set matching: stranger"
         )

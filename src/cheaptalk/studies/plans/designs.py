@@ -1,6 +1,7 @@
 """The design of a human study: its treatments, found in the plan, and its schedule."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from math import lcm
 from typing import NamedTuple
 
@@ -88,10 +89,14 @@ def design_of(study: Study, matches: PlannedMatches) -> StudyDesign | None:
             group,
             f"{study.seed}/people",
         )
+        quotas = {name: item.quota for name, item in games.treatments.items() if item.quota}
+        places = _places(protocol, schedule, tables, quotas)
+        if schedule.grouped:
+            for line, number in product(protocol.cohorts, range(places // group)):
+                schedule.courses(line, number)
     except InfeasibleDesign as error:
         raise _error(str(error)) from None
-    quotas = {name: item.quota for name, item in games.treatments.items() if item.quota}
-    return StudyDesign(schedule, _places(protocol, schedule, tables, quotas), quotas)
+    return StudyDesign(schedule, places, quotas)
 
 
 def _human_tables(matches: PlannedMatches) -> Iterator[HumanTable]:

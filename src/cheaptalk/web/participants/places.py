@@ -118,15 +118,13 @@ class Places(Quotas):
             group += 1
 
     def _opened(self) -> set[tuple[str, int]]:
-        """Return the matching groups with participants, except those that cannot complete."""
+        """Return the matching groups with participants, except those that all have left."""
         groups = {self._group(place) for place, other in self._occupied() if _stays(other)}
         return {group for group in groups | self._started if not self._is_void(*group)}
 
     def _is_void(self, line: str, group: int) -> bool:
-        """Return whether a group of partners cannot continue, so that another group is needed."""
-        if self.protocol.games.rematches or not self._has_started(line, group):
-            return False
-        return sum(map(_stays, self._members(line, group))) < self.schedule.group
+        """Return whether a started group was left by all, so that another group replaces it."""
+        return self._has_started(line, group) and not any(map(_stays, self._members(line, group)))
 
     def _lost(self) -> int:
         """Count the places that stay empty, because their matching group has started."""
