@@ -396,9 +396,12 @@ class Experiment:
             if not person.visitor.present:
                 if isinstance(stop, Assign) and not self.places.may_wait(person):
                     await self.record_answer(person, {"treatment": None})
-            elif isinstance(stop, Assign) or (isinstance(stop, Play) and room is None):
+            elif isinstance(stop, Assign):
                 await self.advance(person)
-            elif room is not None and room.stage is Stage.WAITING and self.plays_in(person, room):
+            elif room is None:  # groups that wait start as soon as their last member is ready
+                if self.places.has_started(person):
+                    await self.advance(person)
+            elif room.stage is Stage.WAITING and self.plays_in(person, room):
                 partners = self.places.partners(person)
                 seat = room.seat_of(person.visitor) if room.has_seat(person.visitor) else None
                 if partners is None or seat is None:

@@ -110,7 +110,7 @@ class Places(Quotas):
             is_open = (line, group) in opened
             if not is_open and size * (len(opened) + 1) > self.design.places:
                 return None
-            if not self._has_started(line, group):
+            if not self._check_started(line, group):
                 members = range(group * size, (group + 1) * size)
                 free = next((number for number in members if number not in taken), None)
                 if free is not None:
@@ -124,7 +124,7 @@ class Places(Quotas):
 
     def _is_void(self, line: str, group: int) -> bool:
         """Return whether a started group was left by all, so that another group replaces it."""
-        return self._has_started(line, group) and not any(map(_stays, self._members(line, group)))
+        return self._check_started(line, group) and not any(map(_stays, self._members(line, group)))
 
     def _lost(self) -> int:
         """Count the places that stay empty, because their matching group has started."""
@@ -144,7 +144,8 @@ class Places(Quotas):
         numbers = range(group * size, (group + 1) * size)
         return [people[number] for number in numbers if number in people]
 
-    def _has_started(self, line: str, group: int) -> bool:
+    def _check_started(self, line: str, group: int) -> bool:
+        """Return whether a matching group has started, and remember it if so."""
         if (line, group) not in self._started and any(
             person.visitor.room is not None
             or any(
@@ -266,6 +267,11 @@ class Places(Quotas):
         game = person.journey.stop.game
         return [other if other and _can_still_play(other, game) else None for other in others]
 
+    def has_started(self, person: Participant) -> bool:
+        """Return whether a participant's matching group is known to have started."""
+        place = self.place_of(person)
+        return place is not None and self._group(place) in self._started
+
     def waiting_group(self, person: Participant) -> tuple[int, int] | None:
         """Return how many members of a matching group are ready to start, and its size.
 
@@ -275,7 +281,7 @@ class Places(Quotas):
         if place is None or stop.game > 1 or not self.schedule.grouped:
             return None
         line, group = self._group(place)
-        if self._has_started(line, group):
+        if self._check_started(line, group):
             return None
         ready = [
             member
