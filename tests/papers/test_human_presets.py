@@ -68,7 +68,7 @@ def test_chip_trading_has_144_groups_checks_and_survey() -> None:
     assert study is not None
     matches = plan(study).matches
     assert set(Counter(match.configuration.digest for match in matches).values()) == {48}
-    assert {tuple(seat.label for seat in match.seating) for match in matches} == {("people",) * 3}
+    assert {tuple(seat.label for seat in match.seating) for match in matches} == {("human",) * 3}
     people = protocol_of("chip-trading-human")
     checks = [step for step in people.steps if isinstance(step, Comprehension)]
     assert [len(check.items) for check in checks] == [3, 5]

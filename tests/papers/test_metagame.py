@@ -211,3 +211,20 @@ def test_circles_are_parsed_from_style() -> None:
     assert circled(model | {"style": {"item_bargaining": "circle_0"}}) == ("openai/o3", 0)
     for spec in (model | {"style": "plain"}, model, {"strategy": "soft"}):
         assert circled(spec) is None
+
+
+def test_welfare_of_walking_away_is_that_of_the_outside_options(
+    store_path: Path, results: Findings
+) -> None:
+    shown = row_of(results, "walk", outside="1 to total")
+    with ct.Store.open(store_path) as store:
+        frame = ct.read_matches(store, "table")["item_bargaining"]
+    frame = frame.filter(player_player_1="walk", player_player_2="walk")
+    outside = frame.select("payoff_player_1", "payoff_player_2").to_numpy()
+    assert shown["instances"] == len(outside) == 2 * STUDY["instances"]  # in two configurations
+    rng = np.random.default_rng(12)
+    values = rng.integers(1, 101, (100_000, 2, 3))
+    utilitarian = (values.max(axis=1) * [7, 4, 1]).sum(axis=1).mean()
+    assert shown["uw"] == pytest.approx(100 * outside.sum(axis=1).mean() / utilitarian, rel=0.005)
+    assert shown["uw_printed"] == 75.03
+    assert shown["nw"] < shown["uw"]

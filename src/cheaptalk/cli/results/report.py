@@ -15,7 +15,7 @@ from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.lookup import ReportedStudy, pooled
-from cheaptalk.cli.shared.printing import err, hint, print_json, say, warn_about_names
+from cheaptalk.cli.shared.printing import StatusLine, err, hint, print_json, say, warn_about_names
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
 
@@ -164,7 +164,7 @@ def write_report(
     warn_about_names(store, study)
     with needing("analysis"):
         chosen = recipe or ct.reports.study_recipe(store, study)
-    with err.status(f"{study}: reading matches") as status:
+    with StatusLine().shown(f"{study}: reading matches") as show:
         findings = ct.reports.findings(
             store,
             study,
@@ -174,7 +174,7 @@ def write_report(
             seed=seed,
             options=options,
             workers=workers,
-            progress=lambda part: status.update(f"{study}: {part.title}"),
+            progress=lambda details: show(f"{study}: {details}"),
         )
     if recipe and findings.empty:
         first = next(iter(findings.lacking.values()))

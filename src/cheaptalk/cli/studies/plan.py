@@ -128,6 +128,8 @@ def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterato
     places = participants.places
     limit = "as many as the matches require" if places is None else f"up to {places:,}"
     yield f"\nParticipants: {limit} (source: {participants.source})"
+    if participants.design:
+        yield f"Design: {participants.design}"
     yield f"Steps: {', '.join(participants.steps)}"
     yield participants.cost
     if participants.shortage:

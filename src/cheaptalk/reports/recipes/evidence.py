@@ -81,6 +81,7 @@ class Evidence:
         workers: processes that read matches; see :func:`.read_matches`.
         options: options of the recipe, by name; see :class:`.Recipe`.
         count_moves: whether the frames also count moves.
+        progress: called repeatedly with the state of long computations.
     """
 
     store: Store
@@ -92,6 +93,7 @@ class Evidence:
     options: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
     count_moves: bool = False
+    progress: Callable[[str], None] | None = None
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:

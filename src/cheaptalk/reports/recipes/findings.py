@@ -145,7 +145,7 @@ def findings(
     seed: int = 0,
     options: Mapping[str, str] | None = None,
     workers: int = 1,
-    progress: Callable[[RecipePart], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Findings:
     """Apply a recipe to a study and return its tables, charts and answers.
 
@@ -156,7 +156,8 @@ def findings(
         seed: the seed of the draws.
         options: options of the recipe, by name; see :class:`.Recipe`.
         workers: processes that read matches; see :func:`.read_matches`.
-        progress: called with each part before it is computed.
+        progress: called with the title of each part before it is computed, and repeatedly with the
+            state of long computations.
 
     Raises:
         StoreError: there is no such study.
@@ -180,6 +181,7 @@ def findings(
         options or {},
         workers,
         count_moves=PLAYED in chosen.parts,
+        progress=progress,
     )
     tones = tones_of([*evidence.labels, *chosen.players])
 
@@ -188,7 +190,7 @@ def findings(
             if not part.fits(evidence):
                 continue
             if progress:
-                progress(part)
+                progress(part.title)
             try:
                 yield part.made(evidence, tones)
             except NoData as error:

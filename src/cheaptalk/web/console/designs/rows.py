@@ -240,5 +240,6 @@ def about_step(kind: str) -> str:
         return ""
     step_type = STEPS[kind]
     summary = " ".join(inspect.cleandoc(step_type.__doc__ or "").partition("\n\n")[0].split())
-    names = [name for name in step_type.model_fields if name not in (*AROUND, "name", "once")]
-    return f"{summary} Settings: {', '.join([*names, 'name', 'once'])}."
+    shared = ["name", "once"] if step_type is Games else ["name", "once", "when"]
+    names = [name for name in step_type.model_fields if name not in (*AROUND, *shared, "when")]
+    return f"{summary} Settings: {', '.join(names + shared)}."
