@@ -33,8 +33,10 @@ def orders(evidence: Evidence) -> Iterator[Shown]:
     if plays.is_empty():
         raise NoData("no participant has an order of treatments")
     finished = pl.col("state") == "finished"
-    people = plays.group_by("participant", "sequence").agg(games=finished.sum())
-    by_order = people.group_by("sequence").agg(
+    people = plays.group_by("participant", "sequence", maintain_order=True).agg(
+        games=finished.sum()
+    )
+    by_order = people.group_by("sequence", maintain_order=True).agg(
         people=pl.len(), completed=(pl.col("games") == people["games"].max()).sum()
     )
     completed = {*by_order["completed"]}
