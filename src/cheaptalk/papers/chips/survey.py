@@ -81,8 +81,8 @@ def survey(evidence: Evidence) -> Survey:
     if not with_people(evidence):
         raise NoData(
             "the study has no participants; let people play the preset chip-trading-human, or add "
-            "answers with --recipe-option survey=FILE.csv, a file with a row per participant and "
-            "game: participant, match_id, seat and the answers"
+            "answers with the recipe option survey=FILE.csv (--recipe-option in commands), a file "
+            "with a row per participant and game: participant, match_id, seat and the answers"
         )
     store, study, data = evidence.store, evidence.study, evidence.once(games)
     played = read_plays(store, study).filter(game=GAME).select(*KEYS, at="number")

@@ -30,7 +30,7 @@ TOKENS = "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in th
 PIECES = (
     "Words, numbers and symbols of all turns, as GPT-2's tokeniser splits them before applying its "
     "vocabulary: a lower bound of the tokens counted by the paper. For exact counts, use "
-    "--recipe-option merges=FILE with GPT-2's merges.txt."
+    "the recipe option merges=FILE (--recipe-option in commands) with GPT-2's merges.txt."
 )
 LENGTHS = ("gpt2", "length", "total_words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
