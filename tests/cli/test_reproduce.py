@@ -17,7 +17,7 @@ def test_rehearsal_writes_the_printed_values_beside_ours(cheaptalk: Command) -> 
     )
     reason = "Participants (section 5.1): this study has no participants yet"
     assert reason in done.out
-    assert done.out.count("--recipe-option survey=FILE.csv,") == 1, "each reason is printed once"
+    assert done.out.count("the recipe option survey=FILE.csv") == 1, "each reason is printed once"
     assert "printed" in Path("tables/table-3.csv").read_text(encoding="utf-8").partition("\n")[0]
     page = Path("chips-mock.html").read_text(encoding="utf-8")
     assert "Qian et al. 2025" in page

@@ -245,5 +245,5 @@ def test_table_3_includes_people_relative_to_gemini_flash(results: Findings) -> 
 
 def test_unidentified_parts_are_explained(results: Findings) -> None:
     assert "cannot identify" in results.lacking["Effects of pairs"]
-    assert "--recipe-option splits=100" in results.lacking["Predictions"]
+    assert "the recipe option splits=100" in results.lacking["Predictions"]
     assert {"outcomes", "anchoring", "impact", "distributions"} <= results.tables.keys()
