@@ -12,6 +12,7 @@ from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import read_po
 
 import cheaptalk.games.bargaining
+import cheaptalk.studies.people.answers
 import cheaptalk.studies.people.items
 import cheaptalk.studies.people.path
 import cheaptalk.web.participants
@@ -28,7 +29,11 @@ Message = tuple[str | None, Text]
 """The context of a message, and its text or its singular and plural."""
 ROOMS = Path(inspect.getfile(cheaptalk.web.rooms)).parent
 PARTICIPANTS = Path(inspect.getfile(cheaptalk.web.participants)).parent
-MODULES = (cheaptalk.studies.people.items, cheaptalk.studies.people.path)
+MODULES = (
+    cheaptalk.studies.people.answers,
+    cheaptalk.studies.people.items,
+    cheaptalk.studies.people.path,
+)
 """Modules with the questions and error messages for participants outside games."""
 SENTENCE = re.compile("[A-Z][a-z]+ .+")
 PLAYED = Path(inspect.getfile(cheaptalk.games.bargaining)).parents[1]

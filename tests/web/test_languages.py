@@ -79,7 +79,7 @@ def expect_agreement(shown: str) -> None:
 
 
 def test_counts_agree_with_their_nouns() -> None:
-    values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
+    values = dict.fromkeys(("players", "all", "names", "gold", "low"), "seven")
     texts = [text for _, extract in CATALOGUES for _, text in extract() if isinstance(text, tuple)]
     assert texts
     for count in (0, 1, 2):

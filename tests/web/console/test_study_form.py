@@ -117,6 +117,7 @@ def test_every_setting_has_a_field_that_preserves_it() -> None:
                  {"games": {"max": 2, "before": [{"instructions": {"game": True}}],
                             "after": [{"quiz": {}}]}},
                  {"debrief": {"text": {"en": "Bye", "de": "Ade"}}}],
+        "logo": "lab.png", "files": {"lab.png": "data:image/png;base64,iVBORw0KGgo="},
     }  # fmt: skip
     data = {
         "name": "all", "description": "Line 1.\nLine 2.", "seed": 7, "instances": 3, "repeats": 2,

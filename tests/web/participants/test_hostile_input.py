@@ -38,7 +38,7 @@ DEEDS = (
     "page", "answer", "notice", "done", "leave", "give_up", "back", "again", "fill", "nothing",
 )  # fmt: skip
 FIELDS = (
-    "number", "agreed", "statement_0", "name", "neutral", "sure", "code_word", "more", "again",
+    "page-number", "agreed", "statement_0", "name", "neutral", "sure", "code_word", "more", "again",
     "pick", "rate", "age", "feedback", "notice", "text", "question", "decision", "erase", "x",
 )  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_arbitrary_forms_cause_no_server_error(
     study.run(study.site.supervisor.check(0.0))
     number = str(len(comer.participant.journey.responses)).encode()
     notice = str(comer.participant.notice.id if comer.participant.notice else 0).encode()
-    known = [("number", number), ("notice", notice)] if correct else []
+    known = [("page-number", number), ("notice", notice)] if correct else []
     named = {name for name, _ in known}
     before = [response.answer for response in comer.participant.journey.responses]
     sent = [*known, *(item for item in drawn_fields if item[0] not in named)]

@@ -12,7 +12,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.lookup import find_study, opened
+from cheaptalk.cli.shared.lookup import FoundStudy, find_study, opened
 from cheaptalk.cli.shared.playing import warn_about_models
 from cheaptalk.cli.shared.printing import hint, print_json, say
 from cheaptalk.cli.shared.sentences import counted
@@ -79,10 +79,19 @@ def serve(
         if study is not None:
             found = find_study(study, store, player, roster, replace, prefer_stored=True)
             spec = found.study
-            with opened(store) as existing:
-                warn_about_models(found, ct.studies.plan_in_store(spec, existing))
+            _warn(found, store)
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())
+
+
+def _warn(found: FoundStudy, store: str) -> None:
+    """Print warnings about a study's models, and its texts without translations."""
+    with opened(store) as existing:
+        planned = ct.studies.plan_in_store(found.study, existing)
+        warn_about_models(found, planned)
+    if participants := ct.studies.preview_participants(planned):
+        for line in participants.translation_lines:
+            say(line)
 
 
 def view(

@@ -13,7 +13,9 @@ from cheaptalk.games.negotiation.rules import Briefing as NegotiationBriefing
 from cheaptalk.games.persuasion.rules import Briefing as PersuasionBriefing
 from cheaptalk.rules import Event, Game
 from cheaptalk.rules.chance import Stream
-from cheaptalk.studies.people.items import Item, Words
+from cheaptalk.studies.people.answers import Choices
+from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.texts import Words
 from cheaptalk.styles.writing import WRITINGS, Writing
 
 B = TypeVar("B", bound=Event)
@@ -69,4 +71,5 @@ def _question(
     """Return a question with shuffled choices, of which the first value is correct."""
     texts = {write(ENGLISH, value): write(GERMAN, value) for value in values}
     choices = [{"en": english, "de": german} for english, german in texts.items()]
-    return Item(name=NAME, ask=ask, choices=rng.shuffled(choices), correct=[next(iter(texts))])
+    options = Choices(options=rng.shuffled(choices))
+    return Item(name=NAME, ask=ask, answer=options, correct=[next(iter(texts))])

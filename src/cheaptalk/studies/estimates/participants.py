@@ -6,8 +6,12 @@ from cheaptalk.players.person import PersonSeat
 from cheaptalk.rules import counted
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.people.texts import missing_translations
 from cheaptalk.studies.plans.designs import StudyDesign, design_of
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
+
+SHOWN = 5
+"""Number of missing texts that a sentence names."""
 
 
 class ParticipantPreview(NamedTuple):
@@ -21,6 +25,7 @@ class ParticipantPreview(NamedTuple):
         cost: a sentence on the cost of paying the participants.
         shortage: a warning if the plan has too few seats for all participants, else empty.
         without_deadline: labels of human players without a deadline, who may thus block others.
+        untranslated: locations of the texts that are missing in a language, by language code.
     """
 
     source: str
@@ -30,6 +35,16 @@ class ParticipantPreview(NamedTuple):
     cost: str
     shortage: str
     without_deadline: list[str]
+    untranslated: dict[str, list[str]]
+
+    @property
+    def translation_lines(self) -> list[str]:
+        """A sentence on the missing texts of each language."""
+        return [
+            f"{counted(len(texts), 'text')} without a translation into {code!r}: "
+            f"{', '.join(texts[:SHOWN])}{' and others' if len(texts) > SHOWN else ''}"
+            for code, texts in self.untranslated.items()
+        ]
 
 
 def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
@@ -52,6 +67,7 @@ def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
             for label, seat in seats.items()
             if isinstance(seat, PersonSeat) and seat.deadline is None
         ],
+        untranslated(protocol),
     )
 
 
@@ -77,6 +93,20 @@ def design_text(design: StudyDesign) -> str:
         places = counted(design.places, "place")
         uneven = f". {places} cannot be divided evenly among {parts}{units}"
     return f"{schedule.design.replace('_', ' ')}: {played}{each}{groups}{uneven}."
+
+
+def untranslated(protocol: Protocol) -> dict[str, list[str]]:
+    """Return the locations of the texts that are missing in a language, by language code.
+
+    >>> texts = {"title": {"en": "Hello", "de": "Hallo"}, "path": [{"debrief": "Bye"}, "games"]}
+    >>> untranslated(Protocol.model_validate(texts))
+    {'de': ['path.0.debrief.text']}
+    """
+    missing: dict[str, list[str]] = {}
+    for text in missing_translations(protocol):
+        for code in text.codes:
+            missing.setdefault(code, []).append(text.location)
+    return missing
 
 
 def participant_cost(protocol: Protocol) -> str:

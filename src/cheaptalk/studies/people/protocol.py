@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
@@ -11,8 +12,11 @@ from cheaptalk.records.store.schema import Ending as Ending  # re-exported
 from cheaptalk.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import LocatedError, shown
-from cheaptalk.studies.people.items import Words
+from cheaptalk.studies.people.files import TEMPLATE, check_contents, suffix_of
+from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.protocol_texts import check_path
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
+from cheaptalk.studies.people.texts import Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
@@ -223,6 +227,8 @@ class Protocol(Value):
         contact: contact details, such as an e-mail address.
         cohorts: groups within which participants are matched; the first group is the default.
         keep_days: days to keep personal data after the study's end; by default, no limit.
+        logo: an image at the top of all pages.
+        files: contents of images and templates by name, set when the files are read.
     """
 
     title: Words = ""
@@ -234,6 +240,8 @@ class Protocol(Value):
     contact: str = ""
     cohorts: Annotated[list[str], Field(min_length=1)] = ["main"]  # noqa: RUF012 - frozen
     keep_days: Annotated[float, Field(gt=0)] | None = Field(None, title="Retention in days")
+    logo: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -265,11 +273,33 @@ class Protocol(Value):
             )
         return self
 
+    @field_validator("files")
+    @classmethod
+    def _are_contents(cls, files: dict[str, str]) -> dict[str, str]:
+        check_contents(files)
+        return files
+
+    @model_validator(mode="after")
+    def _has_valid_texts(self) -> "Protocol":
+        try:
+            check_path(self.path, self.files)
+        except LocatedError as error:
+            problem = error.problem
+            raise LocatedError(problem.message, "path", *problem.location) from None
+        if self.logo and (self.logo not in self.files or suffix_of(self.logo) == TEMPLATE):
+            raise LocatedError(
+                f"{shown(self.logo)} is not among the study's images; put it into the folder of "
+                "the study file",
+                "logo",
+            )
+        return self
+
     @model_validator(mode="after")
     def _fits_design(self) -> "Protocol":
         games = self.games
         for step in self.steps:
-            for name in step.when.treatment if step.when else ():
+            condition = step.when.get("treatment")
+            for name in condition.any_of if condition and games.treatments else ():
                 if name not in games.treatments:
                     raise LocatedError(
                         f"{step.called}: unknown treatment {suggest(name, list(games.treatments))}",
@@ -314,6 +344,12 @@ class Protocol(Value):
     def steps(self) -> list[Step]:
         """All steps in order, including those before and after each game."""
         return list(steps_within(self.path))
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Item, str]]:
+        """The item of each recorded answer, and the row of the item, by column."""
+        items = (item for step in self.steps for part in step.parts for item in part)
+        return {column: (item, key) for item in items for key, column in item.columns.items()}
 
     @property
     def games(self) -> Games:

@@ -1,6 +1,7 @@
 """The steps of a participant's path through a study."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
@@ -8,7 +9,6 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -16,27 +16,13 @@ from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function
-from cheaptalk.studies.people.items import Item, Words, distinct, in_languages
+from cheaptalk.studies.people.conditions import When
+from cheaptalk.studies.people.items import Item, distinct, pages_of
 from cheaptalk.studies.people.schedules import Design, Matching, Roles
+from cheaptalk.studies.people.texts import Words, in_languages
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
 """The consequence of a wrong answer."""
-
-
-class Condition(Value):
-    """A condition of a step.
-
-    Attributes:
-        treatment: names of treatments. Before and after a game, the game must have one of them;
-            elsewhere, the participant must have finished a game in one of them.
-    """
-
-    treatment: Annotated[list[str], Field(min_length=1)]
-
-    @field_validator("treatment", mode="before")
-    @classmethod
-    def _as_list(cls, data: Any) -> Any:
-        return [data] if isinstance(data, str) else data
 
 
 class Step(Value):
@@ -45,7 +31,10 @@ class Step(Value):
     Attributes:
         name: its name in records; by default the kind of step.
         once: whether returning participants skip it.
-        when: the condition under which it is shown; by default, it always is.
+        when: conditions on earlier answers under which the step is part of the path. A condition on
+            the ``treatment`` refers to the game before or after which the step is; elsewhere, to
+            all treatments in which the participant finished a game.
+        title: heading of its pages; by default, a standard heading of the kind of step.
     """
 
     kind: ClassVar[str]
@@ -54,7 +43,8 @@ class Step(Value):
 
     name: str = ""
     once: bool = True
-    when: Condition | None = None
+    when: When = Field(default_factory=dict)
+    title: Words = ""
 
     @model_validator(mode="after")
     def _items_are_distinct(self) -> Self:
@@ -64,6 +54,11 @@ class Step(Value):
     @property
     def called(self) -> str:
         return self.name or self.kind
+
+    @cached_property
+    def parts(self) -> list[list[Item]]:
+        """The items of each page; a page has no item that depends on another one."""
+        return pages_of(getattr(self, "items", ()))
 
 
 class Consent(Step):
@@ -180,6 +175,22 @@ class Survey(Step):
 
     text: Words = ""
     items: Annotated[list[Item], Field(min_length=1)]
+
+
+class CustomPage(Step):
+    """A page with the researcher's own template.
+
+    Attributes:
+        template: the template (see :mod:`.page_templates`) or the name of its file, also by
+            language.
+        items: the questions, each of which the template renders.
+    """
+
+    kind = "page"
+    shorthand = "template"
+
+    template: str | dict[str, str]
+    items: list[Item] = Field(default_factory=list)
 
 
 class Debrief(Step):
@@ -317,14 +328,14 @@ class Games(Step):
 
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
+        if self.when:
+            raise ValueError("games: games can't depend on answers; remove when")
         if self.fixed_groups and not self.same_treatment:
             raise ValueError("games: fixed_groups requires same_treatment; set both to true")
         if any(isinstance(step, Games) for step in (*self.before, *self.after)):
             raise ValueError("games: before and after cannot contain games")
         if any(isinstance(step, Quiz) for step in self.before):
             raise ValueError("games.before: a quiz is about the game just played; move it to after")
-        if self.when is not None:
-            raise ValueError("games: when is not possible here; use it in other steps")
         return self
 
     @model_validator(mode="after")
@@ -381,6 +392,7 @@ STEPS: dict[str, type[Step]] = {
         Games,
         Quiz,
         Survey,
+        CustomPage,
         Debrief,
     )
 }

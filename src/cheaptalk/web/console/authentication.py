@@ -20,7 +20,7 @@ from cheaptalk.web.console.accounts import Accounts, equal_texts
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.laboratory.audit import Detail
 from cheaptalk.web.laboratory.staff import SESSION_SECONDS, Account, Role, new_token
-from cheaptalk.web.posted import Limit, asker, posted_pairs, single
+from cheaptalk.web.posted import Limit, Upload, asker, posted_files, posted_pairs, single
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 Answer = TypeVar("Answer", bound=Response)
@@ -46,7 +46,17 @@ ONE_TIME_ROUTES = (
     ("POST", "/log-out"),
 )
 """Routes that are open to an account with a one-time password."""
-TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "data", "log")
+TABS = (
+    "overview",
+    "design",
+    "files",
+    "participants",
+    "matches",
+    "transcripts",
+    "pay",
+    "data",
+    "log",
+)
 """Tabs of a study in order; a tab without a registered page is hidden."""
 STUDY = "/studies/{name}"
 """Route of a study's pages."""
@@ -64,7 +74,8 @@ class Visit:
     """An HTTP request with the logged-in account; ``user`` is None without a login.
 
     ``form`` contains the posted fields without the verified CSRF token; it is empty for GET.
-    ``pairs`` contains them in order, for fields with several values.
+    ``pairs`` contains them in order, for fields with several values, and ``files`` the uploaded
+    files.
     """
 
     def __init__(
@@ -75,6 +86,7 @@ class Visit:
         self.user = user
         self.form: dict[str, str] = {}
         self.pairs: list[tuple[str, str]] = []
+        self.files: list[Upload] = []
         self.token = request.cookies.get(COOKIE, "")
         self._is_new = False
         if not self.token:
@@ -211,6 +223,7 @@ class Authentication:
         self.roles: dict[tuple[str, str], Role | None] = {}
         """Minimum role by method and route; None if no login is required."""
         self.repeating: set[tuple[str, str]] = set()
+        self.uploads: set[tuple[str, str]] = set()
         self.posts = Limit(30, 5)
         self.signer = URLSafeTimedSerializer(secrets.token_bytes(32))
 
@@ -222,15 +235,24 @@ class Authentication:
         self._add("GET", path, page, minimum)
 
     def add_action(
-        self, path: str, action: Callable[..., Any], minimum: Role | None, repeating: bool = False
+        self,
+        path: str,
+        action: Callable[..., Any],
+        minimum: Role | None,
+        *,
+        repeating: bool = False,
+        uploads: bool = False,
     ) -> None:
         """Register a handler for posted forms, and the role that it requires.
 
-        If ``repeating``, fields may have several values, available in ``visit.pairs``.
+        If ``repeating``, fields may have several values, available in ``visit.pairs``. If
+        ``uploads``, the form sends files, available in ``visit.files``.
         """
         self._add("POST", path, action, minimum)
         if repeating:
             self.repeating.add(("POST", path))
+        if uploads:
+            self.uploads.add(("POST", path))
 
     def _add(
         self, method: str, path: str, handler: Callable[..., Any], minimum: Role | None
@@ -249,7 +271,10 @@ class Authentication:
         visit = request.state.visit = Visit(self, request, user)
         if request.method != "GET":
             client = user.name if user else asker(request)
-            pairs = await posted_pairs(request, self.posts, client, MAX_FORM_BYTES, MAX_FIELDS)
+            if route in self.uploads:
+                pairs, visit.files = await posted_files(request, self.posts, client, MAX_FORM_BYTES)
+            else:
+                pairs = await posted_pairs(request, self.posts, client, MAX_FORM_BYTES, MAX_FIELDS)
             visit.check(dict(pairs) if route in self.repeating else single(pairs))
             visit.pairs = [(name, text) for name, text in pairs if name != "csrf"]
         if route not in self.roles:

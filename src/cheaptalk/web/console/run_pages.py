@@ -73,7 +73,7 @@ class StudyRunPages:
         opened = self.laboratory.open.get(draft.name)
         rooms = opened.supervisor.experiment.room_manager.rooms.values() if opened else ()
         live = [room for room in rooms if room.stage is not Stage.OVER]
-        study = check_design(draft.name, draft.text).study
+        study = check_design(draft.name, draft.text, self.laboratory.folder.path).study
         return visit.render(
             "matches.html.jinja",
             name=draft.name,

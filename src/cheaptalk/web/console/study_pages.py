@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from fastapi import HTTPException, Query
@@ -57,8 +58,10 @@ class DesignSummary(NamedTuple):
     problem: str = ""
 
 
-def check_design(name: str, text: str) -> CheckedDesign:
+def check_design(name: str, text: str, laboratory: Path | None = None) -> CheckedDesign:
     """Parse a study design; its name must match the study's name in the laboratory.
+
+    ``laboratory`` is the folder of the laboratory, whose files the design can name.
 
     >>> len(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).planned.matches)
     20
@@ -66,16 +69,16 @@ def check_design(name: str, text: str) -> CheckedDesign:
     "name: must be pilot, the study's name here, not other"
     """
     try:
-        study = read_design(name, text)
+        study = read_design(name, text, laboratory)
         return CheckedDesign(study, None if study.instances_from else plan(study), "")
     except Exception as error:  # noqa: BLE001 - a game of a plug-in may fail in any way
         problem = problem_of(error, "the design")
         return CheckedDesign(None, None, problem.removeprefix(f"{name}: "))
 
 
-def summarize_design(name: str, text: str) -> DesignSummary:
+def summarize_design(name: str, text: str, laboratory: Path | None = None) -> DesignSummary:
     """Summarise a study design for the list of studies."""
-    study, _, problem = check_design(name, text)
+    study, _, problem = check_design(name, text, laboratory)
     return DesignSummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
 
 
@@ -95,6 +98,7 @@ class StudyPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
+        self.folder = laboratory.folder.path
         self.drafts = laboratory.database.drafts
         self.audit = laboratory.database.audit
         self._summaries = lru_cache(MAX_SUMMARIES)(summarize_design)
@@ -117,10 +121,10 @@ class StudyPages:
         after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
     ) -> Response:
         drafts = await asyncio.to_thread(self.drafts.page, query, after)
-        rows = [
-            (draft, self._summaries(draft.name, draft.text), await self._standing(draft.name))
-            for draft in drafts
-        ]
+        rows = []
+        for draft in drafts:
+            summary = self._summaries(draft.name, draft.text, self.folder)
+            rows.append((draft, summary, await self._standing(draft.name)))
         next_page = after + PAGE if len(drafts) == PAGE else None
         return visit.render(
             "studies.html.jinja", rows=rows, query=query, after=after, next_page=next_page
@@ -143,7 +147,7 @@ class StudyPages:
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
-        read = await asyncio.to_thread(check_design, draft.name, draft.text)
+        read = await asyncio.to_thread(check_design, draft.name, draft.text, self.folder)
         return visit.render(
             "overview.html.jinja",
             name=draft.name,
@@ -169,13 +173,13 @@ class StudyPages:
 
     async def design(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
-        problem = (await asyncio.to_thread(check_design, draft.name, draft.text)).problem
+        read = await asyncio.to_thread(check_design, draft.name, draft.text, self.folder)
         return visit.render(
             "design.html.jinja",
             name=draft.name,
             tab="design",
             draft=draft,
-            problem=problem,
+            problem=read.problem,
             standing=await self._standing(draft.name),
         )
 

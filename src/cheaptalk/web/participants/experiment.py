@@ -213,7 +213,8 @@ class Experiment:
     async def _answer_page(
         self, person: Participant, page: Page, fields: Mapping[str, str], writing: Writing
     ) -> bool:
-        numbers = [item.name for item in page.items if item.number is not None]
+        typed = (item for item in page.items if item.answer.typed)
+        numbers = [column for item in typed for column in item.columns.values()]
         try:
             values = plain_numbers(fields, numbers, writing)
             answer, correct = read_page(page, values, self.reserved_names)

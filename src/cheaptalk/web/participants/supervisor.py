@@ -9,10 +9,11 @@ from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.participants import Progress, erase
 from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies.people.items import in_language, same_words
+from cheaptalk.studies.people.answers import same_words
 from cheaptalk.studies.people.path import ENDED, Play
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import Attention
+from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.participants.restoration import forget, forget_visit

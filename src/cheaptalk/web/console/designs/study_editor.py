@@ -26,8 +26,8 @@ from cheaptalk.web.console.designs.study_form import (
 )
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.study_pages import check_design, conflict_page
-from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.yaml_files import as_block, parse_yaml
 
@@ -42,8 +42,9 @@ ORIGIN_FIELD = Markup('<input type="hidden" name="origin" value="{}">')
 class StudyEditor:
     """Web pages of the study form."""
 
-    def __init__(self, database: LaboratoryDatabase) -> None:
-        self.drafts = database.drafts
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.folder = laboratory.folder.path
+        self.drafts = laboratory.database.drafts
         self.estimator = CostEstimator()
 
     def add(self, authentication: Authentication) -> None:
@@ -69,24 +70,24 @@ class StudyEditor:
         if copy or change:
             draft = self.drafts.read(copy or change)
             origin = f"{draft.name}/{draft.version}" if change else ""
-            text, problem = draft.text, check_design(draft.name, draft.text).problem
+            text, problem = draft.text, check_design(draft.name, draft.text, self.folder).problem
         try:
             if problem:
                 raise NotExpressible(problem)
-            form = filled_form(parse_yaml(text)) if text else StudyForm(players=[{}])
+            form = filled_form(parse_yaml(text), self.folder) if text else StudyForm(players=[{}])
         except (NotExpressible, StudyError) as reason:
             notice = f"The form cannot show this study: {reason}. Edit its study file instead."
             if origin:
                 return visit.go(f"/studies/{draft.name}/design", notice)
             return visit.render("new_study.html.jinja", name="", text=text, problem=notice)
-        return self._form(visit, check_form(form), origin)
+        return self._form(visit, check_form(form, self.folder), origin)
 
     async def submit(self, visit: CurrentVisit) -> Response:
         """Process a submitted study form: change its rows, check it, or save the study."""
         fields, action = StudyForm.read(visit.pairs), visit.form.get("do", "")
         origin = visit.form.get("origin", "")
         focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
-        checked = await asyncio.to_thread(check_form, fields)
+        checked = await asyncio.to_thread(check_form, fields, self.folder)
         if action == "save" and checked.study is not None:
             try:
                 return await asyncio.to_thread(self._save, visit, checked, origin)
@@ -112,13 +113,13 @@ class StudyEditor:
         return visit.go(path, f"Version {after.version} was saved.")
 
     async def counts(self, visit: CurrentVisit) -> Response:
-        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
+        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)
         return HTMLResponse(
             study_form_page.render_counts(checked), 422 if checked.problems else 200
         )
 
     async def cost(self, visit: CurrentVisit) -> Response:
-        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
+        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)
         if checked.plan is None or no_estimate_reason(size_of(checked.plan)):
             return HTMLResponse("", 422)
         return HTMLResponse(await self._cost(checked))
