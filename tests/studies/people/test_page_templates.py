@@ -38,12 +38,16 @@ def test_template_arranges_fields_values_and_images() -> None:
         (BOTH + "{{ values.old }}", 'line 1: unknown name "old"'),
         (BOTH + "{{ participant }}", 'unknown variable "participant"'),
         (BOTH + '{{ image("other.png") }}', 'line 1: image "other.png" not found'),
-        (BOTH + "{% include 'a' %}", "line 1: it can't use other templates"),
-        (BOTH + "{% autoescape false %}{% endautoescape %}", "autoescape can't be changed"),
-        (BOTH + "{{ '<b>'|safe }}", "line 1: No filter named 'safe'."),
+        (BOTH + "{% include 'a' %}", "line 1: include is not permitted"),
+        (BOTH + "{% autoescape false %}{% endautoescape %}", "is not permitted; use only HTML"),
+        (BOTH + "\n{{ '<b>'|safe }}", "line 2: filter is not permitted; use only HTML, fields"),
+        (BOTH + "{% for i in range(9) %}{% endfor %}", "line 1: for is not permitted"),
+        (BOTH + "{{ 'x' * 1000000000 }}", "line 1: mul is not permitted"),
+        (BOTH + "{{ values.student.upper() }}", "line 1: only image can be called"),
+        (BOTH + "{{ fields.age }}", "it renders the item age twice"),
         (BOTH + "{% if %}", "line 1: Expected an expression"),
         (BOTH + "{% if values.student > 3 %}{% endif %}", "cannot be rendered: TypeError"),
-        (BOTH + "{{ ''.__class__.__mro__ }}", "cannot be rendered: SecurityError"),
+        (BOTH + "{{ image.__globals__ }}", "line 1: only fields and values have members"),
         (BOTH + "\n<script>alert(1)</script>", "line 2: <script> is not permitted"),
         (BOTH + '<{{ "script" }}>', "<script> is not permitted"),
         (BOTH + "</form><p>", "</form> is not permitted"),
@@ -66,6 +70,12 @@ def test_fields_that_a_condition_hides_are_added() -> None:
     text = "{% if values.student == 'no' %}" + BOTH + "{% endif %}<p>End</p>"
     check(text)
     assert page(text) == "<p>End</p><input name=fair><input name=age>"
+
+
+def test_entered_text_is_not_read_as_a_field() -> None:
+    fields = FIELDS | {"age": Markup("<input name=age value='\ue000field fair\ue001'>")}
+    shown = render_page("{{ fields.age }}{{ fields.fair }}", fields, str, str, "en")
+    assert shown.count("<input name=fair>") == 1
 
 
 @pytest.mark.parametrize(

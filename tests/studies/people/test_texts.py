@@ -176,6 +176,14 @@ def test_invalid_texts_and_files_are_explained(
     assert problem in str(raised.value)
 
 
+def test_python_code_names_files_by_path(tmp_path: Path) -> None:
+    (tmp_path / "scheme.png").write_bytes(PNG)
+    data = study("![x](a.png)", files={"a.png": tmp_path / "scheme.png"})
+    people = parse_study(data, "python").people
+    assert people is not None
+    assert people.files["a.png"].startswith("data:image/png;base64,")
+
+
 def test_data_from_elsewhere_names_no_files(tmp_path: Path) -> None:
     (tmp_path / "scheme.png").write_bytes(PNG)
     data = study("Hi", files={"scheme.png": str(tmp_path / "scheme.png")})

@@ -3,7 +3,7 @@
 A template is the content of a form, to which the server adds the heading and the button. It renders
 each item ``NAME`` of its step by ``{{ fields.NAME }}``, shows earlier answers by
 ``{{ values.NAME }}`` and images by ``{{ image("FILE", "alternative text") }}``, and knows the
-page's ``language``. It is rendered in a sandbox, and has only harmless elements and attributes.
+page's ``language``. It can contain conditions, and only harmless elements and attributes.
 """
 
 import logging
@@ -26,6 +26,12 @@ from cheaptalk.styles.template_files import Sandbox
 
 LOG = logging.getLogger(__name__)
 
+NODES = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr),
+    *(nodes.Getitem, nodes.Call, nodes.If, nodes.CondExpr, nodes.Compare, nodes.Operand),
+    *(nodes.And, nodes.Or, nodes.Not),
+)
+"""Parts of templates; loops, filters and assignments could take unlimited time or memory."""
 VARIABLES = ("fields", "values", "image", "language")
 ELEMENT = re.compile(
     "a|abbr|b|blockquote|br|caption|code|dd|details|div|dl|dt|em|figcaption|figure|h[2-6]|hr|i|img"
@@ -112,9 +118,7 @@ class _Sandbox(Sandbox):
 
 
 def _environment() -> Sandbox:
-    environment = _Sandbox(autoescape=True, undefined=jinja2.StrictUndefined)
-    del environment.filters["safe"], environment.filters["xmlattr"]
-    return environment
+    return _Sandbox(autoescape=True, undefined=jinja2.StrictUndefined)
 
 
 @lru_cache(200)
@@ -147,16 +151,16 @@ def check_page_template(
     Raises:
         ValueError: the template is not valid; the message is one sentence.
     """
-    environment = _environment()
     try:
-        tree = environment.parse(text)
-        environment.from_string(text)  # reports unknown filters
+        tree = _environment().parse(text)
+        _check_names(tree, items, values, images)
+        shown_fields = _Html(_html(text, lambda _: "1", FIRST)).fields
+        twice = [item for item in items if shown_fields.count(item) > 1]
+        if twice:
+            raise ValueError(f"it renders the item {twice[0]} twice; remove one of them")
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
         raise ValueError(f"{name}: {f'line {line}: ' if line else ''}{error.message}") from None
-    try:
-        _check_names(tree, items, values, images)
-        _Html(_html(text, lambda _: "1", FIRST))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     except Exception as error:  # noqa: BLE001 - an expression may fail in any way
@@ -166,21 +170,25 @@ def check_page_template(
 def _check_names(
     tree: nodes.Template, items: Collection[str], values: Collection[str], images: Collection[str]
 ) -> None:
-    for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
-        raise ValueError(f"line {node.lineno}: it can't use other templates; copy their text")
-    for node in tree.find_all((nodes.ScopedEvalContextModifier, nodes.EvalContextModifier)):
-        raise ValueError(f"line {node.lineno}: autoescape can't be changed; remove it")
-    known = {*VARIABLES, *_environment().globals}
-    if unknown := sorted(jinja2.meta.find_undeclared_variables(tree) - known):
+    """Check that a template only places fields, values and images, perhaps under conditions."""
+    for node in tree.find_all(nodes.Node):
+        if not isinstance(node, NODES):
+            kind = type(node).__name__.lower()
+            raise ValueError(
+                f"line {node.lineno}: {kind} is not permitted; use only HTML, fields, values, "
+                "image, language and {% if %}"
+            )
+    if unknown := sorted(jinja2.meta.find_undeclared_variables(tree) - {*VARIABLES}):
         raise ValueError(f"unknown variable {suggest(unknown[0], VARIABLES)}")
     for call in tree.find_all(nodes.Call):
-        if isinstance(call.node, nodes.Name) and call.node.name == "image":
-            file = _constant(call.args[0]) if call.args else None
-            if file not in images:
-                raise ValueError(
-                    f"line {call.lineno}: image {shown(file)} not found; put the file into the "
-                    "folder of the study file, and list it under people.files"
-                )
+        file = _constant(call.args[0]) if call.args else None
+        if not isinstance(call.node, nodes.Name) or call.node.name != "image":
+            raise ValueError(f"line {call.lineno}: only image can be called")
+        if file not in images:
+            raise ValueError(
+                f"line {call.lineno}: image {shown(file)} not found; put the file into the folder "
+                "of the study file, and list it under people.files"
+            )
     _check_members(tree, "values", values)
     used = _check_members(tree, "fields", items)
     if missing := [item for item in items if item not in used]:
@@ -194,12 +202,14 @@ def _check_members(tree: nodes.Template, variable: str, legal: Collection[str]) 
     used = []
     for member in tree.find_all((nodes.Getattr, nodes.Getitem)):
         assert isinstance(member, nodes.Getattr | nodes.Getitem)
-        if isinstance(member.node, nodes.Name) and member.node.name == variable:
-            key = member.attr if isinstance(member, nodes.Getattr) else _constant(member.arg)
-            if key not in legal:
-                problem = f"unknown name {suggest(str(key), sorted(legal))} in {variable}"
-                raise ValueError(f"line {member.lineno}: {problem}")
-            used.append(str(key))
+        owner = member.node.name if isinstance(member.node, nodes.Name) else ""
+        key = member.attr if isinstance(member, nodes.Getattr) else _constant(member.arg)
+        if owner not in ("fields", "values"):
+            raise ValueError(f"line {member.lineno}: only fields and values have members")
+        if owner == variable and key not in legal:
+            problem = f"unknown name {suggest(str(key), sorted(legal))} in {variable}"
+            raise ValueError(f"line {member.lineno}: {problem}")
+        used += [str(key)] if owner == variable else []
     return used
 
 
@@ -221,8 +231,10 @@ def render_page(
     except Exception:  # the template worked with other values
         LOG.exception("a template of a page cannot be rendered")
         html, shown_fields = "", []
-    for name in shown_fields:
-        html = html.replace(f"{START}field {name}{END}", fields[name], 1)
-    html = re.sub(f"{START}image ([^{END}]*){END}", lambda match: image_url(match[1]), html)
-    rest = (field for name, field in fields.items() if name not in shown_fields)
+    rest = [field for name, field in fields.items() if name not in shown_fields]
+
+    def inserted(match: re.Match[str]) -> str:
+        return fields[match[2]] if match[1] == "field" else image_url(match[2])
+
+    html = re.sub(f"{START}(field|image) ([^{END}]*){END}", inserted, html)
     return Markup(html) + Markup().join(rest)  # noqa: S704 - checked above

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
@@ -12,7 +13,7 @@ from cheaptalk.records.store.schema import Ending as Ending  # re-exported
 from cheaptalk.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import LocatedError, shown
-from cheaptalk.studies.people.files import TEMPLATE, check_contents, suffix_of
+from cheaptalk.studies.people.files import TEMPLATE, check_contents, content_of, suffix_of
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.protocol_texts import check_path
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
@@ -228,7 +229,8 @@ class Protocol(Value):
         cohorts: groups within which participants are matched; the first group is the default.
         keep_days: days to keep personal data after the study's end; by default, no limit.
         logo: an image at the top of all pages.
-        files: contents of images and templates by name, set when the files are read.
+        files: images and templates of pages by the name that texts use; in Python, a ``Path``. In a
+            study file, only needed for files whose path differs from their name.
     """
 
     title: Words = ""
@@ -272,6 +274,17 @@ class Protocol(Value):
                 "path",
             )
         return self
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        """Read files that Python code names by a ``Path``."""
+        if not isinstance(data, dict):
+            return data
+        return {
+            name: content_of(name, value.read_bytes()) if isinstance(value, Path) else value
+            for name, value in data.items()
+        }
 
     @field_validator("files")
     @classmethod
