@@ -281,10 +281,13 @@ class Protocol(Value):
         """Read files that Python code names by a ``Path``."""
         if not isinstance(data, dict):
             return data
-        return {
-            name: content_of(name, value.read_bytes()) if isinstance(value, Path) else value
-            for name, value in data.items()
-        }
+        try:
+            return {
+                name: content_of(name, value.read_bytes()) if isinstance(value, Path) else value
+                for name, value in data.items()
+            }
+        except OSError as error:
+            raise ValueError(f"{error.filename} cannot be read: {error.strerror}") from None
 
     @field_validator("files")
     @classmethod
