@@ -86,6 +86,20 @@ def test_question_that_is_not_asked_again_loses_its_answer() -> None:
     assert journey.values["subject"] is None
 
 
+def test_conditions_can_refer_to_the_latest_game() -> None:
+    texts = [
+        {"debrief": {"name": "rich", "text": "You won {payoff}.", "when": {"payoff": {"min": 5}}}},
+        {"debrief": {"name": "other", "text": "You met B.", "when": {"treatment": "b"}}},
+        {"debrief": "Bye"},
+    ]
+    protocol = Protocol.model_validate({"path": ["games", *texts]})
+    for treatment, payoff, step in (("a", 5, "rich"), ("b", 4, "other"), ("a", 4, "debrief")):
+        journey = Journey(protocol)
+        respond(journey, treatment=treatment)
+        respond(journey, state="finished", payoff=payoff, cents=0)
+        assert journey.stop.name == step
+
+
 def test_comprehension_grades_only_items_that_apply() -> None:
     items = [
         {"name": "one", "ask": "1?", "correct": "1"},

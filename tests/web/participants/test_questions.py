@@ -90,11 +90,14 @@ async def test_answers_to_correct_questions_are_kept_for_the_next_attempt(tmp_pa
     items = [
         {"name": "rank", "ask": "?", "ranking": ["a", "b"], "correct": ["b", "a"]},
         {"name": "media", "ask": "?", "checkboxes": ["a", "b"], "correct": ["a"]},
+        {"name": "word", "ask": "?", "correct": "maple"},
     ]
     async with site(tmp_path, {"comprehension": items}) as study:
         comer = await study.enter("ann")
-        answers = {"rank.a": "2", "rank.b": "1", "media.b": "1"}
+        answers = {"rank.a": "2", "rank.b": "1", "media.b": "1", "word": "oak"}
         text = (await send(comer, answers)).text
+        assert 'name="word" aria-labelledby="q-word" maxlength="5000"' in text
+        assert text.count('value="" required') == 1
         assert text.count('value="2" selected') == 1
         assert 'name="media.b" value="1" checked' not in text
 

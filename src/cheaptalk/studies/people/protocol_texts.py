@@ -134,7 +134,7 @@ def _check_when(when: When, known: Mapping[str, Item | None]) -> None:
                 "of an earlier step, or to an earlier item of the same step"
             )
         if (item := known[name]) is None:
-            continue
+            continue  # a value of the latest game
         if condition.bounds and not item.answer.numeric:
             raise ValueError(f"when: {name} is not a number, so it can't have bounds; list answers")
         for text in (*condition.any_of, *condition.none_of):

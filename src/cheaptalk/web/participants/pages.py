@@ -4,10 +4,10 @@ import asyncio
 import hmac
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -19,7 +19,9 @@ from markupsafe import Markup
 from cheaptalk.players import PersonSeat
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.answers import RANGE
+from cheaptalk.studies.people.conditions import hold
 from cheaptalk.studies.people.files import template_text
+from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.page_templates import render_page
 from cheaptalk.studies.people.path import Assign, End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
@@ -335,15 +337,21 @@ class ParticipantPages(RoomPages):
                     values["of"] = len(page.step.pages) + page.step.game
                 elif isinstance(page.step, Comprehension):
                     steps = takewhile(lambda step: step is not page.step, self.protocol.steps)
-                    shown = (step.pages for step in steps if isinstance(step, Instructions))
-                    values["read"] = list(chain.from_iterable(shown))
+                    known = person.journey.values
+                    values["read"] = [
+                        text
+                        for step in steps
+                        if isinstance(step, Instructions) and hold(step.when, known)
+                        for text in step.pages
+                    ]
                 elif isinstance(page.step, CustomPage):
-                    values["own_page"] = partial(self._custom_page, request, person, page.step)
+                    values["own_page"] = partial(self._custom_page, request, person, page)
                 elif isinstance(page.step, Quiz):
                     plain = self.texts(request).plain  # a quiz may quote a player
                     values |= {"words": plain, "question_texts": lambda ask: (plain(ask), "")}
                 if page.attempt and not person.entered:
-                    values["entered"] = self._earlier_answers(request, person, page).get
+                    kept = self._earlier_answers(request, person, page)
+                    values["entered"] = lambda name: kept.get(name, "")
                 return "step.html.jinja", values
             case GoOn(visit=visit, game=game):
                 played = sum(response.visit == visit for response in person.journey.games)
@@ -384,14 +392,13 @@ class ParticipantPages(RoomPages):
         return kept
 
     def _custom_page(
-        self,
-        request: Request,
-        person: Participant,
-        step: CustomPage,
-        fields: Mapping[str, Markup],
+        self, request: Request, person: Participant, page: Page, render: Callable[[Item], Markup]
     ) -> Markup:
+        """Return the page of the researcher's template, whose fields ``render`` renders."""
+        assert isinstance(page.step, CustomPage)
         texts = self.texts(request, person)
-        template = template_text(texts.plain(step.template), self.protocol.files) or ""
+        template = template_text(texts.plain(page.step.template), self.protocol.files) or ""
+        fields = {item.name: render(item) for item in page.items}
         return render_page(template, fields, texts.value, texts.image_url, texts.language.code)
 
     def _instructions(
