@@ -100,6 +100,29 @@ def test_conditions_can_refer_to_the_latest_game() -> None:
         assert journey.stop.name == step
 
 
+def test_conditions_refer_to_the_game_around_it_and_to_all_games_later() -> None:
+    after = {"survey": {"items": [AGE], "once": False, "when": {"treatment": "b"}}}
+    bye = [
+        {"debrief": {"name": name, "text": "Bye", "when": {"treatment": {key: name}}}}
+        for name, key in (("a", "any_of"), ("b", "any_of"), ("c", "any_of"))
+    ]
+    last = {"debrief": {"text": "Bye", "when": {"treatment": {"none_of": ["a", "x"]}}}}
+    path = [{"games": {"max": 2, "after": [after]}}, *bye, last]
+    journey = Journey(Protocol.model_validate({"path": path}))
+    steps = []
+    for treatment in ("b", "a"):
+        respond(journey, treatment=treatment)
+        respond(journey, state="finished", payoff=1, cents=0)
+        steps.append(journey.stop.name)
+        if treatment == "b":
+            respond(journey, age=30)
+    assert steps == ["survey", "a"]
+    respond(journey)
+    assert journey.stop.name == "b"
+    respond(journey)
+    assert journey.stop.name == "end"
+
+
 def test_comprehension_grades_only_items_that_apply() -> None:
     items = [
         {"name": "one", "ask": "1?", "correct": "1"},

@@ -1,6 +1,6 @@
 """Conditions on a participant's earlier answers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
@@ -42,27 +42,34 @@ class Condition(Value):
         """Whether the condition compares numbers."""
         return {*(self.min, self.max, self.above, self.below)} != {None}
 
-    def holds(self, answer: Recorded) -> bool:
-        """Return whether an answer meets the condition.
+    def holds(self, answer: Recorded | list[str]) -> bool:
+        """Return whether an answer, or a list of treatments, meets the condition.
 
         >>> Condition(min=18, below=65).holds(65), Condition(any_of=["yes"]).holds("Yes")
         (False, True)
+        >>> Condition(any_of=["firm"]).holds(["fair", "firm"])
+        True
         """
-        if answer is None:
+        values: Sequence[Recorded] = answer if isinstance(answer, list) else [answer]
+        known = [value for value in values if value is not None]
+        if not known or _includes(known, self.none_of):
             return False
-        if self.any_of and not any(_agrees(answer, text) for text in self.any_of):
+        if self.any_of and not _includes(known, self.any_of):
             return False
-        if any(_agrees(answer, text) for text in self.none_of):
-            return False
-        if not self.bounds:
-            return True
+        return not self.bounds or any(map(self._is_within, known))
+
+    def _is_within(self, value: str | float) -> bool:
         return (
-            not isinstance(answer, str)
-            and (self.min is None or answer >= self.min)
-            and (self.max is None or answer <= self.max)
-            and (self.above is None or answer > self.above)
-            and (self.below is None or answer < self.below)
+            not isinstance(value, str)
+            and (self.min is None or value >= self.min)
+            and (self.max is None or value <= self.max)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
         )
+
+
+def _includes(values: Iterable[str | float], texts: Collection[str]) -> bool:
+    return any(_agrees(value, text) for value in values for text in texts)
 
 
 def _agrees(answer: Recorded, text: str) -> bool:
@@ -92,6 +99,6 @@ When: TypeAlias = dict[str, Annotated[Condition, BeforeValidator(_read), PlainSe
 """Conditions by the column of the answer, such as ``age`` or ``trust.people``."""
 
 
-def hold(when: Mapping[str, Condition], answers: Mapping[str, Recorded]) -> bool:
-    """Return whether a participant's answers meet all conditions."""
+def hold(when: Mapping[str, Condition], answers: Mapping[str, Recorded | list[str]]) -> bool:
+    """Return whether a participant's answers, and the treatments, meet all conditions."""
     return all(condition.holds(answers.get(name)) for name, condition in when.items())

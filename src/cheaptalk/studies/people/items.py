@@ -170,7 +170,7 @@ class Item(Value):
             for solution in self.answer.solutions(self.correct)
         )
 
-    def applies(self, answers: Mapping[str, Recorded]) -> bool:
+    def applies(self, answers: Mapping[str, Recorded | list[str]]) -> bool:
         """Return whether the question is asked, given the participant's earlier answers."""
         return hold(self.when, answers)
 

@@ -5,7 +5,7 @@ replays them after a restart.
 """
 
 import re
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -209,6 +209,8 @@ class _Path:
         self.values: dict[str, Recorded] = {}
         self.met: list[str] = []
         self.shown: set[str] = set()
+        self.treatments: list[str] = []
+        """The treatment of the current game or, outside games, all treatments met so far."""
 
     def path(self) -> Generator[Stop, Response, None]:
         """Yield the stops of all of a participant's visits in order; the generator never ends."""
@@ -222,12 +224,18 @@ class _Path:
 
     def _visit(self) -> Generator[Stop, Response, Ending]:
         for step in self.protocol.path:
-            if (step.once and self.visit > 1) or not self._applies(step, self.met):
+            self.treatments = [*self.met]
+            if (step.once and self.visit > 1) or not hold(step.when, self.known):
                 continue
             stops = self._games(step) if isinstance(step, Games) else self._step(step)
             if (ending := (yield from stops)) is not None:
                 return ending
         return "complete"
+
+    @property
+    def known(self) -> dict[str, Recorded | list[str]]:
+        """The values to which conditions refer."""
+        return {**self.values, "treatment": self.treatments}
 
     def _games(self, step: Games) -> Steps:
         played = 0
@@ -237,8 +245,9 @@ class _Path:
             if treatment is None:
                 return None if played or self.visit > 1 else "quota_full"
             self.game += 1
+            self.treatments = [treatment]
             self.values |= {"treatment": treatment, "payoff": None}
-            if (ending := (yield from self._around(step.before, treatment))) is not None:
+            if (ending := (yield from self._around(step.before))) is not None:
                 return ending
             game_response = yield Play(step.called, self.visit, self.game)
             state = game_response.answer["state"]
@@ -249,7 +258,7 @@ class _Path:
             if state != "finished":
                 return OUTCOMES[state]
             self.met.append(treatment)
-            if (ending := (yield from self._around(step.after, treatment))) is not None:
+            if (ending := (yield from self._around(step.after))) is not None:
                 return ending
             may_continue = played < step.count and self.game < self.protocol.limits.games
             if step.can_stop and may_continue:
@@ -258,10 +267,10 @@ class _Path:
                     return None
         return None
 
-    def _around(self, steps: Iterable[Step], treatment: str) -> Steps:
+    def _around(self, steps: Iterable[Step]) -> Steps:
         """Yield the stops of the steps before or after a game."""
         for step in steps:
-            if not self._applies(step, [treatment]):
+            if not hold(step.when, self.known):
                 continue
             repeated = step.called in self.shown if step.when else self.game > 1
             if step.once and repeated:
@@ -270,12 +279,6 @@ class _Path:
             if (ending := (yield from self._step(step))) is not None:
                 return ending
         return None
-
-    def _applies(self, step: Step, treatments: Collection[str]) -> bool:
-        """Return whether a step's conditions hold, for any of the treatments that they concern."""
-        named: list[dict[str, Recorded]] = [{"treatment": name} for name in treatments]
-        named = named or [{"treatment": None}]
-        return any(hold(step.when, self.values | values) for values in named)
 
     def _step(self, step: Step) -> Steps:
         match step:
@@ -300,7 +303,7 @@ class _Path:
     def _questions(self, step: Step, on_fail: Failing) -> Steps:
         """Yield pages with the items that apply, divided if an item depends on another one."""
         for part, page_items in enumerate(step.parts):
-            applicable = tuple(item for item in page_items if item.applies(self.values))
+            applicable = tuple(item for item in page_items if item.applies(self.known))
             omitted = (item for item in page_items if item not in applicable)
             self.values |= {name: None for item in omitted for name in item.columns.values()}
             if applicable:
@@ -319,7 +322,7 @@ class _Path:
         return _failing(response.correct, step.on_fail)
 
     def _comprehension(self, step: Comprehension) -> Steps:
-        items = tuple(item for item in step.items if item.applies(self.values))
+        items = tuple(item for item in step.items if item.applies(self.known))
         if not items:
             return None
         wrong: tuple[str, ...] = ()
