@@ -372,6 +372,8 @@ Rows: TypeAlias = Annotated[
 class WithRows(Answer):
     """A kind of answer that records a value for each of several rows."""
 
+    shorthand = "rows"
+
     rows: Rows
 
     @field_validator("rows")
@@ -393,7 +395,6 @@ class Checkboxes(WithRows):
     """
 
     kind = "checkboxes"
-    shorthand = "rows"
     can_be_blank = True
 
     min: Annotated[int, Field(ge=0)] = 0
@@ -435,7 +436,6 @@ class Ranking(WithRows):
     """A ranking; the position of each entry is recorded, 1 for the first."""
 
     kind = "ranking"
-    shorthand = "rows"
 
     @property
     def positions(self) -> range:
