@@ -40,6 +40,7 @@ from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.yaml_files import parse_yaml
 from tests.conftest import Command
+from tests.studies.people.test_answers import SETTINGS
 from tests.toys import Guessing
 from tests.web.console.office import CSRF, PASSWORD, QUICK
 from tests.web.walker import LINKS
@@ -141,6 +142,21 @@ def test_every_setting_has_a_field_that_preserves_it() -> None:
     assert sorted(shown) == sorted(Study.model_fields)
     later = {"name": "later", "instances_from": "pilot", "players": {"fair": "equal_split"}}
     assert built(reposted(form_of(later))) == Study.model_validate(later)
+
+
+def test_questions_conditions_and_own_pages_survive_the_form() -> None:
+    items = [{"name": kind, "ask": "**?**", kind: value} for kind, value in SETTINGS.items()]
+    items += [{"name": "last", "ask": "{number}", "when": {"scale": {"min": 2}, "choices": "no"}}]
+    own = {"template": "<p>Hi</p>\n{{ fields.a }}\n", "items": [{"name": "a", "ask": "?"}]}
+    path = [{"consent": {"text": "# Title\n\nText\n"}}, {"survey": items}, {"page": own}, "games"]
+    data = {
+        "name": "pilot",
+        "games": [{"game": "bargaining"}],
+        "players": {"people": {"person": "browser"}},
+        "people": {"path": path},
+    }
+    form = filled_form(data)  # raises NotExpressible
+    assert study_in(check_form(reposted(form))) == Study.model_validate(data)
 
 
 def test_study_beyond_the_form_raises_error() -> None:

@@ -37,7 +37,9 @@ def _check(words: str | dict[str, str]) -> str | dict[str, str]:
             f"{shown(next(iter(words), ''))} is not the code of a language; write a text, or texts "
             "by two-letter codes, such as {en: Hello, de: Hallo}"
         )
-    return words
+    if isinstance(words, str):
+        return words.strip()
+    return {code: text.strip() for code, text in words.items()}
 
 
 Words: TypeAlias = Annotated[str | dict[str, str], AfterValidator(_check), MARKER]
