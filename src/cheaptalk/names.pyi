@@ -10,8 +10,7 @@ GameName: TypeAlias = Literal["bargaining", "battle_royale", "chip_trading", "de
 PresetName: TypeAlias = Literal["chip-trading", "chip-trading-human", "deal-or-no-deal",
     "deal-or-no-deal-human", "gama", "gama-appendix-g", "gama-scripted", "gama-settings", "glee",
     "glee-human", "glee-small", "item-bargaining", "item-bargaining-heuristics",
-    "item-bargaining-walk", "quickstart",
-    "self-play"] | str
+    "item-bargaining-walk", "quickstart", "self-play"] | str
 RecipeName: TypeAlias = Literal["chips", "gama", "glee", "metagame", "self-play"] | str
 RosterName: TypeAlias = Literal["chip-trading", "chip-trading-small", "current", "gama",
     "gama-treatments", "glee", "item-bargaining", "item-bargaining-circles", "self-play"] | str

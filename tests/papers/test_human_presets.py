@@ -162,4 +162,4 @@ def test_correct_answers_pass_the_checks_of_a_study() -> None:
     items = [item for check in checks for item in check.items]
     assert answers["start"] == "10"
     assert answers.keys() == {item.name for item in items}
-    assert all(item.is_right(answers[item.name]) for item in items)
+    assert all(item.is_right(item.read(answers)) for item in items)

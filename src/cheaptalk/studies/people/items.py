@@ -170,6 +170,18 @@ class Item(Value):
             for solution in self.answer.solutions(self.correct)
         )
 
+    @property
+    def solution(self) -> dict[str, str]:
+        """The fields of a form with the first correct answer; empty if every answer is accepted."""
+        if not self.correct:
+            return {}
+        values = self.answer.solutions(self.correct)[0]
+        return {
+            self.columns[key]: value if isinstance(value, str) else f"{value:g}"
+            for key, value in values.items()
+            if value is not None
+        }
+
     def applies(self, answers: Mapping[str, Recorded | list[str]]) -> bool:
         """Return whether the question is asked, given the participant's earlier answers."""
         return hold(self.when, answers)

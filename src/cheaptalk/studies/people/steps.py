@@ -444,8 +444,6 @@ def steps_within(steps: list[Step]) -> Iterator[Step]:
 
 
 def correct_answers(path: list[Step]) -> dict[str, str]:
-    """Return a correct answer to each question that has one, by the question's name."""
-    checks = [
-        step for step in steps_within(path) if isinstance(step, Screening | Comprehension | Survey)
-    ]
-    return {item.name: item.correct[0] for step in checks for item in step.items if item.correct}
+    """Return a correct answer to each question that has one, by the field of its form."""
+    items = [item for step in steps_within(path) for item in getattr(step, "items", ())]
+    return {field: text for item in items for field, text in item.solution.items()}
