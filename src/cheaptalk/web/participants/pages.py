@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, takewhile
 from pathlib import Path
@@ -520,10 +520,11 @@ def duration(seconds: float, code: str) -> str:
     return format_unit(minutes, "duration-minute", locale=code)
 
 
-def clock(moment: float, code: str) -> str:
-    """Format a time in a language, in the server's time zone."""
-    local_time = datetime.fromtimestamp(moment).astimezone()
-    return format_datetime(local_time, "short", locale=code)
+def clock(moment: float, code: str) -> Markup:
+    """Format a time in a language; scripts convert it to the participant's time zone."""
+    then = datetime.fromtimestamp(moment, UTC)
+    shown = format_datetime(then, "long", locale=code)
+    return Markup('<time datetime="{}">{}</time>').format(then.isoformat(), shown)
 
 
 def completion_codes(links: Links, protocol: Protocol, person: Participant) -> list[str]:
